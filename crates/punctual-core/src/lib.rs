@@ -1,0 +1,16 @@
+//! Decides. Facts become findings, recordings become statistics and verdicts, and all of it is values in, values out.
+//!
+//! This crate cannot reach the machine: everything it knows of one comes through [`tree::Tree`] or through the frames
+//! of a recording. It opens no file, reads no clock, starts no thread and prints nothing.
+//!
+//! Modules in reading order: what is read ([`tree`], [`fact`], [`cpu_set`], [`machine`]), what is wanted
+//! ([`profile`]), what we know ([`knobs`]), what follows ([`finding`], [`audit`]); then what is measured
+//! ([`scenario`]), what came out ([`recording`], [`stats`]) and what it means ([`report`]).
+
+#![forbid(unsafe_code)]
+
+pub mod cpu_set;
+pub mod finding;
+pub mod recording;
+pub mod report;
+pub mod scenario;

@@ -1,0 +1,231 @@
+//! A histogram at rest: what analysis, recordings and reports work on.
+
+use crate::{BUCKETS, Nanos, bucket_high, bucket_index, bucket_low};
+use alloc::{boxed::Box, vec};
+
+/// Counts per bucket with the exact extremes and the exact sum of what was recorded.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Counts {
+    pub(crate) buckets: Box<[u64]>,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    pub(crate) sum: u64,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self { buckets: vec![0; BUCKETS].into_boxed_slice(), min: u64::MAX, max: 0, sum: 0 }
+    }
+}
+
+impl core::fmt::Debug for Counts {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map().entries(self.nonzero().map(|(i, n)| (bucket_low(i), n))).finish()
+    }
+}
+
+impl Counts {
+    /// Nothing recorded yet. Allocates 30 KB.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Builds counts from `(bucket, count)` pairs; a bucket past the end is refused with `None`. The extremes are the
+    /// buckets' edges until [`Counts::with_exact`] replaces them.
+    pub fn from_nonzero(pairs: impl IntoIterator<Item = (usize, u64)>) -> Option<Self> {
+        let mut counts = Self::new();
+        for (index, n) in pairs {
+            let bucket = counts.buckets.get_mut(index)?;
+            *bucket = bucket.saturating_add(n);
+            if n > 0 {
+                counts.min = counts.min.min(bucket_low(index));
+                counts.max = counts.max.max(bucket_high(index));
+                counts.sum = counts.sum.saturating_add(bucket_low(index).saturating_mul(n));
+            }
+        }
+        Some(counts)
+    }
+
+    /// Replaces the extremes and the sum by exact ones known from elsewhere. Without effect on empty counts.
+    #[must_use]
+    pub fn with_exact(mut self, min: Nanos, max: Nanos, sum: Nanos) -> Self {
+        if !self.is_empty() {
+            (self.min, self.max, self.sum) = (min.as_ns(), max.as_ns(), sum.as_ns());
+        }
+        self
+    }
+
+    /// Records one value.
+    pub fn record(&mut self, value: Nanos) {
+        self.record_n(value, 1);
+    }
+
+    /// Records `n` equal values.
+    pub fn record_n(&mut self, value: Nanos, n: u64) {
+        if n == 0 {
+            return;
+        }
+        let value = value.as_ns();
+        if let Some(bucket) = self.buckets.get_mut(bucket_index(value)) {
+            *bucket = bucket.saturating_add(n);
+        }
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum = self.sum.saturating_add(value.saturating_mul(n));
+    }
+
+    /// Adds all of `other`. Merging is associative and commutative, and loses nothing.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+
+    /// What was recorded since `earlier`, a former snapshot of the same histogram. The extremes are bucket edges,
+    /// narrowed by the running extremes; the sum is exact.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let pairs = self.buckets.iter().zip(&earlier.buckets).enumerate();
+        let grown = pairs.map(|(i, (now, then))| (i, now.saturating_sub(*then))).filter(|(_, n)| *n > 0);
+        let delta = Self::from_nonzero(grown).unwrap_or_default();
+        let (min, max) = (delta.min.max(self.min), delta.max.min(self.max));
+        delta.with_exact(Nanos::from_ns(min), Nanos::from_ns(max), Nanos::from_ns(self.sum.saturating_sub(earlier.sum)))
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().fold(0, |total, n| total.saturating_add(*n))
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.buckets.iter().all(|n| *n == 0)
+    }
+
+    /// The smallest value, exact; `None` when empty.
+    pub fn min(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| Nanos::from_ns(self.min))
+    }
+
+    /// The largest value, exact; `None` when empty.
+    pub fn max(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| Nanos::from_ns(self.max))
+    }
+
+    /// The mean, exact up to rounding down to a nanosecond; `None` when empty.
+    pub fn mean(&self) -> Option<Nanos> {
+        self.sum.checked_div(self.count()).map(Nanos::from_ns)
+    }
+
+    /// The sum of all values, saturating.
+    pub fn sum(&self) -> Nanos {
+        Nanos::from_ns(self.sum)
+    }
+
+    /// The value below or at which `rank` of the values lie (`rank` counts from 1): the upper edge of its bucket, so
+    /// never understated, at most 1.6 % overstated, and never beyond the exact extremes. `None` when there are fewer
+    /// than `rank` values, or `rank` is 0.
+    pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
+        if rank == 0 {
+            return None;
+        }
+        let mut seen = 0u64;
+        for (index, n) in self.nonzero() {
+            seen = seen.saturating_add(n);
+            if seen >= rank {
+                return Some(Nanos::from_ns(bucket_high(index).min(self.max).max(self.min)));
+            }
+        }
+        None
+    }
+
+    /// The percentile given in parts per million (500 000 is the median): the smallest recorded value with at least
+    /// that share of all values at or below it. `None` when there are too few values for the share to differ from the
+    /// maximum: a p99.99 of 200 values is not a number.
+    pub fn percentile_ppm(&self, ppm: u32) -> Option<Nanos> {
+        let count = u128::from(self.count());
+        let above = 1_000_000u128.saturating_sub(u128::from(ppm));
+        if count.saturating_mul(above) < 1_000_000 {
+            return None;
+        }
+        let rank = count.saturating_mul(u128::from(ppm)).div_ceil(1_000_000).max(1);
+        self.value_at_rank(u64::try_from(rank).ok()?)
+    }
+
+    /// The non-empty buckets in ascending order, as (index, count).
+    pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.buckets.iter().copied().enumerate().filter(|(_, n)| *n > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn counts_of(values: &[u64]) -> Counts {
+        let mut counts = Counts::new();
+        for v in values {
+            counts.record(Nanos::from_ns(*v));
+        }
+        counts
+    }
+
+    #[test]
+    fn empty_counts_have_no_numbers() {
+        let empty = Counts::new();
+        assert_eq!((empty.min(), empty.max(), empty.mean(), empty.percentile_ppm(500_000)), (None, None, None, None));
+    }
+
+    #[test]
+    fn small_known_case() {
+        let counts = counts_of(&[1, 2, 3, 4, 60]);
+        assert_eq!(counts.percentile_ppm(500_000), Some(Nanos::from_ns(3)));
+        assert_eq!(counts.mean(), Some(Nanos::from_ns(14)));
+        assert_eq!(counts.percentile_ppm(990_000), None, "five values say nothing about p99");
+        assert_eq!(counts.value_at_rank(5), Some(Nanos::from_ns(60)));
+        assert_eq!(counts.value_at_rank(6), None);
+    }
+
+    proptest! {
+        #[test]
+        fn samples_in_are_samples_counted(values in prop::collection::vec(any::<u64>(), 0..300)) {
+            let counts = counts_of(&values);
+            prop_assert_eq!(counts.count(), values.len() as u64);
+            prop_assert_eq!(counts.max().map(Nanos::as_ns), values.iter().copied().max());
+            prop_assert_eq!(counts.min().map(Nanos::as_ns), values.iter().copied().min());
+        }
+
+        #[test]
+        fn merge_is_recording_both(a in prop::collection::vec(0u64..1 << 40, 0..99), b in prop::collection::vec(0u64..1 << 40, 0..99)) {
+            let mut merged = counts_of(&a);
+            merged.merge(&counts_of(&b));
+            let both: Vec<u64> = a.iter().chain(&b).copied().collect();
+            prop_assert_eq!(merged, counts_of(&both));
+        }
+
+        #[test]
+        fn since_undoes_merge(a in prop::collection::vec(0u64..1 << 40, 0..99), b in prop::collection::vec(0u64..1 << 40, 0..99)) {
+            let before = counts_of(&a);
+            let mut after = before.clone();
+            after.merge(&counts_of(&b));
+            let delta = after.since(&before);
+            prop_assert_eq!(delta.nonzero().collect::<Vec<_>>(), counts_of(&b).nonzero().collect::<Vec<_>>());
+            prop_assert_eq!(delta.sum(), counts_of(&b).sum());
+        }
+
+        #[test]
+        fn percentile_is_within_a_64th_of_the_sorted_truth(mut values in prop::collection::vec(1u64..1 << 50, 100..300), ppm in 1u32..990_000) {
+            let counts = counts_of(&values);
+            values.sort_unstable();
+            let rank = (values.len() as u128 * u128::from(ppm)).div_ceil(1_000_000).max(1) as usize;
+            let truth = values[rank - 1];
+            let got = counts.percentile_ppm(ppm).unwrap().as_ns();
+            prop_assert!(got >= truth && got - truth <= truth / 64 + 1, "{got} for {truth}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Numbers that a real-time thread writes and everybody else reads.
+//!
+//! Three things live here because the run-time library fills them and the analysis reads them: units of time,
+//! a log-linear histogram of nanoseconds that never drops a sample, and the list of the worst activations.
+//! Nothing here allocates after creation, enters the kernel, locks or spins on the writing side.
+//!
+//! This crate knows nothing of clocks, threads, CPUs or files.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod counts;
+mod histogram;
+mod layout;
+mod units;
+mod worst;
+
+pub use counts::Counts;
+pub use histogram::{Histogram, HistogramReader, HistogramWriter};
+pub use layout::{BUCKETS, SUB_BUCKET_BITS, bucket_high, bucket_index, bucket_low};
+pub use units::{MonoTime, Nanos};
+pub use worst::{Activation, WORST_K, WorstList, WorstReader, WorstWriter};

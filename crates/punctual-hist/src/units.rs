@@ -1,0 +1,117 @@
+//! Lengths of time and instants, as types, so that a microsecond is never added to a nanosecond.
+
+use core::fmt;
+
+/// A length of time in nanoseconds, up to 584 years. Arithmetic saturates: in this trade a silent wrap is a wrong
+/// latency, and a panic in a control loop is worse.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(u64);
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest length.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `n` nanoseconds.
+    pub const fn from_ns(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// `n` microseconds, saturating.
+    pub const fn from_us(n: u64) -> Self {
+        Self(n.saturating_mul(1_000))
+    }
+
+    /// `n` milliseconds, saturating.
+    pub const fn from_ms(n: u64) -> Self {
+        Self(n.saturating_mul(1_000_000))
+    }
+
+    /// `n` seconds, saturating.
+    pub const fn from_secs(n: u64) -> Self {
+        Self(n.saturating_mul(1_000_000_000))
+    }
+
+    /// The number of nanoseconds.
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// The number of seconds, for ratios and rates; never for arithmetic on instants.
+    #[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// `self + other`, saturating.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// `self - other`, or zero.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// `self * n`, saturating.
+    #[must_use]
+    pub const fn times(self, n: u64) -> Self {
+        Self(self.0.saturating_mul(n))
+    }
+
+    /// How many whole `step`s fit; zero when `step` is zero.
+    pub const fn whole(self, step: Self) -> u64 {
+        match self.0.checked_div(step.0) {
+            Some(n) => n,
+            None => 0,
+        }
+    }
+}
+
+impl fmt::Debug for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ns", self.0)
+    }
+}
+
+/// An instant of `CLOCK_MONOTONIC`, in nanoseconds since its (arbitrary) origin.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MonoTime(u64);
+
+impl MonoTime {
+    /// The instant `n` nanoseconds after the clock's origin.
+    pub const fn from_ns(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// Nanoseconds since the clock's origin.
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// This instant moved later by `length`, saturating.
+    #[must_use]
+    pub const fn plus(self, length: Nanos) -> Self {
+        Self(self.0.saturating_add(length.0))
+    }
+
+    /// This instant moved earlier by `length`, but not before the origin.
+    #[must_use]
+    pub const fn minus(self, length: Nanos) -> Self {
+        Self(self.0.saturating_sub(length.0))
+    }
+
+    /// Time from `earlier` to here; zero when `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl fmt::Debug for MonoTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@{}ns", self.0)
+    }
+}

@@ -1,0 +1,224 @@
+//! The worst activations of one thread, with enough about each to ask why.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+    fence,
+};
+
+use crate::{MonoTime, Nanos};
+
+/// How many activations the list keeps.
+pub const WORST_K: usize = 32;
+const WORDS: usize = 8;
+
+/// One activation that ran, as the thread that ran it saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activation {
+    /// The planned instant.
+    pub release: MonoTime,
+    /// When the thread read the clock after waking.
+    pub woke: MonoTime,
+    /// Number of this activation, counting skipped ones, from 0.
+    pub index: u64,
+    /// The CPU it woke on.
+    pub cpu: u32,
+    /// Involuntary context switches of the thread since `counted_since`.
+    pub involuntary_switches: u32,
+    /// Minor and major page faults since `counted_since`.
+    pub faults: u32,
+    /// Changes of CPU since `counted_since`.
+    pub migrations: u32,
+    /// Length of the window in which the three counters above were counted, ending at `woke`.
+    pub counted_over: Nanos,
+}
+
+impl Activation {
+    /// Woke minus release; zero if early.
+    pub fn lateness(&self) -> Nanos {
+        self.woke.since(self.release)
+    }
+
+    fn to_words(self) -> [u64; WORDS] {
+        let pair = |high: u32, low: u32| (u64::from(high) << 32) | u64::from(low);
+        [
+            self.release.as_ns(),
+            self.woke.as_ns(),
+            self.index,
+            pair(self.cpu, self.involuntary_switches),
+            pair(self.faults, self.migrations),
+            self.counted_over.as_ns(),
+            0,
+            0,
+        ]
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "takes the two halves of a word apart")]
+    fn from_words(words: &[u64; WORDS]) -> Self {
+        let [release, woke, index, cpu_switches, faults_migrations, counted_over, _, _] = *words;
+        Self {
+            release: MonoTime::from_ns(release),
+            woke: MonoTime::from_ns(woke),
+            index,
+            cpu: (cpu_switches >> 32) as u32,
+            involuntary_switches: cpu_switches as u32,
+            faults: (faults_migrations >> 32) as u32,
+            migrations: faults_migrations as u32,
+            counted_over: Nanos::from_ns(counted_over),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Slot {
+    /// Odd while the slot is being written.
+    version: AtomicU32,
+    words: [AtomicU64; WORDS],
+}
+
+/// Makes the two ends of a worst list.
+pub struct WorstList;
+
+impl WorstList {
+    /// One end to write, one to read. Allocates once.
+    #[allow(clippy::new_ret_no_self, reason = "a list is its two ends")]
+    pub fn new() -> (WorstWriter, WorstReader) {
+        let slots: Arc<[Slot]> = core::iter::repeat_with(Slot::default).take(WORST_K).collect();
+        let writer = WorstWriter { slots: Arc::clone(&slots), lateness: [None; WORST_K], floor: None };
+        (writer, WorstReader { slots })
+    }
+}
+
+/// The writing end.
+pub struct WorstWriter {
+    slots: Arc<[Slot]>,
+    lateness: [Option<Nanos>; WORST_K],
+    /// The smallest lateness kept, once the list is full.
+    floor: Option<Nanos>,
+}
+
+impl WorstWriter {
+    /// Whether an activation this late would enter the list: the cheap question to ask each time.
+    ///
+    /// # Real-time
+    /// One comparison.
+    #[inline]
+    pub fn wants(&self, lateness: Nanos) -> bool {
+        self.floor.is_none_or(|floor| lateness > floor)
+    }
+
+    /// Puts `activation` in place of the least late one, if it is later.
+    ///
+    /// # Real-time
+    /// Wait-free; two passes over 32 words.
+    pub fn offer(&mut self, activation: Activation) {
+        if !self.wants(activation.lateness()) {
+            return;
+        }
+        let least = self.lateness.iter().enumerate().min_by_key(|(_, lateness)| **lateness).map(|(i, _)| i);
+        let Some(index) = least else { return };
+        if let (Some(slot), Some(kept)) = (self.slots.get(index), self.lateness.get_mut(index)) {
+            *kept = Some(activation.lateness());
+            slot.write(&activation.to_words());
+        }
+        self.floor = self.lateness.iter().copied().min().flatten();
+    }
+}
+
+impl Slot {
+    fn write(&self, words: &[u64; WORDS]) {
+        let version = self.version.load(Relaxed);
+        self.version.store(version.wrapping_add(1), Relaxed);
+        fence(Release);
+        for (cell, word) in self.words.iter().zip(words) {
+            cell.store(*word, Relaxed);
+        }
+        self.version.store(version.wrapping_add(2), Release);
+    }
+
+    /// The slot's words, or `None` if never written or being written just now.
+    fn read(&self) -> Option<[u64; WORDS]> {
+        let before = self.version.load(Acquire);
+        if before == 0 || before & 1 == 1 {
+            return None;
+        }
+        let mut words = [0; WORDS];
+        for (word, cell) in words.iter_mut().zip(&self.words) {
+            *word = cell.load(Relaxed);
+        }
+        fence(Acquire);
+        (self.version.load(Relaxed) == before).then_some(words)
+    }
+}
+
+/// The reading end; clones read the same list.
+#[derive(Clone)]
+pub struct WorstReader {
+    slots: Arc<[Slot]>,
+}
+
+impl WorstReader {
+    /// The list, worst first. A slot that is being overwritten is tried a few times, then left out of this snapshot;
+    /// once the writer rests the list is complete.
+    pub fn snapshot(&self) -> Vec<Activation> {
+        let read = |slot: &Slot| (0..4).find_map(|_| slot.read()).map(|words| Activation::from_words(&words));
+        let mut list: Vec<Activation> = self.slots.iter().filter_map(read).collect();
+        list.sort_by_key(|a| core::cmp::Reverse(a.lateness()));
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn late_by(ns: u64, index: u64) -> Activation {
+        Activation {
+            release: MonoTime::from_ns(1_000),
+            woke: MonoTime::from_ns(1_000 + ns),
+            index,
+            cpu: 3,
+            involuntary_switches: 1,
+            faults: 2,
+            migrations: 4,
+            counted_over: Nanos::from_ms(5),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn keeps_the_largest(values in prop::collection::vec(0u64..1_000_000, 0..200)) {
+            let (mut writer, reader) = WorstList::new();
+            for (i, v) in values.iter().enumerate() {
+                writer.offer(late_by(*v, i as u64));
+            }
+            let mut sorted = values.clone();
+            sorted.sort_unstable_by(|a, b| b.cmp(a));
+            sorted.truncate(WORST_K);
+            let got: Vec<u64> = reader.snapshot().iter().map(|a| a.lateness().as_ns()).collect();
+            prop_assert_eq!(got, sorted);
+        }
+    }
+
+    #[test]
+    fn every_field_survives() {
+        let (mut writer, reader) = WorstList::new();
+        writer.offer(late_by(77, 9));
+        assert_eq!(reader.snapshot(), [late_by(77, 9)]);
+    }
+
+    #[test]
+    fn a_reader_never_sees_a_torn_entry() {
+        let (mut writer, reader) = WorstList::new();
+        let thread = std::thread::spawn(move || (0..100_000u64).for_each(|i| writer.offer(late_by(i, i))));
+        while !thread.is_finished() {
+            for a in reader.snapshot() {
+                assert_eq!(a.lateness().as_ns(), a.index, "lateness and index are written together");
+            }
+        }
+        thread.join().unwrap();
+        assert_eq!(reader.snapshot().len(), WORST_K);
+    }
+}
