@@ -11,6 +11,7 @@
 
 pub mod cpu_set;
 pub mod finding;
+pub mod placement;
 pub mod recording;
 pub mod report;
 pub mod scenario;
