@@ -132,7 +132,7 @@ impl Recording {
             Frame::Threads(threads) => self.threads = threads,
             Frame::Findings(findings) => self.findings = findings,
             Frame::InForce(state) => self.in_force.push(state),
-            Frame::WarmUp(warm_up) => self.warm_up = warm_up,
+            Frame::WarmUp(warm_up) => self.warm_up.extend(warm_up),
             Frame::Interval(interval) => self.add_interval(&interval),
             Frame::Mark(mark) => self.marks.push(mark),
             Frame::Event(event) => self.events.push(event),

@@ -5,8 +5,10 @@
 //! Times are relative to the header's epoch.
 
 mod fold;
+mod schedule;
 
 pub use fold::{CpuTotals, PhaseTotals, Recording, Slice, SliceCpu};
+pub use schedule::interval_length;
 
 use crate::cpu_set::CpuSet;
 use crate::finding::Finding;
@@ -24,7 +26,7 @@ pub enum Frame {
     Findings(Vec<Finding>),
     /// State of the machine that matters for the result.
     InForce(InForce),
-    /// Activations before statistics began.
+    /// Activations before statistics began; each phase has its own.
     WarmUp(Vec<WarmUp>),
     /// What happened in one stretch of time.
     Interval(Interval),
@@ -206,9 +208,7 @@ pub struct Mark {
 /// What we did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Statistics began.
-    Measuring,
-    /// Load phase of this number began; its loads had all started.
+    /// Load phase of this number began to count: its loads run, the threads are warm.
     PhaseStart(u16),
     /// Load phase of this number ended.
     PhaseEnd(u16),

@@ -1,0 +1,8 @@
+//! One file per verb; each is its own short chain of values.
+
+pub mod audit;
+pub mod check;
+pub mod internal;
+pub mod measure;
+pub mod report;
+mod session;
