@@ -1,1 +1,3 @@
-//! stub
+//! Acts: the only crate that touches the machine.
+
+pub mod live;
