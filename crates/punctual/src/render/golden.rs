@@ -62,7 +62,7 @@ fn every_line_fits_and_nothing_claims_a_worst_case() {
 
 #[test]
 fn an_absent_number_is_a_dash_not_a_zero() {
-    let text = text::check(&sample::empty(), None, None, text::Style::default());
+    let text = text::check(&sample::empty(), None, None, text::Style { width: 120, colour: false });
     let row = text.lines().find(|l| l.trim_start().starts_with("0 ")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells, ["0", "0", "0", "0", "-", "-", "-", "-", "-", "-", "-"]);

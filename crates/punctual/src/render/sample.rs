@@ -268,7 +268,7 @@ impl Run {
         let mut due = ran.clone();
         due.merge(skipped);
         let late = |(bucket, n)| {
-            if self.budget.is_some_and(|b| punctual_hist::bucket_low(bucket) > b.as_ns()) { n } else { 0 }
+            if self.budget.is_some_and(|b| punctual_hist::bucket_high(bucket) > b.as_ns()) { n } else { 0 }
         };
         Row {
             due: due.count(),
