@@ -71,7 +71,7 @@ fn check(path: &str, bytes: &[u8], paths: &BTreeSet<String>) -> Vec<Complaint> {
     let Ok(text) = std::str::from_utf8(bytes) else { return text::not_text(path, bytes) };
     let mut complaints = text::check(path, text);
     complaints.extend(text::links(path, text, paths));
-    if path.ends_with(".rs") {
+    if text::ending(path) == "rs" {
         complaints.extend(rust::check(path, text));
     }
     complaints

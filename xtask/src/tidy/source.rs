@@ -81,7 +81,7 @@ fn mask(text: &str) -> (Vec<u8>, Vec<(usize, String)>) {
                 literals.push((at, text.get(at + 1..inside).unwrap_or_default().to_owned()));
                 blank(&mut code, at + 1, inside) + 1
             }
-            b'\'' => match character(rest) {
+            b'\'' => match text.get(at..).and_then(character) {
                 Some(long) => blank(&mut code, at + 1, at + long - 1) + 1,
                 None => at + 1,
             },
@@ -154,27 +154,13 @@ fn quoted(rest: &[u8], end: u8) -> usize {
 }
 
 /// Length of a character literal with both quotes, or nothing when the quote begins a lifetime.
-fn character(rest: &[u8]) -> Option<usize> {
-    match rest.get(1)? {
-        b'\\' => Some(2 + quoted(rest.get(1..)?, b'\'')),
-        _ => {
-            let text = std::str::from_utf8(rest.get(1..rest.len().min(6))?);
-            let first = match &text {
-                Ok(text) => text.chars().next()?.len_utf8(),
-                // A character may be cut at the end of the window, not at its start.
-                Err(error) => error.valid_up_to().clamp(1, 4).min(first_length(*rest.get(1)?)),
-            };
-            (rest.get(1 + first) == Some(&b'\'')).then_some(first + 2)
-        }
+fn character(rest: &str) -> Option<usize> {
+    let first = rest.chars().nth(1)?;
+    if first == '\\' {
+        return Some(2 + quoted(rest.as_bytes().get(1..)?, b'\''));
     }
-}
-
-/// How many bytes the character takes that begins with this byte.
-fn first_length(byte: u8) -> usize {
-    match byte.leading_ones() {
-        0 | 1 => 1,
-        ones => ones as usize,
-    }
+    let long = 1 + first.len_utf8();
+    (rest.as_bytes().get(long) == Some(&b'\'')).then_some(long + 1)
 }
 
 /// Blanks every item under `#[cfg(test)]`.

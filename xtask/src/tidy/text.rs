@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// A file nobody would want to live in is longer than this.
 const MOST_LINES: usize = 800;
 /// Kinds of files that people write and read.
-const WRITTEN: [&str; 7] = [".css", ".html", ".j2", ".js", ".md", ".rs", ".sh"];
+const WRITTEN: [&str; 7] = ["css", "html", "j2", "js", "md", "rs", "sh"];
 /// Files over the limit, each with its reason. The list may only shrink.
 const LONG: [(&str, &str); 0] = [];
 
@@ -73,7 +73,7 @@ pub fn not_text(path: &str, bytes: &[u8]) -> Vec<Complaint> {
 
 /// Links to files of this repository lead to files that are committed.
 pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint> {
-    if !path.ends_with(".md") {
+    if ending(path) != "md" {
         return Vec::new();
     }
     let mut complaints = Vec::new();
@@ -91,13 +91,18 @@ pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint>
     complaints
 }
 
+/// What stands after the last dot.
+pub fn ending(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
 fn under(path: &str, places: &[&str]) -> bool {
     places.iter().any(|place| path.starts_with(place)) || path.split('/').any(|part| part == "golden")
 }
 
 fn length(path: &str, text: &str) -> Option<Complaint> {
     let lines = text.lines().count();
-    let is_written = WRITTEN.iter().any(|ending| path.ends_with(ending)) && !under(path, &NOT_BY_HAND);
+    let is_written = WRITTEN.contains(&ending(path)) && !under(path, &NOT_BY_HAND);
     let is_listed = LONG.iter().any(|(long, _)| *long == path);
     (is_written && lines > MOST_LINES && !is_listed).then(|| {
         Complaint::new(path, 0, format!("has {lines} lines, more than {MOST_LINES}: split it by what it is about"))
@@ -137,7 +142,7 @@ fn machine(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for (at, line) in text.lines().enumerate() {
         for place in MACHINE {
-            // `/root/` inside a longer path is that path's business.
+            // Inside a longer path it is that path's business.
             let begins = |found: usize| {
                 !line
                     .get(..found)
