@@ -9,9 +9,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod cpu_set;
+pub mod fact;
 pub mod finding;
+pub mod knobs;
+pub mod machine;
 pub mod placement;
+pub mod profile;
 pub mod recording;
 pub mod report;
 pub mod scenario;
+pub mod tree;

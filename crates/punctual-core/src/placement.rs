@@ -2,7 +2,9 @@
 //! when there is not.
 
 use crate::cpu_set::CpuSet;
+use crate::machine::Machine;
 use crate::recording::Placement;
+use crate::tree::{Tree, text};
 use std::collections::BTreeMap;
 
 /// The CPUs of a machine as far as placing threads is concerned.
@@ -19,6 +21,20 @@ pub struct Cpus {
 }
 
 impl Cpus {
+    /// Reads them. What cannot be read narrows nothing: without a list of on-line CPUs those that this process may use
+    /// count, and without topology no CPU has a sibling.
+    pub fn read(tree: &dyn Tree, machine: &Machine) -> Self {
+        let allowed = allowed(tree).unwrap_or_default();
+        let online = machine.topology.online.known().cloned().unwrap_or_else(|| allowed.clone());
+        let allowed = first_nonempty([allowed.intersection(&online), online.clone()]);
+        let sibling = |cpu| {
+            let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            Some((cpu, CpuSet::parse_list(text(tree, &path).known()?).ok()?))
+        };
+        let isolated = machine.isolated.known().cloned().unwrap_or_default();
+        Self { siblings: online.iter().filter_map(sibling).collect(), online, allowed, isolated }
+    }
+
     /// CPUs an ordinary task may end up on: allowed and not isolated; all allowed ones when all are isolated.
     pub fn ordinary(&self) -> CpuSet {
         first_nonempty([self.allowed.difference(&self.isolated), self.allowed.clone()])
@@ -52,6 +68,13 @@ pub fn place(measured: &CpuSet, cpus: &Cpus, wanted: Option<&CpuSet>) -> Placeme
         shared,
         housekeeping,
     }
+}
+
+/// The CPUs the calling process may use.
+fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
+    let status = text(tree, "/proc/self/status").known()?.clone();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    CpuSet::parse_list(list).ok()
 }
 
 fn first_nonempty<const N: usize>(sets: [CpuSet; N]) -> CpuSet {

@@ -1,7 +1,8 @@
 //! `punctual check`: audit, measure under load, say whether the need is held.
 
 use crate::cli::{CheckArgs, FailOn};
-use crate::commands::session::{self, Here, Outputs};
+use crate::commands::here::Here;
+use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::Result;

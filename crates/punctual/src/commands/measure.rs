@@ -1,6 +1,7 @@
 //! `punctual measure`: the probe alone, with every knob.
 
 use crate::cli::{MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName};
+use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
 use crate::render;
@@ -19,7 +20,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         render::print(&render::loads::list(load::ALL, &load::presets()));
         return Ok(Exit::Fine);
     }
-    let machine = session::Here::read();
+    let machine = Here::read();
     let scenario = scenario(args, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
     let setting = machine.setting(args.load_dir.clone(), Vec::new(), false);
     let outputs = Outputs {

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod check;
+mod here;
 pub mod internal;
 pub mod measure;
 pub mod report;
