@@ -14,8 +14,8 @@ const FORMATS: [&str; 5] = [
     "crates/punctual-core/src/recording/",
     "crates/punctual-linux/src/journal.rs",
     "crates/punctual-linux/src/snapshot.rs",
-    "crates/punctual/src/render/audit.rs",
-    "crates/punctual/src/render/json.rs",
+    "crates/punctual/src/render/audit",
+    "crates/punctual/src/render/json",
 ];
 
 /// Crates that name the machine's files only in the places below. (`punctual-core` names them everywhere, as data: its
@@ -38,6 +38,9 @@ const MACHINE_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Who may print, and so may lift the lints against it.
 const MAY_PRINT: [&str; 5] =
     ["crates/punctual/src/main.rs", "crates/punctual/src/render/", "crates/punctual/src/render.rs", "fuzz/", "xtask/"];
+
+/// Where `unsafe` is allowed: beside the system calls.
+const MAY_BE_UNSAFE: [&str; 2] = ["crates/punctual-linux/src/sys/", "crates/punctual-rt/src/sys/"];
 
 /// Names that say nothing of what is inside.
 const EMPTY_NAMES: [&str; 8] = ["common", "helper", "helpers", "manager", "misc", "util", "utilities", "utils"];
@@ -163,7 +166,7 @@ fn empty_names(path: &str, source: &Source) -> Vec<Complaint> {
     complaints
 }
 
-/// A lint is lifted with a reason, and the ones against printing only where printing is the job.
+/// A lint is lifted with a reason, and the ones against printing and `unsafe` only where that is the job.
 fn lifted_lints(path: &str, source: &Source) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for word in ["allow", "expect"] {
@@ -181,6 +184,9 @@ fn lifted_lints(path: &str, source: &Source) -> Vec<Complaint> {
             let prints = inside.contains("print_stdout") || inside.contains("print_stderr");
             if prints && !within(path, &MAY_PRINT) && !is_test(path) {
                 complaints.push(Complaint::new(path, line, "prints: only `render/` and `main.rs` do"));
+            }
+            if inside.contains("unsafe_code") && !within(path, &MAY_BE_UNSAFE) {
+                complaints.push(Complaint::new(path, line, "`unsafe` belongs into `sys/`"));
             }
         }
     }
@@ -259,5 +265,8 @@ mod tests {
         assert_eq!(complaints("crates/punctual/src/commands/check.rs", print).len(), 1);
         clean("crates/punctual/src/render/mod.rs", print);
         clean("crates/punctual-hist/benches/record.rs", print);
+        let unsafe_code = "#![allow(unsafe_code, reason = \"why\")]";
+        assert_eq!(complaints("crates/punctual-rt/src/recorder.rs", unsafe_code).len(), 1);
+        clean("crates/punctual-rt/src/sys/mod.rs", unsafe_code);
     }
 }
