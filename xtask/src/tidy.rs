@@ -46,6 +46,8 @@ pub fn run(root: &Path) -> Result<()> {
     let paths = paths(root)?;
     ensure!(!paths.is_empty(), "no file found in {}", root.display());
     let mut complaints = text::whole_tree(&paths);
+    let mut promised = Vec::new();
+    let mut functions = BTreeSet::new();
     for path in &paths {
         let full = root.join(path);
         let bytes = match fs::read(&full) {
@@ -55,7 +57,17 @@ pub fn run(root: &Path) -> Result<()> {
             Err(error) => return Err(error).with_context(|| format!("read {}", full.display())),
         };
         complaints.extend(check(path, &bytes, &paths));
+        let text = String::from_utf8_lossy(&bytes);
+        if path == "ARCHITECTURE.md" {
+            promised = text::promised_tests(&text);
+        } else if text::ending(path) == "rs" {
+            functions.extend(rust::functions(&text));
+        }
     }
+    let missing = promised.iter().filter(|(_, test)| !functions.contains(test));
+    complaints.extend(missing.map(|(line, test)| {
+        Complaint::new("ARCHITECTURE.md", *line, format!("no test `{test}` holds this invariant"))
+    }));
     if complaints.is_empty() {
         println!("{} files, no complaint", paths.len());
         return Ok(());

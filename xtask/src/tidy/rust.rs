@@ -60,6 +60,12 @@ pub fn check(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
+/// Names of all functions, tests above all.
+pub fn functions(text: &str) -> Vec<String> {
+    let starts = text.split("fn ").skip(1);
+    starts.filter_map(|rest| first_names(rest).first().map(|name| (*name).to_owned())).collect()
+}
+
 /// Files that are only built for tests, benchmarks and examples.
 fn is_test(path: &str) -> bool {
     let mut parts = path.split('/');

@@ -91,6 +91,18 @@ pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint>
     complaints
 }
 
+/// Line and name of each test that a text says holds something: names between backticks that read like a sentence.
+pub fn promised_tests(text: &str) -> Vec<(usize, String)> {
+    let is_name =
+        |part: &&str| part.matches('_').count() >= 2 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let lines = text.lines().enumerate();
+    lines
+        .flat_map(|(at, line)| {
+            line.split('`').skip(1).step_by(2).filter(is_name).map(move |name| (at + 1, name.to_owned()))
+        })
+        .collect()
+}
+
 /// What stands after the last dot.
 pub fn ending(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, ending)| ending)
@@ -297,6 +309,12 @@ mod tests {
         assert_eq!(lines(&links("README.md", text, &paths)), [6]);
         assert_eq!(links("book/src/knobs.md", "[a](../../README.md) [b](/book/x.md)\n", &paths), []);
         assert_eq!(lines(&links("book/x.md", "[a](README.md)\n", &paths)), [1]);
+    }
+
+    #[test]
+    fn promised_tests_are_sentences_between_backticks() {
+        let text = "a `no_std` b `it_is_so`\n`x_y::z_w_v` it_is_not `and_so_is_that`\n";
+        assert_eq!(promised_tests(text), [(1, "it_is_so".to_owned()), (2, "and_so_is_that".to_owned())]);
     }
 
     #[test]
