@@ -5,6 +5,7 @@
 
 pub mod in_force;
 pub mod interrupt;
+pub mod live;
 pub mod load;
 pub mod measure;
 pub mod privilege;

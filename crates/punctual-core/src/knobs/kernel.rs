@@ -168,10 +168,11 @@ fn config(case: &Case<'_>) -> Judged {
             Ok(true)
         }
         Fact::Denied => Doubt::unknown(format!("reading {} is refused; root may be allowed to", config.source)),
-        Fact::Garbled(why) => {
+        Fact::Garbled(why) if config.is_foreign => {
             case.note(&config.source, why);
             Ok(false)
         }
+        Fact::Garbled(why) => Doubt::unknown(format!("{}: {why}", config.source)),
         Fact::Absent if case.exists("/proc") || case.list("/proc/sys").known().is_some() => {
             case.note(format!("/proc/config.gz, {}", config.source), "not there");
             Ok(false)

@@ -1,7 +1,7 @@
 //! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
 //! nothing a machine may answer makes it panic.
 
-use super::{ALL, Case, Doubt, Family, Missing};
+use super::{ALL, Case, Doubt, Family, Missing, near};
 use crate::audit::audit;
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
@@ -32,6 +32,13 @@ fn ids_are_unique_and_words_are_complete() {
     for family in Family::ALL {
         assert!(ALL.iter().any(|knob| knob.family == *family), "no knob in {}", family.name());
     }
+}
+
+#[test]
+fn a_typing_error_finds_what_was_meant() {
+    assert_eq!(near("irq.afinity"), ["irq.affinity"]);
+    assert_eq!(near("governor"), ["pm.governor"]);
+    assert!(near("").is_empty() && near("elephant").is_empty());
 }
 
 /// One case of `fixtures/knobs/*.cases`.
@@ -126,7 +133,7 @@ impl Tree for Always {
         self.0.as_ref().map(|bytes| bytes.to_vec())
     }
     fn list(&self, _: &str) -> Fact<Vec<String>> {
-        self.0.as_ref().map(|bytes| bytes.split(|b| *b == b' ').map(|w| String::from_utf8_lossy(w).into()).collect())
+        self.0.as_ref().and_then(|_| Fact::Garbled("not a folder".to_owned()))
     }
     fn link(&self, _: &str) -> Fact<String> {
         self.0.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into())

@@ -11,6 +11,8 @@ pub const UNPACKED: &str = "punctual:/kernel/config";
 pub struct Config {
     /// Where it was found.
     pub source: String,
+    /// Whether what was found belongs to another kernel, and is not believed.
+    pub is_foreign: bool,
     text: Fact<String>,
 }
 
@@ -19,19 +21,21 @@ impl Config {
     pub fn read(tree: &dyn Tree, release: &Fact<String>) -> Self {
         let own = text(tree, UNPACKED);
         if own != Fact::Absent {
-            return Self { source: UNPACKED.to_owned(), text: own };
+            return Self { source: UNPACKED.to_owned(), is_foreign: false, text: own };
         }
         let Fact::Known(release) = release else {
-            return Self { source: UNPACKED.to_owned(), text: Fact::Absent };
+            return Self { source: UNPACKED.to_owned(), is_foreign: false, text: Fact::Absent };
         };
         let places = [format!("/boot/config-{release}"), format!("/usr/lib/modules/{release}/config")];
         for source in places {
             let found = text(tree, &source);
             if found != Fact::Absent {
-                return Self { text: found.and_then(|text| of_this_kernel(text, release)), source };
+                let is_readable = found.known().is_some();
+                let text = found.and_then(|text| of_this_kernel(text, release));
+                return Self { is_foreign: is_readable && text.known().is_none(), text, source };
             }
         }
-        Self { source: format!("/boot/config-{release}"), text: Fact::Absent }
+        Self { source: format!("/boot/config-{release}"), is_foreign: false, text: Fact::Absent }
     }
 
     /// Whether the configuration could be read.

@@ -1,0 +1,3 @@
+//! Values to text; nothing else in the program formats or prints.
+
+pub mod audit;
