@@ -14,3 +14,4 @@ pub mod finding;
 pub mod recording;
 pub mod report;
 pub mod scenario;
+pub mod stats;

@@ -205,3 +205,150 @@ pub fn read(bytes: &[u8]) -> Result<Recording, Unreadable> {
     reader.feed(bytes)?;
     reader.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::strategies;
+    use super::super::{encode, encode_preamble};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A recording of these frames, and where each piece of it ends.
+    fn file_of(header: super::super::Header, frames: &[Frame]) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let mut ends = vec![bytes.len()];
+        for frame in std::iter::once(&Frame::Header(Box::new(header))).chain(frames) {
+            encode(frame, &mut bytes).unwrap();
+            ends.push(bytes.len());
+        }
+        (bytes, ends)
+    }
+
+    fn frames_of(pieces: &[&[u8]]) -> (Vec<Frame>, (u64, Option<String>)) {
+        let (mut reader, mut frames) = (FrameReader::new(), Vec::new());
+        for piece in pieces {
+            reader.feed(piece, |frame| frames.push(frame)).unwrap();
+        }
+        (frames, reader.finish())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn pieces_of_any_size_make_the_same_frames(
+            header in strategies::header(),
+            frames in prop::collection::vec(strategies::frame(), 0..6),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let (bytes, _) = file_of(header, &frames);
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            let (read, end) = frames_of(&pieces);
+            prop_assert_eq!(&read[1..], &frames[..]);
+            prop_assert_eq!(end, (bytes.len() as u64, None));
+        }
+
+        #[test]
+        fn cut_off_anywhere_the_frames_before_stand(
+            header in strategies::header(), frames in prop::collection::vec(strategies::frame(), 0..4)
+        ) {
+            let (bytes, ends) = file_of(header, &frames);
+            for length in 0..bytes.len() {
+                let whole = ends.iter().filter(|end| **end <= length).count();
+                let (read, (good, reason)) = frames_of(&[&bytes[..length]]);
+                prop_assert_eq!(read.len(), whole.saturating_sub(1));
+                let expected = whole.checked_sub(1).map_or(0, |last| ends[last]);
+                prop_assert_eq!(good, expected as u64);
+                prop_assert_eq!(reason.is_some(), length != expected, "at {}", length);
+                match read_all(&bytes[..length]) {
+                    Ok(recording) => match recording.cut_off {
+                        Some(cut) => prop_assert_eq!(cut.good_bytes, good),
+                        None => prop_assert!(reason.is_none() && recording.end.is_some()),
+                    },
+                    Err(Unreadable::Empty) => prop_assert_eq!(length, 0),
+                    Err(Unreadable::HeaderDamaged(_)) => prop_assert!(whole < 2),
+                    Err(other) => prop_assert!(false, "{}", other),
+                }
+            }
+        }
+
+        #[test]
+        fn a_flipped_bit_spoils_its_frame_and_none_before(
+            header in strategies::header(),
+            frames in prop::collection::vec(strategies::frame(), 1..5),
+            at in any::<prop::sample::Index>(),
+            bit in 0u8..8,
+        ) {
+            let (mut bytes, ends) = file_of(header, &frames);
+            let at = ends[0] + at.index(bytes.len() - ends[0]);
+            bytes[at] ^= 1 << bit;
+            let whole = ends.iter().filter(|end| **end <= at).count() - 1;
+            let (read, (good, reason)) = frames_of(&[&bytes]);
+            prop_assert_eq!(read.len(), whole);
+            prop_assert_eq!(good, ends[whole] as u64);
+            prop_assert!(reason.is_some());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..400), dressed in any::<bool>()) {
+            if dressed {
+                let mut file = Vec::new();
+                encode_preamble(&mut file);
+                file.append(&mut bytes);
+                bytes = file;
+            }
+            prop_assert!(read_all(&bytes).is_err(), "no header has ever come out of random bytes");
+        }
+    }
+
+    fn read_all(bytes: &[u8]) -> Result<Recording, Unreadable> {
+        super::read(bytes)
+    }
+
+    #[test]
+    fn what_is_no_recording_is_named() {
+        let refused = |bytes: &[u8]| read_all(bytes).map(|_| ()).unwrap_err();
+        assert_eq!(refused(b""), Unreadable::Empty);
+        assert_eq!(refused(b"\x7fELF and more"), Unreadable::NotARecording);
+        assert_eq!(refused(b"punctual recording 7\nwhatever"), Unreadable::Newer { format: 7 });
+        assert_eq!(refused(b"punctual recording 0\n"), Unreadable::NotARecording);
+        assert_eq!(refused(b"punctual recording 99999999999999999999\n"), Unreadable::NotARecording);
+        assert!(matches!(refused(b"punctual rec"), Unreadable::HeaderDamaged(_)));
+        assert!(matches!(refused(b"punctual recording 1\n"), Unreadable::HeaderDamaged(_)));
+        let newer = Unreadable::Newer { format: 7 }.to_string();
+        assert_eq!(newer, "written by a newer punctual (format 7, this one reads up to 1)");
+    }
+
+    #[test]
+    fn a_frame_of_an_unknown_kind_is_passed_over() {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let mut frame = vec![3, 0, 0, 0, 250, 1, 2, 3];
+        frame.extend(crc32fast::hash(&frame).to_le_bytes());
+        bytes.extend(&frame);
+        let (frames, end) = frames_of(&[&bytes]);
+        assert_eq!((frames, end), (Vec::new(), (bytes.len() as u64, None)));
+    }
+
+    #[test]
+    fn an_impossible_length_is_damage_at_once() {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let good = bytes.len() as u64;
+        bytes.extend([0xff; 16]);
+        assert_eq!(frames_of(&[&bytes]).1, (good, Some("a frame has an impossible length".to_owned())));
+    }
+
+    #[test]
+    fn zeros_after_a_crash_of_the_machine_are_damage() {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let good = bytes.len() as u64;
+        bytes.extend([0; 4096]);
+        assert_eq!(frames_of(&[&bytes]).1, (good, Some("a frame's checksum is wrong".to_owned())));
+    }
+}
