@@ -1,7 +1,8 @@
 //! Acts: the only crate of the tool that touches the machine.
 //!
-//! [`measure`] runs a scenario and hands out the frames of its recording; [`probe`] are the measuring threads;
-//! [`privilege`] explains a refusal. Deciding is done elsewhere, in `punctual-core`.
+//! It decides nothing: what to do arrives as values of `punctual-core`, and what happened leaves as such. [`live`]
+//! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
+//! measuring threads, [`load`] what disturbs them, [`recording`] the file; [`privilege`] explains a refusal.
 
 pub mod in_force;
 pub mod interrupt;
@@ -11,3 +12,5 @@ pub mod measure;
 pub mod privilege;
 pub mod probe;
 pub mod recording;
+#[allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
+mod sys;

@@ -17,7 +17,10 @@ struct Run {
 fn main() {
     let cpu = std::thread::available_parallelism().map_or(0, |n| n.get() - 1).to_string();
     println!("{ROUNDS} rounds of {SECONDS} s on CPU {cpu}, in turn; CPU time is user + system of the whole process");
-    println!("{:>6} {:>16} {:>16} {:>18} {:>18}", "round", "cyclictest p50", "punctual p50", "cyclictest CPU/act", "punctual CPU/act");
+    println!(
+        "{:>6} {:>16} {:>16} {:>18} {:>18}",
+        "round", "cyclictest p50", "punctual p50", "cyclictest CPU/act", "punctual CPU/act"
+    );
     let mut rounds = Vec::new();
     for round in 1..=ROUNDS {
         let (theirs, ours) = (cyclictest(&cpu), punctual(&cpu));

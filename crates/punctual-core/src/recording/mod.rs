@@ -12,8 +12,8 @@ mod tally;
 mod wire;
 
 pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
-pub use schedule::interval_length;
 pub use read::{FrameReader, RecordingReader, Unreadable, read};
+pub use schedule::interval_length;
 pub use slices::{Slice, SliceCpu, Slices};
 pub use tally::Tally;
 pub use wire::{FORMAT, Unencodable, encode, encode_preamble};

@@ -11,7 +11,6 @@ mod watch;
 
 pub use prepare::clock_read_cost;
 
-use crate::load::LoadError;
 use crate::privilege;
 use crate::probe::ProbeError;
 use punctual_core::finding::Finding;
@@ -76,9 +75,6 @@ pub enum MeasureError {
     /// A measuring thread could not be set up.
     #[error(transparent)]
     Probe(#[from] ProbeError),
-    /// A load could not be started at all.
-    #[error(transparent)]
-    Load(#[from] LoadError),
     /// `/dev/cpu_dma_latency` was asked for and refused.
     #[error("open /dev/cpu_dma_latency for writing: {0}; run as root, or leave --dma-latency away")]
     DmaLatency(#[source] std::io::Error),

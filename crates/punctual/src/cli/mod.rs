@@ -14,7 +14,13 @@ use value::{parse_amount, parse_cpus, parse_loads, parse_period};
 
 /// Makes a Linux machine punctual, and proves it.
 #[derive(Debug, Parser)]
-#[command(name = "punctual", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "punctual",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

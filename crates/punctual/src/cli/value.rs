@@ -25,7 +25,8 @@ pub fn parse_duration(text: &str) -> Result<Nanos, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let whole: u64 = whole.parse().map_err(|_| wrong())?;
     let too_long = || format!("'{text}' is too long a time");
-    let ns = whole.checked_mul(scale).and_then(|ns| ns.checked_add(fraction_of(fraction, scale)?)).ok_or_else(too_long)?;
+    let ns =
+        whole.checked_mul(scale).and_then(|ns| ns.checked_add(fraction_of(fraction, scale)?)).ok_or_else(too_long)?;
     Ok(Nanos::from_ns(ns))
 }
 

@@ -14,7 +14,7 @@ use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 impl From<Profile> for Kind {
     fn from(profile: Profile) -> Self {

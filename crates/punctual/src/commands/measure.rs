@@ -20,6 +20,9 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         render::print(&render::loads::list())?;
         return Ok(Exit::Fine);
     }
+    for name in args.load.0.iter().flat_map(|phase| &phase.loads) {
+        LoadSpec::parse(name)?;
+    }
     let machine = Here::read();
     let scenario = scenario(args, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
     let setting = machine.setting(args.load_dir.clone(), Vec::new(), false);
@@ -32,7 +35,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     render::print(&if args.json {
         render::json::check(&report, Some(&outputs.recording))
     } else {
-        render::text::measure(&report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+        render::text::check(&report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
     })?;
     Ok(exit_of(&report))
 }

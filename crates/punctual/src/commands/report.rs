@@ -14,7 +14,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     let recording = read_file(&args.recording)?;
     let report = Report::of(&recording);
     if let Some(path) = &args.html {
-        let page = render::html::page(&report);
+        let page = render::html::page(&report, "punctual", Some(&args.recording))?;
         create_new(path)?.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     }
     if args.json {

@@ -12,6 +12,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Title of the page.
+const TITLE: &str = "punctual";
+
 /// Where results go.
 pub struct Outputs {
     /// The recording.
@@ -44,7 +47,8 @@ pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<
     let recording = keeper.recording.context("the measurement handed out no recording")?;
     let report = Report::of(&recording);
     if let (Some(mut file), Some(path)) = (html, outputs.html.as_deref()) {
-        file.write_all(render::html::page(&report).as_bytes()).with_context(|| format!("write {}", path.display()))?;
+        file.write_all(render::html::page(&report, TITLE, Some(&outputs.recording))?.as_bytes())
+            .with_context(|| format!("write {}", path.display()))?;
     }
     Ok(report)
 }

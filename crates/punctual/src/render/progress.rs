@@ -52,7 +52,8 @@ fn message(progress: &Progress) -> String {
     let shown: Vec<String> = progress.cpus.iter().take(4).map(largest).collect();
     let more = progress.cpus.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let skipped = if progress.skipped > 0 { format!(", {} skipped", units::count(progress.skipped)) } else { String::new() };
+    let skipped =
+        if progress.skipped > 0 { format!(", {} skipped", units::count(progress.skipped)) } else { String::new() };
     format!(
         "{} of {}, {}: largest {}{more}{skipped}",
         units::duration(progress.elapsed),

@@ -7,7 +7,8 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 fn start(run: &Run, name: &str) -> Child {
-    let words = ["measure", "--policy", "other", "--cpus", "0", "--duration", "1h", "--warm-up", "10", "-q", "--out", name];
+    let words =
+        ["measure", "--policy", "other", "--cpus", "0", "--duration", "1h", "--warm-up", "10", "-q", "--out", name];
     run.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -63,7 +64,8 @@ fn seconds_lost(run: &Run, name: &str, killed: f64) -> Option<f64> {
     }
     assert_eq!(said.code, 3, "a cut-off recording says so: {said:?}");
     let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
-    let number = |path: &str| report.pointer(path).and_then(serde_json::Value::as_f64).unwrap_or_else(|| panic!("{path}"));
+    let number =
+        |path: &str| report.pointer(path).and_then(serde_json::Value::as_f64).unwrap_or_else(|| panic!("{path}"));
     let (started, measured) = (number("/started_unix_ns") / 1e9, number("/measured_ns") / 1e9);
     Some((killed - started - measured).max(0.0))
 }

@@ -18,8 +18,10 @@ fn every_mechanism_and_phase_measures() {
     for mechanism in ["absolute", "relative", "timerfd", "futex", "spin", "nanosleep"] {
         for phase in ["auto", "aligned", "staggered", "random"] {
             let run = Run::new();
-            let base = ["measure", "--policy", "other", "--cpus", "0", "--period", "2ms", "--activations", "20", "--json"];
-            let report = run.json(&[&base[..], &["--warm-up", "2", "--mechanism", mechanism, "--phase", phase]].concat());
+            let base =
+                ["measure", "--policy", "other", "--cpus", "0", "--period", "2ms", "--activations", "20", "--json"];
+            let report =
+                run.json(&[&base[..], &["--warm-up", "2", "--mechanism", mechanism, "--phase", phase]].concat());
             assert_eq!(report["cpus"][0]["due"], 20, "{mechanism} {phase}");
             assert!(report["cpus"][0]["latency_ns"]["min"].is_u64(), "{mechanism} {phase}");
         }
@@ -75,7 +77,10 @@ fn a_load_that_is_not_there_is_said_and_the_run_goes_on() {
 fn the_loads_are_listed_with_what_they_stress() {
     let said = Run::new().punctual(&["measure", "--list-loads"]);
     assert_eq!(said.code, 0);
-    for load in ["cpu", "memory", "cache", "io-write", "io-read", "io-copy", "proc", "switch", "fork", "timers", "net", "syscall", "cmd:"] {
+    for load in [
+        "cpu", "memory", "cache", "io-write", "io-read", "io-copy", "proc", "switch", "fork", "timers", "net",
+        "syscall", "cmd:",
+    ] {
         assert!(said.out.contains(load), "no {load} in {}", said.out);
     }
 }
@@ -83,7 +88,8 @@ fn the_loads_are_listed_with_what_they_stress() {
 #[test]
 fn check_prints_everything_it_promises() {
     let run = Run::new();
-    let said = run.punctual(&["check", "--duration", "1s", "--load", "idle,cpu", "--budget", "10s", "--out", "c.punctual"]);
+    let said =
+        run.punctual(&["check", "--duration", "1s", "--load", "idle,cpu", "--budget", "10s", "--out", "c.punctual"]);
     for part in ["due", "p99.9", "largest of", "trusted", "c.punctual", "c.html"] {
         assert!(said.out.to_lowercase().contains(part), "no {part} in {said:?}");
     }

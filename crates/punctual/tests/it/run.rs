@@ -31,7 +31,8 @@ impl Run {
 
     /// A short recording made by an ordinary task; returns its name.
     pub fn recording(&self, duration: &str) -> &'static str {
-        let words = ["measure", "--policy", "other", "--cpus", "0", "--duration", duration, "--out", "r.punctual", "-q"];
+        let words =
+            ["measure", "--policy", "other", "--cpus", "0", "--duration", duration, "--out", "r.punctual", "-q"];
         let said = self.punctual(&words);
         assert!(said.code == 0 || said.code == 3, "{said:?}");
         "r.punctual"
