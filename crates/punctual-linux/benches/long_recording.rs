@@ -127,8 +127,9 @@ fn write(path: &std::path::Path, length: Nanos) -> Result<(u64, u64), Box<dyn st
 }
 
 fn append_worst(writer: &mut RecordingWriter, threads: &mut [Thread]) -> Result<(), RecordingError> {
-    let changed = threads.iter_mut().filter(|thread| std::mem::take(&mut thread.worst_changed));
-    let worst: Vec<Worst> = changed.flat_map(|thread| thread.worst.iter().copied()).collect();
+    let changed =
+        threads.iter_mut().filter_map(|thread| std::mem::take(&mut thread.worst_changed).then_some(&thread.worst));
+    let worst: Vec<Worst> = changed.flatten().copied().collect();
     if worst.is_empty() { Ok(()) } else { writer.append(&Frame::Worst(worst)) }
 }
 

@@ -247,8 +247,8 @@ mod tests {
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
-            let (read, end) = frames_of(&pieces);
-            prop_assert_eq!(&read[1..], &frames[..]);
+            let (got, end) = frames_of(&pieces);
+            prop_assert_eq!(&got[1..], &frames[..]);
             prop_assert_eq!(end, (bytes.len() as u64, None));
         }
 
@@ -259,12 +259,12 @@ mod tests {
             let (bytes, ends) = file_of(header, &frames);
             for length in 0..bytes.len() {
                 let whole = ends.iter().filter(|end| **end <= length).count();
-                let (read, (good, reason)) = frames_of(&[&bytes[..length]]);
-                prop_assert_eq!(read.len(), whole.saturating_sub(1));
+                let (got, (good, reason)) = frames_of(&[&bytes[..length]]);
+                prop_assert_eq!(got.len(), whole.saturating_sub(1));
                 let expected = whole.checked_sub(1).map_or(0, |last| ends[last]);
                 prop_assert_eq!(good, expected as u64);
                 prop_assert_eq!(reason.is_some(), length != expected, "at {}", length);
-                match read_all(&bytes[..length]) {
+                match read(&bytes[..length]) {
                     Ok(recording) => match recording.cut_off {
                         Some(cut) => prop_assert_eq!(cut.good_bytes, good),
                         None => prop_assert!(reason.is_none() && recording.end.is_some()),
@@ -287,8 +287,8 @@ mod tests {
             let at = ends[0] + at.index(bytes.len() - ends[0]);
             bytes[at] ^= 1 << bit;
             let whole = ends.iter().filter(|end| **end <= at).count() - 1;
-            let (read, (good, reason)) = frames_of(&[&bytes]);
-            prop_assert_eq!(read.len(), whole);
+            let (got, (good, reason)) = frames_of(&[&bytes]);
+            prop_assert_eq!(got.len(), whole);
             prop_assert_eq!(good, ends[whole] as u64);
             prop_assert!(reason.is_some());
         }
@@ -301,17 +301,13 @@ mod tests {
                 file.append(&mut bytes);
                 bytes = file;
             }
-            prop_assert!(read_all(&bytes).is_err(), "no header has ever come out of random bytes");
+            prop_assert!(read(&bytes).is_err(), "no header has ever come out of random bytes");
         }
-    }
-
-    fn read_all(bytes: &[u8]) -> Result<Recording, Unreadable> {
-        super::read(bytes)
     }
 
     #[test]
     fn what_is_no_recording_is_named() {
-        let refused = |bytes: &[u8]| read_all(bytes).map(|_| ()).unwrap_err();
+        let refused = |bytes: &[u8]| read(bytes).map(|_| ()).unwrap_err();
         assert_eq!(refused(b""), Unreadable::Empty);
         assert_eq!(refused(b"\x7fELF and more"), Unreadable::NotARecording);
         assert_eq!(refused(b"punctual recording 7\nwhatever"), Unreadable::Newer { format: 7 });
