@@ -198,7 +198,8 @@ impl<'a> Case<'a> {
             values.entry(self.known(&one, fact, missing)?).or_default().insert(cpu);
         }
         for (value, cpus) in &values {
-            self.cite(&path.replace("{cpu}", &format!("[{cpus}]")), &Fact::Known(value.clone()));
+            let numbers = if cpus.len() == 1 { cpus.to_string() } else { format!("[{cpus}]") };
+            self.cite(&path.replace("{cpu}", &numbers), &Fact::Known(value.clone()));
         }
         if values.is_empty() {
             return Doubt::unknown("which CPUs are online is not known");

@@ -1,5 +1,7 @@
 //! Whole stages, as text: `BLESS=1 cargo test -p punctual-core` writes the expectations anew.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod book;
 mod machines;
 
