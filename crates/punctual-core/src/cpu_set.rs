@@ -79,11 +79,8 @@ impl CpuSet {
     pub fn mask(&self) -> String {
         let groups = self.0.last().map_or(1, |last| last / 32 + 1);
         let word = |group: u32| (0..32).filter(|bit| self.contains(group * 32 + bit)).fold(0u32, |w, bit| w | 1 << bit);
-        let mut text = format!("{:x}", word(groups - 1));
-        for group in (0..groups - 1).rev() {
-            text.push_str(&format!(",{:08x}", word(group)));
-        }
-        text
+        let rest = (0..groups - 1).rev().map(|group| format!(",{:08x}", word(group)));
+        format!("{:x}{}", word(groups - 1), rest.collect::<String>())
     }
 
     /// The lowest CPU.

@@ -3,13 +3,14 @@
 //! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
+use super::tasks::TASKS;
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Evidence;
 use crate::machine::{Flavour, Machine, Version};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 /// Longest value shown as evidence; more of it proves nothing more.
@@ -60,6 +61,7 @@ pub struct Case<'a> {
     /// The CPUs that remain for everything else.
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
+    tasks: OnceCell<Fact<String>>,
 }
 
 impl<'a> Case<'a> {
@@ -73,7 +75,7 @@ impl<'a> Case<'a> {
             _ => online.clone(),
         };
         let housekeeping = online.difference(&rt);
-        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default() }
+        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks: OnceCell::new() }
     }
 
     /// What was looked at since the last time it was asked.
@@ -196,7 +198,8 @@ impl<'a> Case<'a> {
             values.entry(self.known(&one, fact, missing)?).or_default().insert(cpu);
         }
         for (value, cpus) in &values {
-            self.cite(&path.replace("{cpu}", &format!("[{cpus}]")), &Fact::Known(value.clone()));
+            let numbers = if cpus.len() == 1 { cpus.to_string() } else { format!("[{cpus}]") };
+            self.cite(&path.replace("{cpu}", &numbers), &Fact::Known(value.clone()));
         }
         if values.is_empty() {
             return Doubt::unknown("which CPUs are online is not known");
@@ -271,6 +274,11 @@ impl<'a> Case<'a> {
     /// What the command line asks for; a request proves nothing, so this only explains a doubt.
     pub fn requested(&self, word: &str) -> bool {
         self.machine.cmdline.known().is_some_and(|line| line.value(word).is_some())
+    }
+
+    /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
+    pub(super) fn task_list(&self) -> Fact<String> {
+        self.tasks.get_or_init(|| self.peek(TASKS)).clone()
     }
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.

@@ -92,7 +92,7 @@ fn lines(case: &Case<'_>) -> Result<Vec<u32>, Doubt> {
     if let Some(trouble) = names.trouble() {
         case.note("/proc/irq", trouble);
     }
-    let names = case.known("/proc/irq/0", names, UNSEEN)?;
+    let names = case.known("/proc/irq", names, UNSEEN)?;
     Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
 }
 
@@ -164,5 +164,5 @@ fn threadirqs(case: &Case<'_>) -> Judged {
     let threads = case.tasks(|task| task.is_kernel && line_of(&task.name).is_some())?;
     let threaded = used.iter().filter(|line| threads.iter().any(|task| line_of(&task.name) == Some(**line))).count();
     case.note("interrupt lines with a thread irq/N-NAME", format!("{threaded} of {}", used.len()));
-    Ok(threaded * 2 >= used.len())
+    Ok(threaded * 2 > used.len())
 }

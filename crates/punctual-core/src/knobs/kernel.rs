@@ -113,7 +113,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
         family: Family::Kernel,
-        severity: Weight::all(High),
+        severity: Weight::all(High).adjusted(rt_group_severity),
         probe: rt_group,
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
@@ -173,7 +173,7 @@ fn config(case: &Case<'_>) -> Judged {
             Ok(false)
         }
         Fact::Garbled(why) => Doubt::unknown(format!("{}: {why}", config.source)),
-        Fact::Absent if case.exists("/proc") || case.list("/proc/sys").known().is_some() => {
+        Fact::Absent if case.list("/proc/sys").known().is_some() => {
             case.note(format!("/proc/config.gz, {}", config.source), "not there");
             Ok(false)
         }
@@ -238,12 +238,29 @@ fn irqsoff_tracer(case: &Case<'_>) -> Judged {
     none_on(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"])
 }
 
+/// The budget file of the caller's own group, where groups of the first kind are mounted.
+fn budget_file(case: &Case<'_>) -> Option<String> {
+    let groups = case.peek("/proc/self/cgroup");
+    let of_cpu = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let is_cpu = parts.next()?.split(',').any(|controller| controller == "cpu");
+        is_cpu.then(|| parts.next().map(|group| group.trim_end_matches('/').to_owned())).flatten()
+    };
+    let group = groups.known().and_then(|lines| lines.lines().find_map(of_cpu)).unwrap_or_default();
+    let files = ["/cpu", "/cpu,cpuacct"].map(|mount| format!("/sys/fs/cgroup{mount}{group}/cpu.rt_runtime_us"));
+    files.into_iter().find(|file| case.peek(file).known().is_some())
+}
+
+/// A group with a budget is not refused the class; it is only stopped when the budget is used up.
+fn rt_group_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let budget = budget_file(case).and_then(|file| case.peek(&file).known().cloned());
+    if budget.is_some_and(|budget| budget != "0") { severity.min(Medium) } else { severity }
+}
+
 /// Whether the real-time class is scheduled by groups. Shared with the throttling knob, which it decides.
 pub(super) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
-    let v1 = "/sys/fs/cgroup/cpu/cpu.rt_runtime_us";
-    let budget = case.peek(v1);
-    if budget.known().is_some() {
-        case.cite(v1, &budget);
+    if let Some(file) = budget_file(case) {
+        case.cite(&file, &case.peek(&file));
         return Ok(true);
     }
     let is_on = case.config("RT_GROUP_SCHED")? != "n";

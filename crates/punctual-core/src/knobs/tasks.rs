@@ -42,7 +42,7 @@ impl Task {
 impl Case<'_> {
     /// Every task that `wanted` picks. Nobody of that name is an answer only if the list is complete.
     pub fn tasks(&self, wanted: impl Fn(&Task) -> bool) -> Result<Vec<Task>, Doubt> {
-        let fact = self.peek(TASKS);
+        let fact = self.task_list();
         if let Some(trouble) = fact.trouble() {
             self.note(TASKS, trouble);
         }

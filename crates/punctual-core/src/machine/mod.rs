@@ -78,8 +78,12 @@ impl Machine {
         };
         let list = |cpus: &Fact<CpuSet>| match cpus {
             Fact::Known(set) if set.is_empty() => "none".to_owned(),
-            Fact::Absent => "none".to_owned(),
             other => shown(other.as_ref().map(CpuSet::to_string)),
+        };
+        // A kernel that cannot stop its tick has no such file; believed only where its neighbour can be read.
+        let tick_free = match (&self.nohz_full, &self.isolated) {
+            (Fact::Absent, Fact::Known(_)) => "none".to_owned(),
+            (cpus, _) => list(cpus),
         };
         let smt = match self.topology.smt_active {
             Fact::Known(true) => "SMT on",
@@ -87,10 +91,9 @@ impl Machine {
             _ => "SMT unknown",
         };
         let cpus = format!(
-            "{} online, isolated {}, tick-free {}, {smt}",
+            "{} online, isolated {}, tick-free {tick_free}, {smt}",
             shown(self.topology.online.as_ref().map(CpuSet::to_string)),
             list(&self.isolated),
-            list(&self.nohz_full),
         );
         let kernel = format!(
             "{}, {}, {}",
