@@ -20,4 +20,5 @@ pub mod profile;
 pub mod recording;
 pub mod report;
 pub mod scenario;
+pub mod stats;
 pub mod tree;

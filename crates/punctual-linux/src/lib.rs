@@ -10,3 +10,4 @@ pub mod load;
 pub mod measure;
 pub mod privilege;
 pub mod probe;
+pub mod recording;

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Command::Completions { dir } => commands::internal::completions(&dir),
     };
     done.unwrap_or_else(|error| {
-        render::print_error(&error);
+        render::error(&error);
         Exit::Error
     })
     .into()

@@ -1,6 +1,6 @@
 //! Phases of load: when each begins and ends, and starting and stopping its loads.
 
-use crate::load::{Launcher, LoadSpec, RunningLoad};
+use crate::load::{LoadOutcome, RunningLoad, stop_all};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::{Frame, LoadDone, Mark, MarkKind};
 use punctual_core::scenario::{Amount, LoadPhase, Scenario};
@@ -63,7 +63,6 @@ pub(super) fn activations(scenario: &Scenario, phase: usize, period: Nanos) -> u
 
 /// Runs the loads of one phase at a time.
 pub(super) struct Loads {
-    launcher: Launcher,
     on: CpuSet,
     dir: PathBuf,
     running: Vec<RunningLoad>,
@@ -72,7 +71,7 @@ pub(super) struct Loads {
 
 impl Loads {
     pub(super) fn new(on: CpuSet, dir: PathBuf) -> Self {
-        Self { launcher: Launcher::current(), on, dir, running: Vec::new(), phase: 0 }
+        Self { on, dir, running: Vec::new(), phase: 0 }
     }
 
     /// Starts the loads of phase `number`; a load that cannot be started is skipped, and the recording says so.
@@ -80,9 +79,7 @@ impl Loads {
         self.phase = number;
         let mut skipped = Vec::new();
         for name in &phase.loads {
-            let started = LoadSpec::parse(name)
-                .and_then(|spec| self.launcher.start(&spec, &self.on, &self.dir, length.plus(GRACE)));
-            match started {
+            match RunningLoad::start(name, &self.on, &self.dir, length.plus(GRACE)) {
                 Ok(load) => self.running.push(load),
                 Err(error) => skipped.push(MarkKind::LoadSkipped(name.clone(), error.to_string())),
             }
@@ -92,20 +89,18 @@ impl Loads {
 
     /// Stops what runs and says what it achieved.
     pub(super) fn stop(&mut self) -> Vec<Frame> {
-        let phase = self.phase;
-        let done = |load: RunningLoad| {
-            let outcome = load.stop();
+        let done = |outcome: LoadOutcome| {
             Frame::LoadDone(LoadDone {
-                phase,
+                phase: self.phase,
                 name: outcome.name,
                 cpus: self.on.clone(),
-                unit: outcome.unit,
+                unit: outcome.unit.to_owned(),
                 operations: outcome.operations,
                 time: outcome.time,
                 failure: outcome.failure,
             })
         };
-        std::mem::take(&mut self.running).into_iter().map(done).collect()
+        stop_all(std::mem::take(&mut self.running)).into_iter().map(done).collect()
     }
 }
 

@@ -4,9 +4,9 @@ mod value;
 
 pub use value::{Period, parse_duration};
 
-use crate::commands::audit::AuditArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_core::cpu_set::CpuSet;
+use punctual_core::finding::Severity;
 use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
 use std::path::PathBuf;
@@ -56,6 +56,50 @@ pub enum FailOn {
     Fail,
     /// Findings that are medium, too
     Warn,
+}
+
+impl FailOn {
+    /// The least severity that counts.
+    pub fn least(self) -> Severity {
+        match self {
+            Self::Fail => Severity::High,
+            Self::Warn => Severity::Medium,
+        }
+    }
+}
+
+/// `punctual audit`.
+#[derive(Args, Clone, Debug)]
+pub struct AuditArgs {
+    /// Kind of work the machine is for
+    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
+    pub profile: Profile,
+    /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpus: Option<CpuSet>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Tell all about one knob
+    #[arg(long, value_name = "KNOB", conflicts_with = "json")]
+    pub explain: Option<String>,
+    /// Exit with 2 when a finding is at least this bad
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub fail_on: Option<FailOn>,
+    /// Audit a captured machine instead of this one
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+}
+
+/// Kinds of work, as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// A loop that blocks until its next release: control, field buses
+    Periodic,
+    /// A thread that never gives its CPU up: packet processing
+    Poll,
+    /// Audio and the like on a shared desktop
+    Audio,
 }
 
 /// `punctual check`.

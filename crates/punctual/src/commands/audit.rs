@@ -2,12 +2,12 @@
 //!
 //! Tree -> Machine -> Findings -> text or JSON. Reads only, and works the same on a captured machine.
 
+use crate::cli::{AuditArgs, FailOn, Profile};
+use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
 use punctual_core::audit::{audit, worst};
 use punctual_core::cpu_set::CpuSet;
-use punctual_core::finding::Severity;
 use punctual_core::knobs::{self, Case, Knob};
 use punctual_core::machine::Machine;
 use punctual_core::profile::{Kind, Need};
@@ -15,40 +15,6 @@ use punctual_core::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// What can be asked of the audit.
-#[derive(Args, Clone, Debug)]
-pub struct AuditArgs {
-    /// Kind of work the machine is for
-    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
-    pub profile: Profile,
-    /// CPUs for the real-time work, like 2-3,6; by default the isolated ones, or else all
-    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
-    pub cpus: Option<CpuSet>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-    /// Tell all about one knob
-    #[arg(long, value_name = "KNOB", conflicts_with = "json")]
-    pub explain: Option<String>,
-    /// Exit with 2 when something at least this bad is found
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub fail_on: Option<FailOn>,
-    /// Audit a captured machine instead of this one
-    #[arg(long, value_name = "FILE")]
-    pub machine: Option<PathBuf>,
-}
-
-/// Kinds of work, as they are typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Profile {
-    /// A loop that blocks until its next release: control, field buses
-    Periodic,
-    /// A thread that never gives its CPU up: packet processing
-    Poll,
-    /// Audio and the like on a shared desktop
-    Audio,
-}
 
 impl From<Profile> for Kind {
     fn from(profile: Profile) -> Self {
@@ -60,32 +26,8 @@ impl From<Profile> for Kind {
     }
 }
 
-/// What counts as a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    /// A finding of severity high or fatal
-    Fail,
-    /// A finding of severity medium or above
-    Warn,
-}
-
-impl FailOn {
-    /// The least severity that counts.
-    pub fn least(self) -> Severity {
-        match self {
-            Self::Fail => Severity::High,
-            Self::Warn => Severity::Medium,
-        }
-    }
-}
-
-fn cpu_list(text: &str) -> Result<CpuSet, String> {
-    let cpus = CpuSet::parse_list(text).map_err(|e| e.to_string())?;
-    if cpus.is_empty() { Err("the list is empty; give CPUs like 2-3,6".to_owned()) } else { Ok(cpus) }
-}
-
 /// Audits and prints; returns the exit code.
-pub fn run(args: &AuditArgs) -> anyhow::Result<u8> {
+pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
     let knob = args.explain.as_deref().map(named).transpose()?;
     let tree = tree(args.machine.as_deref())?;
     let machine = Machine::read(tree.as_ref());
@@ -102,8 +44,8 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<u8> {
     };
     finish(printed.and_then(|()| out.flush()))?;
 
-    let fails = |least: FailOn| worst(&findings).is_some_and(|severity| severity >= least.least());
-    Ok(if args.fail_on.is_some_and(fails) { 2 } else { 0 })
+    let fails = |level: FailOn| worst(&findings).is_some_and(|severity| severity >= level.least());
+    Ok(Exit::exceeded_if(args.fail_on.is_some_and(fails)))
 }
 
 /// A reader that has seen enough (`| head`) is no failure of ours.

@@ -6,8 +6,8 @@ use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::Result;
+use punctual_core::audit::worst;
 use punctual_core::cpu_set::CpuSet;
-use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::placement::Cpus;
 use punctual_core::profile::{Kind, Need};
 use punctual_core::report::{Answer, Report};
@@ -28,8 +28,8 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     render::print(&if args.json {
         render::json::check(&report, Some(&outputs.recording))
     } else {
-        render::text::check(&report, Some(&outputs.recording), outputs.html.as_deref())
-    });
+        render::text::check(&report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+    })?;
     Ok(exit_of(&report, args.fail_on))
 }
 
@@ -60,15 +60,6 @@ fn exit_of(report: &Report, fail_on: Option<FailOn>) -> Exit {
     let failed = if report.write_error.is_some() { Exit::Error } else { Exit::Fine };
     failed
         .and(Exit::exceeded_if(report.verdict.answer == Answer::NotHeld))
-        .and(Exit::exceeded_if(fail_on.is_some_and(|level| reaches(&report.findings, level))))
+        .and(Exit::exceeded_if(fail_on.is_some_and(|level| worst(&report.findings) >= Some(level.least()))))
         .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive || !report.trust.ok()))
-}
-
-/// Whether a bad finding is at least as severe as `level`.
-pub fn reaches(findings: &[Finding], level: FailOn) -> bool {
-    let least = match level {
-        FailOn::Fail => Severity::High,
-        FailOn::Warn => Severity::Medium,
-    };
-    findings.iter().any(|f| f.state == State::Bad && f.severity >= least)
 }

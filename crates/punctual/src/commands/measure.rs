@@ -12,12 +12,12 @@ use punctual_core::recording::EndReason;
 use punctual_core::report::{Answer, Report};
 use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::Nanos;
-use punctual_linux::load;
+use punctual_linux::load::LoadSpec;
 
 /// Measures, writes the recording, prints the numbers.
 pub fn run(args: &MeasureArgs) -> Result<Exit> {
     if args.list_loads {
-        render::print(&render::loads::list(load::ALL, &load::presets()));
+        render::print(&render::loads::list())?;
         return Ok(Exit::Fine);
     }
     let machine = Here::read();
@@ -32,8 +32,8 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     render::print(&if args.json {
         render::json::check(&report, Some(&outputs.recording))
     } else {
-        render::text::measure(&report, &outputs.recording, outputs.html.as_deref())
-    });
+        render::text::measure(&report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+    })?;
     Ok(exit_of(&report))
 }
 

@@ -18,10 +18,10 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
         create_new(path)?.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     }
     if args.json {
-        render::print(&render::json::check(&report, Some(&args.recording)));
+        render::print(&render::json::check(&report, Some(&args.recording)))?;
     }
     if args.text || (args.html.is_none() && !args.json) {
-        render::print(&render::text::full(&report, Some(&args.recording)));
+        render::print(&render::text::full(&report, Some(&args.recording), args.html.as_deref(), render::style()))?;
     }
     Ok(Exit::doubtful_if(report.cut_off.is_some()))
 }

@@ -1,0 +1,165 @@
+//! How often which lateness occurred: counts over latency, both logarithmic, so that one activation in a million is
+//! as visible as the million.
+
+use super::axis::{self, LogScale, as_f64};
+use super::{Plot, escaped, px, series};
+use crate::render::units;
+use punctual_core::report::CpuRow;
+use punctual_hist::{BUCKETS, Counts, Nanos, bucket_high, bucket_index, bucket_low};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Buckets are joined until there are at most so many columns.
+const COLUMNS: usize = 110;
+
+/// Columns of joined buckets, the same for all CPUs of a report so that pictures can be compared.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    /// Buckets in a column.
+    width: usize,
+    first: usize,
+    last: usize,
+}
+
+impl Columns {
+    fn of(rows: &[CpuRow], budget: Option<Nanos>) -> Option<Self> {
+        let all =
+            || rows.iter().flat_map(|row| row.ran.nonzero().chain(row.skipped.nonzero())).map(|(bucket, _)| bucket);
+        let budget = || budget.map(|b| bucket_index(b.as_ns()));
+        let low = all().min()?.min(budget().unwrap_or(BUCKETS));
+        let high = all().max()?.max(budget().unwrap_or(0));
+        let mut width = 1;
+        while high / width - low / width >= COLUMNS {
+            width *= 2;
+        }
+        Some(Self { width, first: low / width, last: high / width })
+    }
+
+    fn counts(&self, counts: &Counts) -> BTreeMap<usize, u64> {
+        let mut columns = BTreeMap::new();
+        for (bucket, n) in counts.nonzero() {
+            *columns.entry(bucket / self.width).or_insert(0u64) += n;
+        }
+        columns
+    }
+
+    fn low(&self, column: usize) -> u64 {
+        bucket_low(column * self.width)
+    }
+
+    fn high(&self, column: usize) -> u64 {
+        bucket_high(column * self.width + self.width - 1)
+    }
+
+    fn edges(&self, column: usize, scale: &LogScale) -> (f64, f64) {
+        (scale.at(as_f64(self.low(column))), scale.at(as_f64(self.high(column).saturating_add(1))))
+    }
+}
+
+/// Whether any of these CPUs skipped a release, so that the picture has lines for that.
+pub fn legend_has_skips(rows: &[CpuRow]) -> bool {
+    rows.iter().any(|row| !row.skipped.is_empty())
+}
+
+/// A histogram of the CPUs with these places in `rows`; its axes fit all of `rows`. `None` when nothing was counted.
+pub fn histogram(rows: &[CpuRow], shown: &[usize], budget: Option<Nanos>, small: bool) -> Option<String> {
+    let columns = Columns::of(rows, budget)?;
+    let (width, height) = if small { (440.0, 230.0) } else { (900.0, 360.0) };
+    let plot = Plot { left: 74.0, top: 20.0, right: width - 14.0, bottom: height - 30.0 };
+    let (low, high) = (as_f64(columns.low(columns.first)).max(1.0), as_f64(columns.high(columns.last)) + 1.0);
+    let x = LogScale::new(low, high, plot.left, plot.right);
+    let most =
+        rows.iter().flat_map(|row| [&row.ran, &row.skipped]).flat_map(|c| columns.counts(c).into_values()).max()?;
+    let y = LogScale::new(0.6, as_f64(most) * 1.4, plot.bottom, plot.top);
+
+    let names: Vec<String> = shown.iter().filter_map(|i| rows.get(*i)).map(|row| row.cpu.to_string()).collect();
+    let says = escaped(&format!("Histogram of lateness, CPU {}; both axes logarithmic", names.join(", ")));
+    let focus = if small { "" } else { r#" tabindex="0""# };
+    let mut out =
+        format!(r#"<svg class="histogram" viewBox="0 0 {width} {height}" role="img"{focus} aria-label="{says}">"#);
+    budget_zone(&mut out, &x, plot, budget);
+    axis::latencies_below(&mut out, &x, plot);
+    axis::counts_left(&mut out, &y, plot);
+    for (number, row) in shown.iter().filter_map(|i| rows.get(*i).map(|row| (*i, row))) {
+        let fill = if shown.len() == 1 { " filled" } else { "" };
+        let class = series(number);
+        let ran = steps(&columns, &columns.counts(&row.ran), &x, &y, plot);
+        let _ = write!(out, r#"<path class="ran {class}{fill}" d="{ran}"/>"#);
+        if !row.skipped.is_empty() {
+            let skipped = steps(&columns, &columns.counts(&row.skipped), &x, &y, plot);
+            let _ = write!(out, r#"<path class="skipped {class}" d="{skipped}"/>"#);
+        }
+    }
+    let _ = write!(out, r#"<path class="axis" d="M{} {}H{}"/>"#, px(plot.left), px(plot.bottom), px(plot.right));
+    hits(&mut out, &columns, rows, shown, &x, plot);
+    out.push_str("</svg>");
+    Some(out)
+}
+
+fn budget_zone(out: &mut String, x: &LogScale, plot: Plot, budget: Option<Nanos>) {
+    let Some(budget) = budget else { return };
+    let at = x.at_ns(budget);
+    let (left, top, width, height) = (px(at), px(plot.top), px((plot.right - at).max(0.0)), px(plot.bottom - plot.top));
+    let _ = write!(out, r#"<rect class="beyond" x="{left}" y="{top}" width="{width}" height="{height}"/>"#);
+    let _ = write!(out, r#"<path class="limit" d="M{left} {}V{}"/>"#, px(plot.top - 6.0), px(plot.bottom));
+    let text = escaped(&format!("budget {}", units::latency(budget)));
+    let (x, class) = if at > plot.right - 100.0 { (px(at - 6.0), "end") } else { (px(at + 6.0), "start") };
+    let _ = write!(out, r#"<text class="limit-name {class}" x="{x}" y="{}">{text}</text>"#, px(plot.top - 7.0));
+}
+
+/// The outline of a histogram; empty columns lie on the base line.
+fn steps(columns: &Columns, counts: &BTreeMap<usize, u64>, x: &LogScale, y: &LogScale, plot: Plot) -> String {
+    let mut path = String::new();
+    let mut previous = None;
+    for (column, n) in counts {
+        let (left, right) = columns.edges(*column, x);
+        let top = px(y.at(as_f64(*n)));
+        if previous == Some(*column) {
+            let _ = write!(path, "V{top}H{}", px(right));
+        } else {
+            if previous.is_some() {
+                let _ = write!(path, "V{}", px(plot.bottom));
+            }
+            let _ = write!(path, "M{} {}V{top}H{}", px(left), px(plot.bottom), px(right));
+        }
+        previous = Some(column + 1);
+    }
+    if previous.is_some() {
+        let _ = write!(path, "V{}", px(plot.bottom));
+    }
+    path
+}
+
+/// Invisible columns that say what they hold when pointed at.
+fn hits(out: &mut String, columns: &Columns, rows: &[CpuRow], shown: &[usize], x: &LogScale, plot: Plot) {
+    let shown: Vec<&CpuRow> = shown.iter().filter_map(|i| rows.get(*i)).collect();
+    let counted: Vec<(u32, BTreeMap<usize, u64>, BTreeMap<usize, u64>)> =
+        shown.iter().map(|row| (row.cpu, columns.counts(&row.ran), columns.counts(&row.skipped))).collect();
+    out.push_str(r#"<g class="hits">"#);
+    for column in columns.first..=columns.last {
+        let mut lines = Vec::new();
+        for (cpu, ran, skipped) in &counted {
+            let (ran, skipped) = (ran.get(&column), skipped.get(&column));
+            if ran.is_none() && skipped.is_none() {
+                continue;
+            }
+            let mut line = format!("CPU {cpu}: {}", units::count(ran.copied().unwrap_or(0)));
+            if let Some(skipped) = skipped {
+                let _ = write!(line, ", and {} skipped", units::count(*skipped));
+            }
+            lines.push(line);
+        }
+        if lines.is_empty() {
+            continue;
+        }
+        let (left, right) = columns.edges(column, x);
+        let [low, high] = [columns.low(column), columns.high(column)].map(|ns| units::latency(Nanos::from_ns(ns)));
+        let title = escaped(&format!("{low} to {high}\n{}", lines.join("\n")));
+        let (at, top, width, height) = (px(left), px(plot.top), px(right - left), px(plot.bottom - plot.top));
+        let _ = write!(
+            out,
+            r#"<rect class="hit" x="{at}" y="{top}" width="{width}" height="{height}"><title>{title}</title></rect>"#
+        );
+    }
+    out.push_str("</g>");
+}

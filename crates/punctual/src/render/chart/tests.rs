@@ -1,0 +1,64 @@
+//! Scales, and pictures as markup.
+
+use super::axis::LogScale;
+use super::*;
+use crate::render::sample;
+use punctual_hist::Nanos;
+
+#[test]
+fn a_log_scale_maps_decades_evenly_and_keeps_to_its_edges() {
+    let scale = LogScale::new(1.0, 1_000.0, 0.0, 300.0);
+    for (value, at) in [(1.0, 0.0), (10.0, 100.0), (100.0, 200.0), (1_000.0, 300.0), (0.0, 0.0), (1e9, 300.0)] {
+        assert!((scale.at(value) - at).abs() < 1e-6, "{value}");
+    }
+    assert!(LogScale::new(5.0, 5.0, 0.0, 1.0).at(5.0).is_finite(), "a range without extent is no division by zero");
+}
+
+#[test]
+fn ticks_are_round_and_inside() {
+    let ticks = LogScale::new(2_000.0, 70_000.0, 0.0, 1.0).ticks();
+    let values: Vec<i64> = ticks.iter().map(|(v, _)| v.round() as i64).collect();
+    assert_eq!(values, [2_000, 5_000, 10_000, 20_000, 50_000]);
+}
+
+#[test]
+fn nothing_measured_makes_no_picture() {
+    let report = sample::empty();
+    assert!(histogram(&report.cpus, &[0], None, false).is_none());
+    assert!(timeline(&report, 0, true, true).is_none());
+    assert!(ruler(&report.cpus[0].row.latency, None, "").is_none());
+}
+
+#[test]
+fn a_histogram_accounts_for_every_activation_in_its_titles() {
+    let report = sample::skipped();
+    let svg = histogram(&report.cpus, &[0], report.need.budget, false).unwrap();
+    let counts = |after: &str| -> u64 {
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse::<u64>().unwrap();
+        svg.split("<title>")
+            .skip(1)
+            .filter_map(|t| t.split("</title>").next()?.split_once(after).map(|(_, n)| n.to_owned()))
+            .map(|n| digits(n.split(", and").next().unwrap().split(" skipped").next().unwrap()))
+            .sum()
+    };
+    assert_eq!(counts("CPU 0: "), report.cpus[0].row.ran);
+    assert_eq!(counts(", and "), report.cpus[0].row.skipped);
+}
+
+#[test]
+fn names_from_outside_stay_text() {
+    let mut report = sample::two_cpus();
+    report.spans[0].name = "cmd:<script>&\"'\x07".to_owned();
+    let svg = timeline(&report, 0, true, true).unwrap();
+    assert!(!svg.contains("<script"), "{svg}");
+    assert!(svg.contains("cmd:&lt;script&gt;&amp;&quot;&#39;\u{fffd}"));
+}
+
+#[test]
+fn extremes_of_counts_do_not_break_a_picture() {
+    let mut report = sample::two_cpus();
+    report.cpus[0].ran.record(Nanos::MAX);
+    report.cpus[0].ran.record_n(Nanos::ZERO, u64::MAX);
+    let svg = histogram(&report.cpus, &[0, 1], Some(Nanos::MAX), false).unwrap();
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+}

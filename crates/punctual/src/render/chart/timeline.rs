@@ -1,0 +1,186 @@
+//! One CPU over the time of the run: smallest, median, 99.9 % and largest lateness of each stretch, over the load
+//! phases that were on.
+
+use super::axis::{self, LogScale, as_f64};
+use super::{Plot, escaped, px, series};
+use crate::render::{units, words};
+use punctual_core::recording::Event;
+use punctual_core::report::{PhaseSpan, Report, TimelinePoint};
+use punctual_hist::Nanos;
+use std::fmt::Write as _;
+
+/// Stretches are joined until there are at most so many columns.
+const COLUMNS: usize = 150;
+const WIDTH: f64 = 900.0;
+
+/// The time line of the CPU with this place in the report. The first of a stack names the load phases, the last has
+/// the labels of time. `None` when nothing ran on it.
+pub fn timeline(report: &Report, number: usize, first: bool, last: bool) -> Option<String> {
+    let cpu = report.cpus.get(number)?.cpu;
+    let points = joined(&report.timeline, cpu);
+    let measured = || report.timeline.iter();
+    let low = measured().filter_map(|p| p.min).chain(report.need.budget).min()?;
+    let high = measured().filter_map(|p| p.max).chain(report.need.budget).max()?;
+    let end = measured().map(|p| p.start.plus(p.length)).chain(report.spans.iter().map(|s| s.to)).max()?;
+    let top = if first { 26.0 } else { 8.0 };
+    let plot = Plot { left: 74.0, top, right: WIDTH - 60.0, bottom: top + 120.0 };
+    let height = plot.bottom + if last { 26.0 } else { 6.0 };
+    let y = LogScale::new(as_f64(low.as_ns()) / 1.15, as_f64(high.as_ns()) * 1.15, plot.bottom, plot.top);
+
+    let says = escaped(&format!("Lateness of CPU {cpu} over the run; logarithmic"));
+    let mut out =
+        format!(r#"<svg class="timeline" viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" aria-label="{says}">"#);
+    phases(&mut out, &report.spans, end, plot, first);
+    axis::latencies_left(&mut out, &y, plot);
+    axis::moments_below(&mut out, end, plot, last);
+    lines(&mut out, &points, end, plot, &y, &series(number));
+    if let Some(budget) = report.need.budget {
+        let y = px(y.at_ns(budget));
+        let _ = write!(out, r#"<path class="limit" d="M{} {y}H{}"/>"#, px(plot.left), px(plot.right));
+    }
+    events(&mut out, &report.events, end, plot);
+    names(&mut out, &points, plot, &y, report.need.budget);
+    hits(&mut out, &points, &report.spans, end, plot);
+    out.push_str("</svg>");
+    Some(out)
+}
+
+/// The points of one CPU, joined to at most [`COLUMNS`]: extremes stay extremes, of percentiles the largest is taken.
+fn joined(timeline: &[TimelinePoint], cpu: u32) -> Vec<TimelinePoint> {
+    let own: Vec<&TimelinePoint> = timeline.iter().filter(|p| p.cpu == cpu).collect();
+    let join = |points: &[&TimelinePoint]| {
+        let (first, last) = (points.first()?, points.last()?);
+        Some(TimelinePoint {
+            start: first.start,
+            length: last.start.plus(last.length).minus(first.start),
+            cpu,
+            min: points.iter().filter_map(|p| p.min).min(),
+            p50: points.iter().filter_map(|p| p.p50).max(),
+            p99_9: points.iter().filter_map(|p| p.p99_9).max(),
+            max: points.iter().filter_map(|p| p.max).max(),
+            skipped: points.iter().fold(0, |sum, p| sum.saturating_add(p.skipped)),
+        })
+    };
+    own.chunks(own.len().div_ceil(COLUMNS).max(1)).filter_map(join).collect()
+}
+
+fn phases(out: &mut String, spans: &[PhaseSpan], end: Nanos, plot: Plot, named: bool) {
+    for (i, span) in spans.iter().enumerate() {
+        let (from, to) = (axis::moment_at(span.from, end, plot), axis::moment_at(span.to, end, plot));
+        let (x, y, width, height) = (px(from), px(plot.top), px((to - from).max(0.0)), px(plot.bottom - plot.top));
+        let name = words::phase_name(&span.name);
+        let _ = write!(out, r#"<rect class="phase p{}" x="{x}" y="{y}" width="{width}" height="{height}"/>"#, i % 2);
+        let room = (to - from) / 6.6;
+        if named && room > 4.0 {
+            let text = if as_f64(name.chars().count() as u64) <= room { name.to_owned() } else { cut(name, room) };
+            let (text, title, y) = (escaped(&text), escaped(name), px(plot.top - 9.0));
+            let _ = write!(out, r#"<path class="phase-edge" d="M{x} {}V{}"/>"#, px(plot.top - 20.0), px(plot.top));
+            let x = px(from + 6.0);
+            let _ = write!(out, r#"<text class="phase-name" x="{x}" y="{y}">{text}<title>{title}</title></text>"#);
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "room is small and not negative")]
+fn cut(name: &str, room: f64) -> String {
+    name.chars().take((room as usize).saturating_sub(1)).chain(std::iter::once('\u{2026}')).collect()
+}
+
+fn lines(out: &mut String, points: &[TimelinePoint], end: Nanos, plot: Plot, y: &LogScale, class: &str) {
+    let x = |at: Nanos| axis::moment_at(at, end, plot);
+    let mut band = String::new();
+    for point in points {
+        if let (Some(min), Some(max)) = (point.min, point.max) {
+            let (left, right) = (px(x(point.start)), px(x(point.start.plus(point.length))));
+            let _ = write!(band, "M{left} {}V{}H{right}V{}Z", px(y.at_ns(min)), px(y.at_ns(max)), px(y.at_ns(min)));
+        }
+    }
+    let _ = write!(out, r#"<path class="band {class}" d="{band}"/>"#);
+    let series: [(&str, fn(&TimelinePoint) -> Option<Nanos>); 3] =
+        [("line-max", |p| p.max), ("line-p999", |p| p.p99_9), ("line-p50", |p| p.p50)];
+    for (name, value) in series {
+        let mut path = String::new();
+        let mut drawn_to = None;
+        for point in points {
+            let Some(value) = value(point) else { continue };
+            let (right, height) = (point.start.plus(point.length), px(y.at_ns(value)));
+            match drawn_to {
+                Some(to) if to == point.start => write!(path, "V{height}"),
+                _ => write!(path, "M{} {height}", px(x(point.start))),
+            }
+            .and_then(|()| write!(path, "H{}", px(x(right))))
+            .ok();
+            drawn_to = Some(right);
+        }
+        if !path.is_empty() {
+            let _ = write!(out, r#"<path class="{name} {class}" d="{path}"/>"#);
+        }
+    }
+    for point in points.iter().filter(|p| p.skipped > 0) {
+        let middle = x(point.start.plus(Nanos::from_ns(point.length.as_ns() / 2)));
+        let _ = write!(out, r#"<path class="skip" d="M{} {}v-9"/>"#, px(middle), px(plot.bottom));
+    }
+}
+
+fn events(out: &mut String, events: &[Event], end: Nanos, plot: Plot) {
+    for event in events {
+        let x = px(axis::moment_at(event.at, end, plot));
+        let title = escaped(&format!("{}: {}", units::moment(event.at), words::event(event)));
+        let (top, bottom) = (px(plot.top), px(plot.bottom));
+        let _ = write!(out, r#"<path class="event" d="M{x} {top}V{bottom}"><title>{title}</title></path>"#);
+        let _ = write!(out, r#"<path class="event-flag" d="M{x} {top}l5 4l-5 4z"><title>{title}</title></path>"#);
+    }
+}
+
+/// Names at the right end of the lines, moved apart where they would cover each other.
+fn names(out: &mut String, points: &[TimelinePoint], plot: Plot, y: &LogScale, budget: Option<Nanos>) {
+    let last = |value: fn(&TimelinePoint) -> Option<Nanos>| points.iter().rev().find_map(value);
+    let named = [
+        ("min", last(|p| p.min), "name"),
+        ("p50", last(|p| p.p50), "name"),
+        ("p99.9", last(|p| p.p99_9), "name"),
+        ("largest", last(|p| p.max), "name"),
+        ("budget", budget, "name limit-name"),
+    ];
+    let mut named: Vec<(f64, &str, &str)> =
+        named.iter().filter_map(|(name, value, class)| value.map(|v| (y.at_ns(v), *name, *class))).collect();
+    named.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut free_above = plot.bottom + 4.0;
+    for (at, name, class) in named {
+        let at = (at + 4.0).min(free_above);
+        free_above = at - 12.0;
+        let (x, y) = (px(plot.right + 6.0), px(at));
+        let _ = write!(out, r#"<text class="{class}" x="{x}" y="{y}">{name}</text>"#);
+    }
+}
+
+/// Invisible columns that say what they hold when pointed at.
+fn hits(out: &mut String, points: &[TimelinePoint], spans: &[PhaseSpan], end: Nanos, plot: Plot) {
+    out.push_str(r#"<g class="hits">"#);
+    for point in points {
+        let to = point.start.plus(point.length);
+        let (left, right) = (axis::moment_at(point.start, end, plot), axis::moment_at(to, end, plot));
+        let span = spans.iter().find(|s| s.from <= point.start && point.start < s.to);
+        let load = span.map_or_else(String::new, |s| format!(", {}", words::phase_name(&s.name)));
+        let value = |v: Option<Nanos>| v.map_or_else(|| units::ABSENT.to_owned(), units::latency);
+        let mut says = format!(
+            "{} to {}{load}\nmin {}, p50 {}, p99.9 {}, largest {}",
+            units::moment(point.start),
+            units::moment(to),
+            value(point.min),
+            value(point.p50),
+            value(point.p99_9),
+            value(point.max)
+        );
+        if point.skipped > 0 {
+            let _ = write!(says, "\n{} skipped", units::count(point.skipped));
+        }
+        let (x, y, width, height) = (px(left), px(plot.top), px(right - left), px(plot.bottom - plot.top));
+        let _ = write!(
+            out,
+            r#"<rect class="hit" x="{x}" y="{y}" width="{width}" height="{height}"><title>{}</title></rect>"#,
+            escaped(&says)
+        );
+    }
+    out.push_str("</g>");
+}

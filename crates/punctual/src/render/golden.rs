@@ -1,0 +1,79 @@
+//! What the samples look like, compared with files a reviewer has read. `BLESS=1 cargo test` writes them anew.
+
+use super::{sample, text};
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// Asserts that `text` is what the golden file holds.
+fn assert_golden(name: &str, text: &str) {
+    let path = folder().join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == text, "{name} differs from what was blessed; BLESS=1 writes it anew. It is now:\n{text}");
+}
+
+fn paths() -> (Option<&'static Path>, Option<&'static Path>) {
+    (Some(Path::new("bench.punctual")), Some(Path::new("bench.html")))
+}
+
+#[test]
+fn check_at_80_columns() {
+    for (name, report) in sample::all() {
+        let (recording, html) = paths();
+        let text = text::check(&report, recording, html, text::Style::default());
+        assert_golden(&format!("{name}.check.txt"), &text);
+    }
+}
+
+#[test]
+fn check_on_a_wide_terminal() {
+    let text = text::check(&sample::skipped(), None, None, text::Style { width: 160, colour: false });
+    assert_golden("skipped.check-wide.txt", &text);
+}
+
+#[test]
+fn the_full_text() {
+    for (name, report) in sample::all() {
+        let text = text::full(&report, None, None, text::Style::default());
+        assert_golden(&format!("{name}.full.txt"), &text);
+    }
+}
+
+#[test]
+fn every_line_fits_and_nothing_claims_a_worst_case() {
+    for (name, report) in sample::all() {
+        for width in [80, 120] {
+            let style = text::Style { width, colour: false };
+            for text in [text::check(&report, None, None, style), text::full(&report, None, None, style)] {
+                assert!(!text.to_lowercase().contains("worst case"), "{name}");
+                assert!(text.is_ascii(), "{name}: a serial console shows ASCII only");
+                for line in text.lines() {
+                    assert!(line.chars().count() <= width || !line.trim().contains(' '), "{name} at {width}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_absent_number_is_a_dash_not_a_zero() {
+    let text = text::check(&sample::empty(), None, None, text::Style { width: 120, colour: false });
+    let row = text.lines().find(|l| l.trim_start().starts_with("0 ")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["0", "0", "0", "0", "-", "-", "-", "-", "-", "-", "-"]);
+}
+
+#[test]
+fn colours_change_nothing_but_colour() {
+    for (name, report) in sample::all() {
+        let plain = text::check(&report, None, None, text::Style { width: 80, colour: false });
+        let coloured = text::check(&report, None, None, text::Style { width: 80, colour: true });
+        assert!(!plain.contains('\x1b') && coloured.contains('\x1b'), "{name}");
+        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain, "{name}");
+    }
+}

@@ -1,0 +1,295 @@
+//! A report as one page: a single file that loads nothing, in light and dark, on a phone and on paper.
+//!
+//! Rust makes the pictures and the words, the template places them; everything that goes through the template is
+//! escaped by it. Must not compute: it picks, orders and lays out what the report holds.
+
+use super::{chart, units, words};
+use minijinja::value::merge_maps;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use punctual_core::finding::{Finding, Severity, State};
+use punctual_core::report::{Answer, CpuRow, Percentiles, Report, Row};
+use punctual_hist::Nanos;
+use std::path::Path;
+
+const TEMPLATE: &str = include_str!("html/report.html.jinja");
+const STYLE: &str = include_str!("html/report.css");
+const SCRIPT: &str = include_str!("html/report.js");
+
+/// With more CPUs than this only those with the largest lateness are drawn; the table always has all.
+const CHARTED_MAX: usize = 16;
+
+/// The page. `title` is what the reader calls this run; `recording` is where its recording lies.
+///
+/// # Errors
+/// Only when the template and this module do not belong together, which the tests rule out.
+pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_template("report.html", TEMPLATE)?;
+    let charted = charted(&report.cpus);
+    let page = context! {
+        css => STYLE,
+        js => SCRIPT,
+        title => title,
+        recording => recording.map(|path| path.display().to_string()),
+        tool_version => &report.tool_version,
+        started => units::date(report.started_unix_ns),
+        measured => units::duration(report.measured),
+    };
+    let parts = [head(report), numbers(report), figures(report, &charted), machine(report), findings(report)];
+    let context = merge_maps(parts.into_iter().chain([page, settings(report)]));
+    environment.get_template("report.html")?.render(context).map(|page| chart::typeset(&page))
+}
+
+/// Places of the CPUs that are drawn, in the order of the report.
+fn charted(cpus: &[CpuRow]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..cpus.len()).collect();
+    places.sort_by_key(|i| std::cmp::Reverse(cpus.get(*i).and_then(|c| c.row.latency_due.max)));
+    places.truncate(CHARTED_MAX);
+    places.sort_unstable();
+    places
+}
+
+/// The verdict, whether to believe it, what to do.
+fn head(report: &Report) -> Value {
+    let verdict = words::verdict(report);
+    let class = match report.verdict.answer {
+        Answer::Held => "held",
+        Answer::NotHeld => "missed",
+        Answer::Inconclusive => "unsure",
+    };
+    let reasons: Vec<String> = report.trust.reasons.iter().map(words::distrust).collect();
+    let remarks: Vec<String> = report.trust.remarks.iter().map(words::distrust).collect();
+    let next: Vec<String> = report.next.iter().map(|step| words::next_step(step, report)).collect();
+    let all = report.total.as_ref().or(report.cpus.first().map(|cpu| &cpu.row));
+    let (view, of) = match all {
+        Some(row) if row.skipped > 0 => (row.latency_due, format!("{} due", units::counted(row.due, "release"))),
+        Some(row) => (row.latency, format!("{} that ran", units::counted(row.ran, "activation"))),
+        None => (Percentiles::default(), String::new()),
+    };
+    let ruler_says = format!("Lateness of {of} on {}, on a logarithmic scale.", words::cpus(&report.need.cpus));
+    context! {
+        verdict => context! { word => verdict.word, class, seen => verdict.seen, bound => verdict.bound, but => verdict.but },
+        trust => context! { ok => report.trust.ok(), answer => words::trust_answer(&report.trust), reasons, remarks },
+        ruler => chart::ruler(&view, report.need.budget, &ruler_says),
+        ruler_says,
+        next,
+    }
+}
+
+/// The tables of latencies.
+fn numbers(report: &Report) -> Value {
+    let budget = report.need.budget;
+    let many = report.cpus.len() > 1;
+    let mut cpus: Vec<Value> = Vec::new();
+    for (number, cpu) in report.cpus.iter().enumerate() {
+        let worst =
+            cpu.worst_at.as_ref().map(|(at, load)| format!("{}, {}", units::moment(*at), words::phase_name(load)));
+        let row = row(cpu.cpu.to_string(), &cpu.row, budget);
+        let worst = worst.unwrap_or_else(|| units::ABSENT.to_owned());
+        cpus.push(match many {
+            true => context! { key => chart::series(number), worst, ..row },
+            false => context! { worst, ..row },
+        });
+    }
+    if let Some(total) = &report.total {
+        cpus.push(context! { worst => "", all => true, ..row("all".to_owned(), total, budget) });
+    }
+    let asked = budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
+    context! {
+        cpus,
+        asked => format!("Period {}, {asked}.", units::latency(report.need.period)),
+        scenario => words::scenario(&report.scenario),
+        any_skips => chart::legend_has_skips(&report.cpus),
+        differences => report.cpus.iter().filter_map(words::skip_difference).collect::<Vec<_>>(),
+        phases => phases(report),
+        worst => worst(report),
+    }
+}
+
+fn row(name: String, row: &Row, budget: Option<Nanos>) -> Value {
+    context! {
+        name,
+        all => false,
+        due => units::count(row.due),
+        ran => units::count(row.ran),
+        skipped => units::count(row.skipped),
+        skips => row.skipped > 0,
+        points => points(&row.latency, budget),
+        points_due => points(&row.latency_due, budget),
+    }
+}
+
+fn points(p: &Percentiles, budget: Option<Nanos>) -> Vec<Value> {
+    let over = |point: Option<Nanos>| budget.is_some_and(|b| point.is_some_and(|p| p > b));
+    let points = [p.min, p.p50, p.p99, p.p99_9, p.p99_99, p.max];
+    points.map(|point| context! { text => units::column_us(point), over => over(point) }).to_vec()
+}
+
+fn phases(report: &Report) -> Vec<Value> {
+    let mut numbers: Vec<u16> = report.phases.iter().map(|phase| phase.phase).collect();
+    numbers.dedup();
+    if numbers.len() < 2 && report.spans.len() < 2 {
+        return Vec::new();
+    }
+    let group = |number: &u16| {
+        let own: Vec<_> = report.phases.iter().filter(|phase| phase.phase == *number).collect();
+        let name = own.first().map_or("", |phase| words::phase_name(&phase.name));
+        let span = report.spans.get(usize::from(*number)).filter(|span| words::phase_name(&span.name) == name);
+        let rows: Vec<Value> = own.iter().map(|p| row(p.cpu.to_string(), &p.row, report.need.budget)).collect();
+        context! { name, from => span.map(|s| units::moment(s.from)), to => span.map(|s| units::moment(s.to)), rows }
+    };
+    numbers.iter().map(group).collect()
+}
+
+fn worst(report: &Report) -> Vec<Value> {
+    let rows = report.worst.iter().map(|row| {
+        let activation = &row.activation;
+        let [switches, faults, moves] = [activation.involuntary_switches, activation.faults, activation.migrations]
+            .map(|n| units::count(u64::from(n)));
+        context! {
+            late => units::latency(activation.lateness()),
+            over => report.need.budget.is_some_and(|b| activation.lateness() > b),
+            cpu => row.cpu,
+            at => units::moment(row.at),
+            load => words::phase_name(&row.phase),
+            woke_on => activation.cpu,
+            switches,
+            faults,
+            moves,
+            over_time => units::duration(activation.counted_over),
+        }
+    });
+    rows.collect()
+}
+
+/// The pictures.
+fn figures(report: &Report, charted: &[usize]) -> Value {
+    let budget = report.need.budget;
+    let rows = || charted.iter().filter_map(|i| report.cpus.get(*i).map(|cpu| (*i, cpu)));
+    let separate: Vec<Value> = rows()
+        .filter_map(|(number, cpu)| {
+            let svg = chart::histogram(&report.cpus, &[number], budget, true)?;
+            let largest = cpu.row.latency.max.map_or_else(|| units::ABSENT.to_owned(), units::latency);
+            Some(context! { cpu => cpu.cpu, key => chart::series(number), largest, svg })
+        })
+        .collect();
+    let with_points: Vec<(usize, &CpuRow)> =
+        rows().filter(|(_, cpu)| report.timeline.iter().any(|p| p.cpu == cpu.cpu)).collect();
+    let last = with_points.len().saturating_sub(1);
+    let timelines: Vec<Value> = with_points
+        .iter()
+        .enumerate()
+        .filter_map(|(i, (number, cpu))| {
+            let svg = chart::timeline(report, *number, i == 0, i == last)?;
+            Some(context! { cpu => cpu.cpu, svg })
+        })
+        .collect();
+    let left_out = report.cpus.len().saturating_sub(charted.len());
+    let note = format!("Drawn are the {} CPUs with the largest lateness; the table has all.", charted.len());
+    context! {
+        overlaid => chart::histogram(&report.cpus, charted, budget, false),
+        separate,
+        timelines,
+        charted => if left_out > 0 { note } else { String::new() },
+    }
+}
+
+/// What the machine is and what happened to it.
+fn machine(report: &Report) -> Value {
+    let events = report.events.iter().map(|e| format!("{}: {}", units::moment(e.at), words::event(e)));
+    let loads = report.loads.iter().map(|load| {
+        context! {
+            name => &load.name, phase => load.phase, cpus => words::cpus(&load.cpus), achieved => words::achieved(load),
+        }
+    });
+    context! {
+        machine => report.machine.iter().map(|(name, value)| context! { name, value }).collect::<Vec<_>>(),
+        ending => words::ending(report),
+        events => events.collect::<Vec<_>>(),
+        notes => &report.notes,
+        loads => loads.collect::<Vec<_>>(),
+        loads_skipped => report.loads_skipped.iter().map(|(name, because)| context! { name, because }).collect::<Vec<_>>(),
+    }
+}
+
+fn findings(report: &Report) -> Value {
+    let others = report.findings.iter().filter(|f| matches!(f.state, State::Good | State::NotApplicable(_)));
+    context! {
+        findings_counted => words::findings_counted(&report.findings),
+        standing => words::standing_in_the_way(report).into_iter().map(finding).collect::<Vec<_>>(),
+        others => others.map(finding).collect::<Vec<_>>(),
+    }
+}
+
+fn finding(finding: &Finding) -> Value {
+    let (class, word) = match (&finding.state, finding.severity) {
+        (State::Bad, Severity::Fatal | Severity::High) => ("bad", words::severity(finding.severity)),
+        (State::Bad, _) => ("doubt", words::severity(finding.severity)),
+        (State::Good, _) => ("good", words::state(&finding.state)),
+        (State::Unknown(_) | State::NotApplicable(_), _) => ("doubt", words::state(&finding.state)),
+    };
+    let evidence = finding.evidence.iter().map(|e| context! { source => &e.source, value => &e.value });
+    context! {
+        class,
+        word,
+        title => &finding.title,
+        id => &finding.id,
+        because => words::state_because(&finding.state),
+        evidence => evidence.collect::<Vec<_>>(),
+        why => &finding.why,
+        fix => &finding.fix,
+        cost => &finding.cost,
+        sure => words::confidence(finding.confidence),
+    }
+}
+
+/// What was granted, and what was in force before, during and after.
+fn settings(report: &Report) -> Value {
+    let threads = report.threads.iter().map(|thread| {
+        let warm_up = report.warm_up.iter().find(|w| w.cpu == thread.cpu).map_or_else(
+            || units::ABSENT.to_owned(),
+            |w| format!("{}, the largest {}", units::counted(w.activations, "activation"), units::latency(w.max)),
+        );
+        context! {
+            cpu => thread.cpu,
+            tid => thread.tid,
+            policy => words::policy(thread.policy),
+            affinity => words::cpus(&thread.affinity),
+            locked => if thread.memory_locked { "yes" } else { "no" },
+            warm_up,
+        }
+    });
+    context! {
+        threads => threads.collect::<Vec<_>>(),
+        housekeeping => words::cpus(&report.housekeeping),
+        in_force => in_force(report),
+    }
+}
+
+fn in_force(report: &Report) -> Option<Value> {
+    if report.in_force.is_empty() {
+        return None;
+    }
+    let mut paths: Vec<&str> = Vec::new();
+    for (path, _) in report.in_force.iter().flat_map(|state| &state.values) {
+        if !paths.contains(&path.as_str()) {
+            paths.push(path);
+        }
+    }
+    let row = |path: &&str| {
+        let value = |values: &[(String, String)]| values.iter().find(|(p, _)| p == path).map(|(_, v)| v.clone());
+        let read: Vec<Option<String>> = report.in_force.iter().map(|state| value(&state.values)).collect();
+        let mut known = read.iter().flatten();
+        let first = known.next();
+        let changed = known.any(|value| Some(value) != first);
+        let values: Vec<String> = read.into_iter().map(|v| v.unwrap_or_else(|| "not read".to_owned())).collect();
+        context! { path => *path, values, changed }
+    };
+    let moments: Vec<&str> = report.in_force.iter().map(|state| words::moment(state.moment)).collect();
+    Some(context! { moments, rows => paths.iter().map(row).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,469 @@
+//! Reports made by hand, for the tests of all renderers: drawn from a fixed generator, so always the same.
+
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_core::recording::{CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
+use punctual_core::report::{
+    Answer, CpuRow, Distrust, Inconclusive, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row,
+    TimelinePoint, Trust, Verdict, WorstRow,
+};
+use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_hist::{Activation, Counts, MonoTime, Nanos};
+
+const IDLE: &str = "idle";
+const LOADED: &str = "cpu+memory+io-write+switch+net";
+const PERIOD: Nanos = Nanos::from_ms(1);
+const RELEASES_PER_SECOND: u64 = 1_000;
+const EPOCH_NS: u64 = 5_000_000_000_000;
+
+/// Every sample with the name of its golden files.
+pub fn all() -> Vec<(&'static str, Report)> {
+    vec![
+        ("two-cpus", two_cpus()),
+        ("eight-cpus", eight_cpus()),
+        ("skipped", skipped()),
+        ("empty", empty()),
+        ("cut-off", cut_off()),
+        ("no-budget", no_budget()),
+    ]
+}
+
+/// Two CPUs, 30 s, idle then load, held, trusted with a remark.
+pub fn two_cpus() -> Report {
+    let mut report = Run { cpus: 2, seconds: 30, budget: Some(Nanos::from_us(100)), hog: false }.report();
+    report.trust.remarks = vec![Distrust::Steal(Nanos::from_ms(40))];
+    report
+}
+
+/// Eight CPUs, 10 min, one event, not held by a single release.
+pub fn eight_cpus() -> Report {
+    let mut report = Run { cpus: 8, seconds: 600, budget: Some(Nanos::from_us(72)), hog: false }.report();
+    report.events = vec![event(200, 0, EventKind::WallClockStep, 0), event(415, 2_300, EventKind::Paused, 18_400)];
+    report.trust.reasons = vec![Distrust::Paused(1, Nanos::from_ms(2_300)), Distrust::Faults(3, 2)];
+    report.next = vec![NextStep::Repeat, NextStep::RunAsRoot("reads /dev/cpu/*/msr and the tracing state".to_owned())];
+    report
+}
+
+/// Two CPUs of which the first is blocked for 20 ms of every second.
+pub fn skipped() -> Report {
+    let mut report = Run { cpus: 2, seconds: 10, budget: Some(Nanos::from_us(50)), hog: true }.report();
+    report.next.insert(0, NextStep::LookAtSkips(0));
+    report
+}
+
+/// A report of a run that did not measure anything.
+pub fn empty() -> Report {
+    let mut report = Run { cpus: 1, seconds: 0, budget: Some(Nanos::from_us(50)), hog: false }.report();
+    report.machine.clear();
+    report.findings.clear();
+    (report.next, report.loads, report.threads) = (Vec::new(), Vec::new(), Vec::new());
+    (report.warm_up, report.in_force, report.spans, report.notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    report.verdict.inconclusive_because = Some(Inconclusive::NothingRan);
+    report.trust = Trust { reasons: vec![Distrust::TooFew(0)], remarks: Vec::new() };
+    report
+}
+
+/// A recording that ends in the middle, on a disk that was full.
+pub fn cut_off() -> Report {
+    let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
+    report.end = None;
+    report.cut_off = Some(CutOff { good_bytes: 18_211, reason: "the next frame is incomplete".to_owned() });
+    report.write_error = Some("write to run.punctual: no space left on device".to_owned());
+    report.trust.reasons = vec![Distrust::CutOff, Distrust::WriteFailed];
+    report.next = vec![NextStep::Repeat];
+    report
+}
+
+/// A short run of one CPU without a budget, by a user who may not use the real-time class.
+pub fn no_budget() -> Report {
+    let mut report = Run { cpus: 1, seconds: 2, budget: None, hog: false }.report();
+    report.scenario.policy = Policy::Other;
+    report.trust.remarks = vec![Distrust::NotRealTime, Distrust::MemoryNotLocked];
+    report.next = vec![NextStep::StateBudget];
+    report.end = Some(EndReason::Interrupted);
+    report
+}
+
+/// What a load achieved in 20 s.
+pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
+    LoadDone {
+        phase,
+        name: name.to_owned(),
+        cpus: CpuSet::from_iter([0, 1]),
+        unit: "loops".to_owned(),
+        operations,
+        time: Nanos::from_secs(20),
+        failure: None,
+    }
+}
+
+fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Event {
+    Event { at: Nanos::from_secs(at_s), length: Nanos::from_ms(length_ms), kind, releases_lost }
+}
+
+/// `SplitMix64`: small, and the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    /// A lateness as machines have them: a body, a shoulder under load, and a thin tail.
+    fn lateness(&mut self, loaded: bool, cpu: u32) -> Nanos {
+        let body: u64 = (0..4).map(|_| self.below(1_100)).sum::<u64>() + 2_100 + u64::from(cpu) * 140;
+        let shoulder = if loaded && self.below(5) == 0 { self.below(4_000) + self.below(9_000) } else { 0 };
+        let tail = if self.below(if loaded { 1_500 } else { 20_000 }) == 0 {
+            self.below(31_000) + self.below(31_000)
+        } else {
+            0
+        };
+        Nanos::from_ns(body + shoulder + tail)
+    }
+}
+
+/// What the samples differ in.
+struct Run {
+    cpus: u32,
+    seconds: u64,
+    budget: Option<Nanos>,
+    hog: bool,
+}
+
+/// What was drawn for one CPU.
+#[derive(Default)]
+struct Drawn {
+    ran: [Counts; 2],
+    skipped: [Counts; 2],
+    points: Vec<TimelinePoint>,
+    worst: Vec<WorstRow>,
+}
+
+impl Run {
+    fn report(&self) -> Report {
+        let drawn: Vec<Drawn> = (0..self.cpus).map(|cpu| self.draw(cpu)).collect();
+        let cpus: Vec<CpuRow> = (0..self.cpus).zip(&drawn).map(|(cpu, d)| self.cpu_row(cpu, d)).collect();
+        let (mut ran, mut skipped) = (Counts::new(), Counts::new());
+        for cpu in &cpus {
+            ran.merge(&cpu.ran);
+            skipped.merge(&cpu.skipped);
+        }
+        let total = self.row(&ran, &skipped);
+        let mut worst: Vec<WorstRow> = drawn.iter().flat_map(|d| d.worst.iter().cloned()).collect();
+        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        worst.truncate(12);
+        let split = self.split();
+        let span = |name: &str, from, to| PhaseSpan {
+            name: name.to_owned(),
+            from: Nanos::from_secs(from),
+            to: Nanos::from_secs(to),
+        };
+        Report {
+            tool_version: "0.1.0".to_owned(),
+            started_unix_ns: 1_763_718_077_000_000_000,
+            measured: Nanos::from_secs(self.seconds),
+            need: Need { period: PERIOD, budget: self.budget, cpus: (0..self.cpus).collect() },
+            scenario: self.scenario(),
+            machine: machine(),
+            findings: findings(),
+            verdict: verdict(&total, self.budget),
+            total: (self.cpus > 1).then_some(total),
+            cpus,
+            phases: (0..2).flat_map(|phase| self.phase_rows(phase, &drawn)).collect(),
+            spans: vec![span(IDLE, 0, split), span(LOADED, split, self.seconds)],
+            timeline: drawn.iter().flat_map(|d| d.points.iter().cloned()).collect(),
+            worst,
+            loads: vec![load(1, "cpu", Some(41_872_334)), load(1, "cmd:glmark2 --off-screen", None)],
+            loads_skipped: vec![("graphics".to_owned(), "x11perf is not installed".to_owned())],
+            notes: vec!["recorded on the bench <left>, lid closed".to_owned()],
+            events: Vec::new(),
+            threads: (0..self.cpus).map(granted).collect(),
+            warm_up: (0..self.cpus)
+                .map(|cpu| WarmUp { cpu, activations: 200, max: Nanos::from_us(212 + u64::from(cpu)) })
+                .collect(),
+            in_force: in_force(),
+            housekeeping: CpuSet::from_iter([self.cpus]),
+            trust: Trust::default(),
+            next: vec![
+                NextStep::Fix("cpuidle-deep".to_owned()),
+                NextStep::MeasureLonger { length: Nanos::from_secs(2_996), one_in: 1_000_000 },
+            ],
+            end: Some(EndReason::Completed),
+            cut_off: None,
+            write_error: None,
+        }
+    }
+
+    /// The second at which load begins.
+    fn split(&self) -> u64 {
+        self.seconds / 3
+    }
+
+    fn draw(&self, cpu: u32) -> Drawn {
+        let mut dice = Dice(u64::from(cpu) + 1);
+        let mut drawn = Drawn::default();
+        let step = (self.seconds / 200).max(1);
+        for second in (0..self.seconds).step_by(usize::try_from(step).unwrap()) {
+            let loaded = second >= self.split();
+            let (mut ran, mut skipped) = (Counts::new(), Counts::new());
+            for i in 0..RELEASES_PER_SECOND * step {
+                let late =
+                    if self.hog && cpu == 0 && i < 20 { PERIOD.times(20 - i) } else { dice.lateness(loaded, cpu) };
+                let at = Nanos::from_secs(second).plus(PERIOD.times(i));
+                if self.hog && cpu == 0 && (1..20).contains(&i) {
+                    skipped.record(late);
+                    continue;
+                }
+                ran.record(late);
+                if late > Nanos::from_us(45) {
+                    drawn.worst.push(worst_row(cpu, at, late, loaded));
+                }
+            }
+            drawn.points.push(point(cpu, second, step, &ran, &skipped));
+            drawn.ran[usize::from(loaded)].merge(&ran);
+            drawn.skipped[usize::from(loaded)].merge(&skipped);
+        }
+        drawn
+    }
+
+    fn cpu_row(&self, cpu: u32, drawn: &Drawn) -> CpuRow {
+        let (mut ran, mut skipped) = (drawn.ran[0].clone(), drawn.skipped[0].clone());
+        ran.merge(&drawn.ran[1]);
+        skipped.merge(&drawn.skipped[1]);
+        let worst = drawn.worst.iter().max_by_key(|w| w.activation.lateness());
+        CpuRow {
+            cpu,
+            period: PERIOD,
+            row: self.row(&ran, &skipped),
+            worst_at: worst.map(|w| (w.at, w.phase.clone())),
+            longest_gap: PERIOD.plus(skipped.max().or(ran.max()).unwrap_or_default()),
+            early: 0,
+            ran,
+            skipped,
+        }
+    }
+
+    fn phase_rows(&self, phase: u16, drawn: &[Drawn]) -> Vec<PhaseRow> {
+        let name = if phase == 0 { IDLE } else { LOADED };
+        let place = usize::from(phase);
+        (0..self.cpus)
+            .zip(drawn)
+            .map(|(cpu, d)| PhaseRow {
+                phase,
+                name: name.to_owned(),
+                cpu,
+                row: self.row(&d.ran[place], &d.skipped[place]),
+            })
+            .collect()
+    }
+
+    fn row(&self, ran: &Counts, skipped: &Counts) -> Row {
+        let mut due = ran.clone();
+        due.merge(skipped);
+        let late = |(bucket, n)| {
+            if self.budget.is_some_and(|b| punctual_hist::bucket_high(bucket) > b.as_ns()) { n } else { 0 }
+        };
+        Row {
+            due: due.count(),
+            ran: ran.count(),
+            skipped: skipped.count(),
+            over_budget: ran.nonzero().map(late).sum(),
+            latency: percentiles(ran),
+            latency_due: percentiles(&due),
+        }
+    }
+
+    fn scenario(&self) -> Scenario {
+        let loads = ["cpu", "memory", "io-write", "switch", "net"].map(str::to_owned).to_vec();
+        Scenario {
+            threads: (0..self.cpus).map(|cpu| ProbeThread { cpu, period: PERIOD }).collect(),
+            policy: Policy::Fifo(90),
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Activations(200),
+            length: Amount::Time(Nanos::from_secs(self.seconds)),
+            budget: self.budget,
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![LoadPhase { loads: Vec::new(), parts: 1 }, LoadPhase { loads, parts: 2 }],
+            load_cpus: None,
+            suite: None,
+        }
+    }
+}
+
+fn percentiles(counts: &Counts) -> Percentiles {
+    Percentiles {
+        min: counts.min(),
+        mean: counts.mean(),
+        p50: counts.percentile_ppm(500_000),
+        p99: counts.percentile_ppm(990_000),
+        p99_9: counts.percentile_ppm(999_000),
+        p99_99: counts.percentile_ppm(999_900),
+        max: counts.max(),
+    }
+}
+
+fn point(cpu: u32, second: u64, step: u64, ran: &Counts, skipped: &Counts) -> TimelinePoint {
+    TimelinePoint {
+        start: Nanos::from_secs(second),
+        length: Nanos::from_secs(step),
+        cpu,
+        min: ran.min(),
+        p50: ran.percentile_ppm(500_000),
+        p99_9: ran.percentile_ppm(999_000),
+        max: ran.max(),
+        skipped: skipped.count(),
+    }
+}
+
+fn worst_row(cpu: u32, at: Nanos, late: Nanos, loaded: bool) -> WorstRow {
+    let release = MonoTime::from_ns(EPOCH_NS).plus(at);
+    let activation = Activation {
+        release,
+        woke: release.plus(late),
+        index: at.whole(PERIOD),
+        cpu,
+        involuntary_switches: 0,
+        faults: 0,
+        migrations: 0,
+        counted_over: Nanos::from_secs(1),
+    };
+    WorstRow { cpu, at, phase: if loaded { LOADED } else { IDLE }.to_owned(), activation }
+}
+
+fn verdict(total: &Row, budget: Option<Nanos>) -> Verdict {
+    let missed = total.over_budget + total.skipped;
+    let answer = match (budget, total.due, missed) {
+        (None, _, _) | (_, 0, _) => Answer::Inconclusive,
+        (_, _, 0) => Answer::Held,
+        _ => Answer::NotHeld,
+    };
+    // Three misses more than seen is near enough to the true bound for a sample.
+    #[allow(clippy::cast_precision_loss, reason = "a sample")]
+    let upper = (total.due > 0).then(|| (missed as f64 * 1.2 + 3.0) / total.due as f64);
+    Verdict {
+        answer,
+        due: total.due,
+        missed,
+        miss_probability_upper: upper,
+        confidence: 0.95,
+        inconclusive_because: (answer == Answer::Inconclusive).then_some(Inconclusive::NoBudget),
+    }
+}
+
+fn granted(cpu: u32) -> Granted {
+    Granted { cpu, tid: 4_100 + cpu, policy: Policy::Fifo(90), affinity: CpuSet::from_iter([cpu]), memory_locked: true }
+}
+
+fn pairs(values: &[(&str, &str)]) -> Vec<(String, String)> {
+    values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn machine() -> Vec<(String, String)> {
+    pairs(&[
+        ("processor", "Acme Reference Board, 8 cores at 2.4 GHz, no SMT"),
+        ("kernel", "6.12.43 PREEMPT_DYNAMIC (voluntary), x86_64, HZ=250"),
+        ("CPUs", "0-7 online, none isolated, none tickless"),
+        ("clock", "tsc, read in the vDSO"),
+        ("virtual", "no"),
+        (
+            "command line",
+            "root=/dev/sda1 ro quiet isolcpus=nohz,domain,managed_irq,2-3 rcu_nocbs=2-3 console=ttyS0,115200 audit=0",
+        ),
+    ])
+}
+
+fn in_force() -> Vec<InForce> {
+    let at = |moment, governor: &str| InForce {
+        moment,
+        values: pairs(&[
+            ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor),
+            ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
+            ("/dev/cpu_dma_latency", "2000000000 us"),
+        ]),
+    };
+    vec![at(Moment::Before, "schedutil"), at(Moment::During, "schedutil"), at(Moment::After, "performance")]
+}
+
+fn findings() -> Vec<Finding> {
+    let finding = |id: &str, title: &str, severity, state, evidence: &[(&str, &str)], words: [&str; 3]| Finding {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        severity,
+        state,
+        evidence: evidence
+            .iter()
+            .map(|(source, value)| Evidence { source: (*source).to_owned(), value: (*value).to_owned() })
+            .collect(),
+        why: words[0].to_owned(),
+        fix: words[1].to_owned(),
+        cost: words[2].to_owned(),
+        confidence: if severity == Severity::High { Confidence::High } else { Confidence::Medium },
+    };
+    vec![
+        finding(
+            "kernel-preemption",
+            "The kernel does not preempt kernel code",
+            Severity::High,
+            State::Bad,
+            &[("/sys/kernel/debug/sched/preempt", "none (voluntary) full lazy")],
+            [
+                "A wake-up waits until the kernel code that runs reaches a point where it may be left, which takes hundreds of microseconds under load.",
+                "Boot with preempt=full, or install a kernel built with PREEMPT_RT.",
+                "A few percent of throughput.",
+            ],
+        ),
+        finding(
+            "cpuidle-deep",
+            "Idle states deeper than C1 are allowed",
+            Severity::High,
+            State::Bad,
+            &[
+                ("/sys/devices/system/cpu/cpu0/cpuidle/state3/disable", "0"),
+                ("/sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "133"),
+            ],
+            [
+                "After every idle stretch a wake-up waits up to 133 us for the CPU to come back.",
+                "Hold /dev/cpu_dma_latency open with the value 0 while the application runs.",
+                "More power drawn and more heat when idle.",
+            ],
+        ),
+        finding(
+            "governor",
+            "The frequency governor is schedutil",
+            Severity::Medium,
+            State::Bad,
+            &[("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil")],
+            [
+                "Work after a wake-up runs at whatever frequency the last second needed.",
+                "cpupower frequency-set -g performance",
+                "More power drawn.",
+            ],
+        ),
+        finding(
+            "smi-count",
+            "System management interrupts",
+            Severity::High,
+            State::Unknown("reading /dev/cpu/0/msr is denied to this user".to_owned()),
+            &[("/dev/cpu/0/msr", "permission denied")],
+            ["Firmware stops all CPUs for as long as it likes.", "Look for SMI sources in the firmware set-up.", ""],
+        ),
+        finding("swap", "Swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], ["", "", ""]),
+        finding(
+            "hyperthreads",
+            "SMT siblings",
+            Severity::Medium,
+            State::NotApplicable("the processor has no SMT".to_owned()),
+            &[("/sys/devices/system/cpu/smt/control", "notsupported")],
+            ["", "", ""],
+        ),
+    ]
+}

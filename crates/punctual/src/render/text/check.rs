@@ -1,0 +1,56 @@
+//! What `punctual check` prints at its end, in the order a reader needs it: what the machine is, what stands in its
+//! way, the numbers, the verdict, whether to believe it, what to do.
+
+use super::{Style, section, sheet::Sheet};
+use crate::render::words;
+use punctual_core::report::Report;
+use std::path::Path;
+
+/// At most so many findings; the rest is named by number.
+const FINDINGS_SHOWN: usize = 8;
+/// With more rows than this the table of load phases shows the latest CPU of each phase only.
+const PHASE_ROWS_SHOWN: usize = 24;
+
+/// The whole text.
+pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    section::machine(&mut sheet, report, style.width.max(40));
+    findings(&mut sheet, report);
+    section::latencies(&mut sheet, report);
+    phases(&mut sheet, report);
+    section::verdict(&mut sheet, report);
+    section::trust(&mut sheet, report);
+    section::next(&mut sheet, report);
+    section::files(&mut sheet, recording, html);
+    sheet.finish()
+}
+
+fn findings(sheet: &mut Sheet, report: &Report) {
+    sheet.heading(&format!("What stands in the way ({})", words::findings_counted(&report.findings)));
+    let standing = words::standing_in_the_way(report);
+    for finding in standing.iter().take(FINDINGS_SHOWN) {
+        section::finding(sheet, finding);
+    }
+    match standing.len().saturating_sub(FINDINGS_SHOWN) {
+        0 if standing.is_empty() => sheet.paragraph(2, "Nothing that was found."),
+        0 => {}
+        more => sheet.paragraph(2, &format!("and {more} more: punctual audit")),
+    }
+}
+
+fn phases(sheet: &mut Sheet, report: &Report) {
+    if report.spans.len() < 2 && report.phases.iter().all(|row| row.phase == 0) {
+        return;
+    }
+    sheet.heading("What load does (lateness in us)");
+    if report.phases.len() <= PHASE_ROWS_SHOWN {
+        return sheet.table(&section::phase_table(report.phases.iter()));
+    }
+    let mut phases: Vec<u16> = report.phases.iter().map(|row| row.phase).collect();
+    phases.dedup();
+    let latest = phases.iter().filter_map(|phase| {
+        report.phases.iter().filter(|row| row.phase == *phase).max_by_key(|row| row.row.latency_due.max)
+    });
+    sheet.table(&section::phase_table(latest));
+    sheet.paragraph(2, "The latest CPU of each phase; all of them: punctual report --text");
+}

@@ -1,0 +1,186 @@
+//! What `punctual report --text` prints: everything the recording holds that fits a table.
+
+use super::sheet::Sheet;
+use super::table::{Edge, Table};
+use super::{Style, section};
+use crate::render::{units, words};
+use punctual_core::report::{Percentiles, Report};
+use punctual_hist::Nanos;
+use std::path::Path;
+
+/// The whole text.
+pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    run(&mut sheet, report);
+    section::machine(&mut sheet, report, usize::MAX);
+    section::verdict(&mut sheet, report);
+    section::trust(&mut sheet, report);
+    section::latencies(&mut sheet, report);
+    by_core(&mut sheet, report);
+    phases(&mut sheet, report);
+    worst(&mut sheet, report);
+    events(&mut sheet, report);
+    loads(&mut sheet, report);
+    threads(&mut sheet, report);
+    in_force(&mut sheet, report);
+    findings(&mut sheet, report);
+    section::next(&mut sheet, report);
+    section::files(&mut sheet, recording, html);
+    sheet.finish()
+}
+
+fn run(sheet: &mut Sheet, report: &Report) {
+    sheet.heading(&format!(
+        "Measured {} from {} by punctual {}",
+        units::duration(report.measured),
+        units::date(report.started_unix_ns),
+        report.tool_version
+    ));
+    sheet.paragraph(2, &words::ending(report));
+}
+
+/// The table vendors print for a board: one column per core.
+fn by_core(sheet: &mut Sheet, report: &Report) {
+    if report.cpus.is_empty() {
+        return;
+    }
+    sheet.heading("Latencies by core (in us, of the activations that ran)");
+    let names: Vec<String> = report.cpus.iter().map(|c| format!("CPU{}", c.cpu)).collect();
+    let mut columns = vec![("Latencies \\ Core", Edge::Left)];
+    columns.extend(names.iter().map(|name| (name.as_str(), Edge::Right)));
+    let mut table = Table::new(&columns);
+    let mut line = |name: &str, cells: Vec<String>| table.row(std::iter::once(name.to_owned()).chain(cells));
+    line("Total", report.cpus.iter().map(|c| units::count(c.row.ran)).collect());
+    let points: [(&str, fn(&Percentiles) -> Option<Nanos>); 3] =
+        [("Min", |p| p.min), ("Avg", |p| p.mean), ("Max", |p| p.max)];
+    for (name, point) in points {
+        line(name, report.cpus.iter().map(|c| units::exact_us(point(&c.row.latency))).collect());
+    }
+    sheet.table(&table);
+}
+
+fn phases(sheet: &mut Sheet, report: &Report) {
+    if report.phases.is_empty() {
+        return;
+    }
+    sheet.heading("By load phase (lateness in us)");
+    sheet.table(&section::phase_table(report.phases.iter()));
+    for span in &report.spans {
+        let (from, to) = (units::moment(span.from), units::moment(span.to));
+        sheet.point(2, &format!("{}: from {from} to {to}", words::phase_name(&span.name)));
+    }
+}
+
+fn worst(sheet: &mut Sheet, report: &Report) {
+    if report.worst.is_empty() {
+        return;
+    }
+    sheet.heading("Latest activations");
+    let mut table = Table::new(&[
+        ("late by", Edge::Right),
+        ("CPU", Edge::Right),
+        ("woke on", Edge::Right),
+        ("released at", Edge::Right),
+        ("switches", Edge::Right),
+        ("faults", Edge::Right),
+        ("moves", Edge::Right),
+        ("counted over", Edge::Right),
+        ("load", Edge::Left),
+    ]);
+    for row in &report.worst {
+        let a = &row.activation;
+        let numbers = [a.involuntary_switches, a.faults, a.migrations].map(|n| units::count(u64::from(n)));
+        let place = [units::latency(a.lateness()), row.cpu.to_string(), a.cpu.to_string(), units::moment(row.at)];
+        let rest = [units::duration(a.counted_over), words::phase_name(&row.phase).to_owned()];
+        table.row(place.into_iter().chain(numbers).chain(rest));
+    }
+    sheet.table(&table);
+    sheet.paragraph(
+        2,
+        "Switches, faults and moves are those of the thread in the time named, which ends at the wake-up.",
+    );
+}
+
+fn events(sheet: &mut Sheet, report: &Report) {
+    sheet.heading("What happened to the machine");
+    for event in &report.events {
+        sheet.point(2, &format!("{}: {}", units::moment(event.at), words::event(event)));
+    }
+    for note in &report.notes {
+        sheet.point(2, note);
+    }
+    if report.events.is_empty() && report.notes.is_empty() {
+        sheet.paragraph(2, "Nothing that was seen.");
+    }
+}
+
+fn loads(sheet: &mut Sheet, report: &Report) {
+    if report.loads.is_empty() && report.loads_skipped.is_empty() {
+        return;
+    }
+    sheet.heading("Loads");
+    let mut table =
+        Table::new(&[("load", Edge::Left), ("phase", Edge::Right), ("ran on", Edge::Left), ("achieved", Edge::Left)]);
+    for load in &report.loads {
+        table.row([load.name.clone(), load.phase.to_string(), words::cpus(&load.cpus), words::achieved(load)]);
+    }
+    if !report.loads.is_empty() {
+        sheet.table(&table);
+    }
+    for (name, why) in &report.loads_skipped {
+        sheet.point(2, &format!("{name} was left out: {why}"));
+    }
+}
+
+fn threads(sheet: &mut Sheet, report: &Report) {
+    sheet.heading("Measuring threads, as the kernel granted them");
+    let mut table = Table::new(&[
+        ("CPU", Edge::Right),
+        ("thread", Edge::Right),
+        ("policy", Edge::Left),
+        ("may run on", Edge::Left),
+        ("memory locked", Edge::Left),
+    ]);
+    for thread in &report.threads {
+        let locked = if thread.memory_locked { "yes" } else { "no" }.to_owned();
+        let (cpu, tid) = (thread.cpu.to_string(), thread.tid.to_string());
+        table.row([cpu, tid, words::policy(thread.policy), words::cpus(&thread.affinity), locked]);
+    }
+    if !report.threads.is_empty() {
+        sheet.table(&table);
+    }
+    sheet.paragraph(2, &format!("Threads of punctual itself ran on {}.", words::cpus(&report.housekeeping)));
+    for warm_up in &report.warm_up {
+        let activations = units::counted(warm_up.activations, "activation");
+        let max = units::latency(warm_up.max);
+        sheet.point(2, &format!("Warm-up of CPU {}, in no statistic: {activations}, the largest {max}", warm_up.cpu));
+    }
+}
+
+fn in_force(sheet: &mut Sheet, report: &Report) {
+    let Some(first) = report.in_force.first() else { return };
+    sheet.heading("In force");
+    sheet.paragraph(2, &format!("Read {} the run:", words::moment(first.moment)));
+    for (path, value) in &first.values {
+        sheet.point(2, &format!("{path} = {}", section::shortened(value, 400)));
+    }
+    for (before, after) in report.in_force.iter().zip(report.in_force.iter().skip(1)) {
+        let changed = words::changed_between(before, after);
+        let moment = words::moment(after.moment);
+        if changed.is_empty() {
+            sheet.paragraph(2, &format!("Read again {moment} it: nothing had changed."));
+            continue;
+        }
+        sheet.paragraph(2, &format!("Read again {moment} it, changed:"));
+        for (path, was, is) in changed {
+            sheet.point(2, &format!("{path}: {was} -> {is}"));
+        }
+    }
+}
+
+fn findings(sheet: &mut Sheet, report: &Report) {
+    sheet.heading(&format!("Findings ({})", words::findings_counted(&report.findings)));
+    for finding in &report.findings {
+        section::finding(sheet, finding);
+    }
+}

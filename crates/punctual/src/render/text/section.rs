@@ -1,0 +1,214 @@
+//! The parts that the short and the full text have in common.
+
+use super::sheet::{Sheet, Tone, clean};
+use super::table::{Edge, Table};
+use crate::render::{units, words};
+use punctual_core::finding::{Finding, Severity, State};
+use punctual_core::report::{Answer, Percentiles, PhaseRow, Report, Row};
+use std::path::Path;
+
+/// At most so many pieces of evidence for one finding.
+const EVIDENCE_SHOWN: usize = 3;
+/// At most so many characters of one value.
+const VALUE_SHOWN: usize = 160;
+
+/// What the machine is, a line each.
+pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
+    sheet.heading("Machine");
+    let label_width = report.machine.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(20);
+    for (name, value) in &report.machine {
+        let room = width.saturating_sub(label_width + 3).max(20);
+        sheet.entry(2, label_width, name, &shortened(value, room));
+    }
+    if report.machine.is_empty() {
+        sheet.paragraph(2, "The recording does not say.");
+    }
+}
+
+/// One finding: what it is, what was read, what it does, how to change it, how sure we are.
+pub fn finding(sheet: &mut Sheet, finding: &Finding) {
+    let tone = match (&finding.state, finding.severity) {
+        (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
+        (State::Bad | State::Unknown(_), _) => Tone::Doubt,
+        (State::Good, _) => Tone::Good,
+        (State::NotApplicable(_), _) => Tone::Quiet,
+    };
+    let first = match finding.state {
+        State::Bad => words::severity(finding.severity).to_uppercase(),
+        _ => words::state(&finding.state).to_uppercase(),
+    };
+    sheet.toned_paragraph(2, tone, &first, &format!("{} ({})", finding.title, finding.id));
+    if let Some(because) = words::state_because(&finding.state) {
+        sheet.entry(4, 5, "why", because);
+    }
+    for evidence in finding.evidence.iter().take(EVIDENCE_SHOWN) {
+        sheet.entry(4, 5, "read", &format!("{} = {}", evidence.source, shortened(&evidence.value, VALUE_SHOWN)));
+    }
+    if finding.evidence.len() > EVIDENCE_SHOWN {
+        sheet.entry(4, 5, "", &format!("and {} more", finding.evidence.len() - EVIDENCE_SHOWN));
+    }
+    for (label, text) in [("does", &finding.why), ("fix", &finding.fix), ("costs", &finding.cost)] {
+        if !text.is_empty() {
+            sheet.entry(4, 5, label, text);
+        }
+    }
+    sheet.entry(4, 5, "sure", words::confidence(finding.confidence));
+}
+
+/// One row per CPU, a second one per CPU that skipped releases, and what the two disagree on.
+pub fn latencies(sheet: &mut Sheet, report: &Report) {
+    sheet.heading("Lateness of every activation (in us)");
+    sheet.paragraph(2, &format!("{} {}", asked(report), words::scenario(&report.scenario)));
+    let mut table = Table::new(&[
+        ("CPU", Edge::Right),
+        ("due", Edge::Right),
+        ("ran", Edge::Right),
+        ("skipped", Edge::Right),
+        ("min", Edge::Right),
+        ("p50", Edge::Right),
+        ("p99", Edge::Right),
+        ("p99.9", Edge::Right),
+        ("p99.99", Edge::Right),
+        ("max", Edge::Right),
+        ("worst moment, load then", Edge::Left),
+    ]);
+    for cpu in &report.cpus {
+        let worst =
+            cpu.worst_at.as_ref().map(|(at, load)| format!("{}, {}", units::moment(*at), words::phase_name(load)));
+        let worst = [worst.unwrap_or_else(|| units::ABSENT.to_owned())];
+        both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, worst);
+    }
+    if let Some(total) = &report.total {
+        both_views(&mut table, "all", total, []);
+    }
+    sheet.table(&table);
+    if report.cpus.is_empty() {
+        sheet.paragraph(2, "No CPU was measured.");
+    }
+    skips(sheet, report);
+}
+
+fn skips(sheet: &mut Sheet, report: &Report) {
+    let differences: Vec<String> = report.cpus.iter().filter_map(words::skip_difference).collect();
+    if differences.is_empty() {
+        return;
+    }
+    sheet.paragraph(
+        2,
+        "Rows marked \"due\" count every release that came due; a skipped one counts with the time from it to the moment \
+         its thread ran next.",
+    );
+    for difference in differences {
+        sheet.point(2, &difference);
+    }
+}
+
+/// What was asked for, in a sentence.
+fn asked(report: &Report) -> String {
+    let budget =
+        report.need.budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
+    format!("Period {}, {budget}.", units::latency(report.need.period))
+}
+
+/// Load phases, CPU by CPU.
+pub fn phase_table<'a>(rows: impl Iterator<Item = &'a PhaseRow>) -> Table {
+    let mut table = Table::new(&[
+        ("CPU", Edge::Right),
+        ("due", Edge::Right),
+        ("ran", Edge::Right),
+        ("skipped", Edge::Right),
+        ("min", Edge::Right),
+        ("p50", Edge::Right),
+        ("p99", Edge::Right),
+        ("p99.9", Edge::Right),
+        ("p99.99", Edge::Right),
+        ("max", Edge::Right),
+    ]);
+    let mut titled = None;
+    for phase in rows {
+        if titled != Some(phase.phase) {
+            table.title(words::phase_name(&phase.name));
+            titled = Some(phase.phase);
+        }
+        both_views(&mut table, &phase.cpu.to_string(), &phase.row, []);
+    }
+    table
+}
+
+/// A row over the activations that ran and, where releases were skipped, a second one over the releases due.
+fn both_views<const N: usize>(table: &mut Table, name: &str, row: &Row, rest: [String; N]) {
+    let counts = [name.to_owned(), units::count(row.due), units::count(row.ran), units::count(row.skipped)];
+    table.row(counts.into_iter().chain(points(&row.latency)).chain(rest));
+    if row.skipped > 0 {
+        let counts = [format!("{name} due"), String::new(), String::new(), String::new()];
+        table.row(counts.into_iter().chain(points(&row.latency_due)));
+    }
+}
+
+fn points(p: &Percentiles) -> [String; 6] {
+    [p.min, p.p50, p.p99, p.p99_9, p.p99_99, p.max].map(units::column_us)
+}
+
+/// Whether the need was held, and what that is worth.
+pub fn verdict(sheet: &mut Sheet, report: &Report) {
+    let words = words::verdict(report);
+    let tone = match report.verdict.answer {
+        Answer::Held => Tone::Good,
+        Answer::NotHeld => Tone::Bad,
+        Answer::Inconclusive => Tone::Doubt,
+    };
+    sheet.heading("Verdict");
+    sheet.toned_paragraph(2, tone, &format!("{}:", words.word.to_uppercase()), &words.seen);
+    for sentence in [words.bound, words.but].into_iter().flatten() {
+        sheet.paragraph(2, &sentence);
+    }
+}
+
+/// Whether the numbers can be relied upon, and why not.
+pub fn trust(sheet: &mut Sheet, report: &Report) {
+    sheet.heading("Can this run be trusted?");
+    let tone = if report.trust.ok() { Tone::Good } else { Tone::Bad };
+    sheet.toned_paragraph(2, tone, words::trust_answer(&report.trust), "");
+    for reason in &report.trust.reasons {
+        sheet.point(2, &words::distrust(reason));
+    }
+    if !report.trust.ok() && !report.trust.remarks.is_empty() {
+        sheet.paragraph(2, "Also worth knowing:");
+    }
+    for remark in &report.trust.remarks {
+        sheet.point(2, &words::distrust(remark));
+    }
+}
+
+/// What to do next.
+pub fn next(sheet: &mut Sheet, report: &Report) {
+    if report.next.is_empty() {
+        return;
+    }
+    sheet.heading("What next");
+    for step in &report.next {
+        sheet.point(2, &words::next_step(step, report));
+    }
+}
+
+/// Where the results are.
+pub fn files(sheet: &mut Sheet, recording: Option<&Path>, html: Option<&Path>) {
+    if recording.is_none() && html.is_none() {
+        return;
+    }
+    sheet.heading("Files");
+    for (label, path) in [("recording", recording), ("report", html)] {
+        if let Some(path) = path {
+            sheet.entry(2, 9, label, &path.display().to_string());
+        }
+    }
+}
+
+/// `text` on one line and cut to `limit` characters, which then shows.
+pub fn shortened(text: &str, limit: usize) -> String {
+    let text = clean(text.trim());
+    if text.chars().count() <= limit {
+        return text;
+    }
+    text.chars().take(limit.saturating_sub(3)).chain("...".chars()).collect()
+}

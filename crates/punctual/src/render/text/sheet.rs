@@ -1,0 +1,204 @@
+//! Lines of text on a terminal: headings, wrapped paragraphs, colours.
+//!
+//! All words from outside pass through here, so this is where control characters end: a file name must not be able to
+//! move the cursor. Knows nothing of reports.
+
+use super::Style;
+use super::table::Table;
+use crate::render::units::THIN;
+use anstyle::AnsiColor;
+
+/// What a piece of text tells at a glance. Never told by colour alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As it should be.
+    Good,
+    /// Not as it should be.
+    Bad,
+    /// Cannot be told, or worth a look.
+    Doubt,
+    /// Structure, not content.
+    Heading,
+    /// Beside the point.
+    Quiet,
+}
+
+impl Tone {
+    fn style(self) -> anstyle::Style {
+        let style = anstyle::Style::new();
+        match self {
+            Self::Good => style.bold().fg_color(Some(AnsiColor::Green.into())),
+            Self::Bad => style.bold().fg_color(Some(AnsiColor::Red.into())),
+            Self::Doubt => style.bold().fg_color(Some(AnsiColor::Yellow.into())),
+            Self::Heading => style.bold(),
+            Self::Quiet => style.dimmed(),
+        }
+    }
+}
+
+/// Text being written.
+pub struct Sheet {
+    style: Style,
+    text: String,
+}
+
+impl Sheet {
+    /// An empty sheet. A width too small for any sentence is widened to 40.
+    pub fn new(style: Style) -> Self {
+        Self { style: Style { width: style.width.max(40), ..style }, text: String::new() }
+    }
+
+    /// The finished text.
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    /// A heading, set apart from what comes before.
+    pub fn heading(&mut self, title: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.line(&self.toned(Tone::Heading, &clean(title)));
+    }
+
+    /// A paragraph, indented.
+    pub fn paragraph(&mut self, indent: usize, text: &str) {
+        self.hanging(indent, indent, None, text);
+    }
+
+    /// A paragraph whose first words have a tone.
+    pub fn toned_paragraph(&mut self, indent: usize, tone: Tone, first: &str, rest: &str) {
+        self.hanging(indent, indent, Some((tone, first)), rest);
+    }
+
+    /// An entry: a short label, then text that wraps to the right of it.
+    pub fn entry(&mut self, indent: usize, label_width: usize, label: &str, text: &str) {
+        let label = format!("{:<label_width$}", ascii(label));
+        let start = (indent + label_width + 1).min(self.style.width / 2);
+        self.hanging(indent, start, Some((Tone::Quiet, &label)), text);
+    }
+
+    /// A point of a list.
+    pub fn point(&mut self, indent: usize, text: &str) {
+        self.hanging(indent, indent + 2, None, &format!("- {text}"));
+    }
+
+    /// A table, indented by two, in as many blocks side by side as fit.
+    pub fn table(&mut self, table: &Table) {
+        for line in table.lines(self.style.width.saturating_sub(2)) {
+            let line = if line.heading { self.toned(Tone::Quiet, &line.text) } else { line.text };
+            self.line(&format!("  {line}"));
+        }
+    }
+
+    fn hanging(&mut self, first: usize, rest: usize, lead: Option<(Tone, &str)>, text: &str) {
+        let lead = lead.map(|(tone, lead)| (tone, clean(lead)));
+        let taken = lead.as_ref().map_or(0, |(_, lead)| lead.chars().count() + 1);
+        let mut line = " ".repeat(first);
+        if let Some((tone, lead)) = &lead {
+            line.push_str(&self.toned(*tone, lead));
+            line.push(' ');
+        }
+        let mut column = first + taken;
+        let mut words_on_line = 0;
+        for word in clean_keeping_thin(text).split(' ').filter(|w| !w.is_empty()) {
+            let width = word.chars().count();
+            let space = usize::from(words_on_line > 0);
+            if column + space + width > self.style.width && (words_on_line > 0 || taken > 0) && column > rest {
+                self.line(&line);
+                (line, column, words_on_line) = (" ".repeat(rest), rest, 0);
+            }
+            let space = usize::from(words_on_line > 0);
+            line.push_str(&" ".repeat(space));
+            line.push_str(&ascii(word));
+            column += space + width;
+            words_on_line += 1;
+        }
+        self.line(&line);
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn toned(&self, tone: Tone, text: &str) -> String {
+        if !self.style.colour || text.trim().is_empty() {
+            return text.to_owned();
+        }
+        let style = tone.style();
+        format!("{}{text}{}", style.render(), style.render_reset())
+    }
+}
+
+/// `text` on one line, without control characters, thin spaces as plain ones.
+pub fn clean(text: &str) -> String {
+    ascii(&clean_keeping_thin(text))
+}
+
+fn clean_keeping_thin(text: &str) -> String {
+    text.chars().map(|c| if c.is_whitespace() && c != THIN { ' ' } else { c }).map(visible).collect()
+}
+
+/// A character that could act on a terminal, or turn the text around, becomes a visible stand-in.
+fn visible(c: char) -> char {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if c.is_control() || turns { '?' } else { c }
+}
+
+fn ascii(text: &str) -> String {
+    text.replace(THIN, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(width: usize) -> Sheet {
+        Sheet::new(Style { width, colour: false })
+    }
+
+    #[test]
+    fn a_number_is_never_torn_from_its_unit() {
+        let mut sheet = plain(40);
+        sheet.paragraph(2, &format!("this line is long enough to break at 123{THIN}456{THIN}us or so"));
+        assert_eq!(sheet.finish(), "  this line is long enough to break at\n  123 456 us or so\n");
+    }
+
+    #[test]
+    fn entries_hang() {
+        let mut sheet = plain(40);
+        sheet.entry(2, 6, "why", "wake-ups take longer when the CPU sleeps deeply");
+        assert_eq!(sheet.finish(), "  why    wake-ups take longer when the\n         CPU sleeps deeply\n");
+    }
+
+    #[test]
+    fn nothing_from_outside_reaches_the_terminal_as_a_command() {
+        let mut sheet = plain(80);
+        sheet.heading("a\x1b[2Jb");
+        sheet.paragraph(0, "c\x07d\u{202e}e\nf\u{9b}31m");
+        sheet.entry(0, 3, "g\x1b]0;x\x07", "h\r");
+        let text = sheet.finish();
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+        assert!(!text.contains('\u{202e}'));
+    }
+
+    #[test]
+    fn colour_only_when_asked() {
+        for colour in [false, true] {
+            let mut sheet = Sheet::new(Style { width: 80, colour });
+            sheet.toned_paragraph(0, Tone::Bad, "Not held:", "one release missed");
+            let text = sheet.finish();
+            assert_eq!(text.contains('\x1b'), colour);
+            assert_eq!(anstream::adapter::strip_str(&text).to_string(), "Not held: one release missed\n");
+        }
+    }
+
+    #[test]
+    fn a_word_longer_than_the_line_is_kept_whole() {
+        let path = "/".repeat(100);
+        let mut sheet = plain(40);
+        sheet.entry(2, 4, "read", &path);
+        assert!(sheet.finish().contains(&path));
+    }
+}

@@ -1,0 +1,152 @@
+//! Columns of numbers that stay readable however narrow the terminal is.
+//!
+//! A table that is too wide is printed in blocks, each with the first column again: a line of a table is never wrapped.
+//! Knows nothing of what its cells mean.
+
+use super::sheet::clean;
+
+/// Which edge of a column its cells touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Rows under headings.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<(String, Edge)>,
+    rows: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Title(String),
+    Cells(Vec<String>),
+}
+
+/// One line of a printed table.
+pub struct Line {
+    /// Whether it holds the headings.
+    pub heading: bool,
+    /// The line.
+    pub text: String,
+}
+
+const GAP: usize = 2;
+
+impl Table {
+    /// A table with these columns; the first names the rows.
+    pub fn new(columns: &[(&str, Edge)]) -> Self {
+        Self { columns: columns.iter().map(|(name, edge)| (clean(name), *edge)).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row. Cells beyond the columns are dropped, missing ones are empty.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let mut row: Vec<String> = cells.into_iter().map(|c| clean(&c)).take(self.columns.len()).collect();
+        row.resize(self.columns.len(), String::new());
+        self.rows.push(Entry::Cells(row));
+    }
+
+    /// Adds a line that names the rows below it.
+    pub fn title(&mut self, title: &str) {
+        self.rows.push(Entry::Title(clean(title)));
+    }
+
+    /// The lines of the table, in blocks no wider than `width` unless a single column is.
+    pub fn lines(&self, width: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for block in self.blocks(width) {
+            if !lines.is_empty() {
+                lines.push(Line { heading: false, text: String::new() });
+            }
+            let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+            lines.push(Line { heading: true, text: self.line(&block, &names) });
+            lines.extend(self.rows.iter().filter_map(|entry| self.entry(&block, entry)));
+        }
+        lines
+    }
+
+    fn entry(&self, block: &[usize], entry: &Entry) -> Option<Line> {
+        let text = match entry {
+            Entry::Title(title) => title.clone(),
+            Entry::Cells(cells) => {
+                let says_something = |i: &usize| cells.get(*i).is_some_and(|cell| !cell.is_empty());
+                block.iter().skip(1).any(says_something).then(|| self.line(block, cells))?
+            }
+        };
+        Some(Line { heading: false, text })
+    }
+
+    /// Column numbers, block by block; every block begins with the first column.
+    fn blocks(&self, width: usize) -> Vec<Vec<usize>> {
+        let mut blocks = vec![vec![0]];
+        let mut taken = self.column_width(0);
+        for column in 1..self.columns.len() {
+            let wants = GAP + self.column_width(column);
+            let first_in_block = blocks.last().is_none_or(|block| block.len() == 1);
+            if taken + wants > width && !first_in_block {
+                blocks.push(vec![0]);
+                taken = self.column_width(0);
+            }
+            taken += wants;
+            if let Some(block) = blocks.last_mut() {
+                block.push(column);
+            }
+        }
+        blocks
+    }
+
+    fn column_width(&self, column: usize) -> usize {
+        let name = self.columns.get(column).map_or(0, |(name, _)| name.chars().count());
+        let cells = self.rows.iter().filter_map(|entry| match entry {
+            Entry::Title(_) => None,
+            Entry::Cells(cells) => cells.get(column),
+        });
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(name)
+    }
+
+    fn line(&self, block: &[usize], cells: &[String]) -> String {
+        let mut line = String::new();
+        for (place, column) in block.iter().enumerate() {
+            let (Some(cell), Some((_, edge))) = (cells.get(*column), self.columns.get(*column)) else { continue };
+            let width = self.column_width(*column);
+            line.push_str(&" ".repeat(if place == 0 { 0 } else { GAP }));
+            line.push_str(&match edge {
+                Edge::Left => format!("{cell:<width$}"),
+                Edge::Right => format!("{cell:>width$}"),
+            });
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table =
+            Table::new(&[("CPU", Edge::Right), ("due", Edge::Right), ("max", Edge::Right), ("load", Edge::Left)]);
+        table.row(["0", "100", "43.2", "idle"].map(str::to_owned));
+        table.row(["0 due", "", "99.1"].map(str::to_owned));
+        table
+    }
+
+    fn text(width: usize) -> String {
+        table().lines(width).iter().map(|l| format!("{}\n", l.text)).collect()
+    }
+
+    #[test]
+    fn aligned_in_one_block_where_there_is_room() {
+        assert_eq!(text(80), "  CPU  due   max  load\n    0  100  43.2  idle\n0 due       99.1\n");
+    }
+
+    #[test]
+    fn in_blocks_where_there_is_not_and_rows_without_cells_are_left_out() {
+        assert_eq!(text(16), "  CPU  due   max\n    0  100  43.2\n0 due       99.1\n\n  CPU  load\n    0  idle\n");
+        assert!(table().lines(1).iter().any(|l| l.text.contains("43.2")), "a column is never dropped");
+    }
+}

@@ -1,0 +1,258 @@
+//! Numbers with their units, as people read them.
+//!
+//! Digits are grouped and joined to their unit by [`THIN`], a narrow no-break space, so that no renderer breaks a line
+//! inside a number; each renderer turns it into what its medium can show. Must not know what a number stands for.
+
+use punctual_hist::Nanos;
+
+/// Joins the groups of a number and a number with its unit: narrow no-break space.
+pub const THIN: char = '\u{202f}';
+
+/// What stands where there is no number.
+pub const ABSENT: &str = "-";
+
+/// A count with its digits in groups of three: `3 600 000`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(THIN);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: `1 release`, `2 releases`.
+pub fn counted(n: u64, noun: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{}{THIN}{noun}{ending}", count(n))
+}
+
+/// A latency in the unit that suits it: `850 ns`, `12.3 us`, `20.43 ms`, `1.5 s`. Rounded up, because a latency that
+/// is over a limit must not be shown as being at it.
+pub fn latency(length: Nanos) -> String {
+    let ns = length.as_ns();
+    let (unit, per_unit, decimals) = match ns {
+        0..1_000 => ("ns", 1, 0),
+        1_000..1_000_000 => ("us", 1_000, 1),
+        1_000_000..1_000_000_000 => ("ms", 1_000_000, 2),
+        _ => ("s", 1_000_000_000, 2),
+    };
+    format!("{}{THIN}{unit}", shorter(&decimal_up(ns, per_unit, decimals)))
+}
+
+/// A latency in microseconds without the unit, for columns that name it: `12.3`. Rounded up.
+pub fn column_us(length: Option<Nanos>) -> String {
+    length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 1))
+}
+
+/// A latency in microseconds to the nanosecond, without the unit: `12.345`.
+pub fn exact_us(length: Option<Nanos>) -> String {
+    length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 3))
+}
+
+/// A length of time, in at most two units: `250 ms`, `30 s`, `1 h 12 min`, `8 d 19 h`.
+pub fn duration(length: Nanos) -> String {
+    let seconds = length.as_ns() / 1_000_000_000;
+    let two = |a: u64, a_unit: &str, b: u64, b_unit: &str| {
+        let rest = if b == 0 { String::new() } else { format!(" {b}{THIN}{b_unit}") };
+        format!("{}{THIN}{a_unit}{rest}", count(a))
+    };
+    match seconds {
+        0..60 => latency(length),
+        60..3_600 => two(seconds / 60, "min", seconds % 60, "s"),
+        3_600..86_400 => two(seconds / 3_600, "h", seconds / 60 % 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds / 3_600 % 24, "h"),
+    }
+}
+
+/// A moment of the run, counted from its start, to the millisecond: `17.312 s`, `4 min 07.312 s`, `3 h 04 min 07 s`.
+pub fn moment(since_start: Nanos) -> String {
+    let ms = since_start.as_ns() / 1_000_000;
+    let (seconds, ms) = (ms / 1_000, ms % 1_000);
+    let (h, m, s) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match seconds {
+        0..60 => format!("{s}.{ms:03}{THIN}s"),
+        60..3_600 => format!("{m}{THIN}min {s:02}.{ms:03}{THIN}s"),
+        3_600..86_400 => format!("{h}{THIN}h {m:02}{THIN}min {s:02}{THIN}s"),
+        _ => format!("{}{THIN}d {}{THIN}h {m:02}{THIN}min {s:02}{THIN}s", count(h / 24), h % 24),
+    }
+}
+
+/// The share `part` is of `whole`, in percent, rounded down to as many decimals as it takes to tell it from 100 %:
+/// only all of it is `100 %`. `None` when there is no whole.
+pub fn share(part: u64, whole: u64) -> Option<String> {
+    if whole == 0 {
+        return None;
+    }
+    if part >= whole {
+        return Some(format!("100{THIN}%"));
+    }
+    let scaled = |decimals: u32| u128::from(part) * 10u128.pow(decimals + 2) / u128::from(whole);
+    let two_digits_below = |decimals: &u32| 10u128.pow(decimals + 2).saturating_sub(scaled(*decimals)) >= 10;
+    let decimals = (1..=12).find(two_digits_below).unwrap_or(12);
+    let one = 10u128.pow(decimals);
+    let value = scaled(decimals);
+    Some(format!("{}.{:0width$}{THIN}%", value / one, value % one, width = decimals as usize))
+}
+
+/// An upper bound of a probability, as odds that never claim more than the bound does: `fewer than 1 in 20 000
+/// releases`. Bounds too large to be odds are percentages: `fewer than 54 % of releases`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
+pub fn at_most(probability: f64, nouns: &str) -> String {
+    if !probability.is_finite() || probability >= 1.0 {
+        return format!("up to 100{THIN}% of {nouns}");
+    }
+    if probability > 0.1 {
+        let percent = (probability * 100.0).ceil().clamp(0.0, 100.0) as u64;
+        return format!("fewer than {percent}{THIN}% of {nouns}");
+    }
+    let odds = (1.0 / probability.max(1e-18)).floor().clamp(1.0, 1e18) as u64;
+    format!("fewer than 1 in {} {nouns}", count(two_leading_digits(odds)))
+}
+
+/// How often per second: `1 234/s`, `12.3 M/s`. `None` when no time passed.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
+#[allow(clippy::cast_precision_loss, reason = "a rate is shown with three digits")]
+pub fn rate(operations: u64, time: Nanos) -> Option<String> {
+    if time == Nanos::ZERO {
+        return None;
+    }
+    let per_second = operations as f64 / time.as_secs_f64();
+    Some(match per_second {
+        r if r < 10.0 => format!("{r:.1}/s"),
+        r if r < 1e6 => format!("{}/s", count(r.round() as u64)),
+        r if r < 1e9 => format!("{:.1}{THIN}M/s", r / 1e6),
+        r => format!("{:.1}{THIN}G/s", r / 1e9),
+    })
+}
+
+/// A wall-clock instant in UTC: `2026-11-21 09:41:17 UTC`. A dash for an instant no calendar holds.
+pub fn date(unix_ns: u64) -> String {
+    let stamp = jiff::Timestamp::from_nanosecond(i128::from(unix_ns));
+    stamp.map_or_else(|_| ABSENT.to_owned(), |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+/// `value / per_unit` with this many decimals, rounded up.
+fn decimal_up(value: u64, per_unit: u64, decimals: u32) -> String {
+    let one = 10u128.pow(decimals);
+    let scaled = (u128::from(value) * one).div_ceil(u128::from(per_unit));
+    let whole = count(u64::try_from(scaled / one).unwrap_or(u64::MAX));
+    if decimals == 0 { whole } else { format!("{whole}.{:0width$}", scaled % one, width = decimals as usize) }
+}
+
+/// Without decimals that are all zero; those of `50.0` say nothing when the value is exactly 50.
+fn shorter(decimal: &str) -> &str {
+    match decimal.split_once('.') {
+        Some((whole, rest)) if rest.bytes().all(|b| b == b'0') => whole,
+        _ => decimal,
+    }
+}
+
+/// `n` with all but its two leading digits set to zero.
+fn two_leading_digits(n: u64) -> u64 {
+    let mut unit = 1;
+    while n / unit >= 100 {
+        unit *= 10;
+    }
+    n / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        text.replace(THIN, " ")
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1 000"), (3_600_000, "3 600 000")] {
+            assert_eq!(plain(&count(n)), text);
+        }
+        assert_eq!(plain(&count(u64::MAX)), "18 446 744 073 709 551 615");
+        assert_eq!(plain(&counted(1, "release")), "1 release");
+        assert_eq!(plain(&counted(0, "switch")), "0 switches");
+    }
+
+    #[test]
+    fn a_latency_is_never_understated() {
+        let cases = [
+            (0, "0 ns"),
+            (850, "850 ns"),
+            (1_000, "1 us"),
+            (12_340, "12.4 us"),
+            (50_000, "50 us"),
+            (50_001, "50.1 us"),
+            (999_999, "1 000 us"),
+            (20_430_000, "20.43 ms"),
+            (1_500_000_000, "1.50 s"),
+            (30_000_000_000, "30 s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(plain(&latency(Nanos::from_ns(ns))), text, "{ns}");
+        }
+        assert!(!latency(Nanos::MAX).is_empty());
+    }
+
+    #[test]
+    fn absent_is_a_dash_and_never_zero() {
+        assert_eq!(column_us(None), "-");
+        assert_eq!(exact_us(None), "-");
+        assert_eq!(column_us(Some(Nanos::ZERO)), "0.0");
+        assert_eq!(exact_us(Some(Nanos::from_ns(12_345))), "12.345");
+    }
+
+    #[test]
+    fn lengths_and_moments() {
+        assert_eq!(plain(&duration(Nanos::from_ms(250))), "250 ms");
+        assert_eq!(plain(&duration(Nanos::from_secs(30))), "30 s");
+        assert_eq!(plain(&duration(Nanos::from_secs(4_320))), "1 h 12 min");
+        assert_eq!(plain(&duration(Nanos::from_secs(759_600))), "8 d 19 h");
+        assert_eq!(plain(&moment(Nanos::from_ms(17_312))), "17.312 s");
+        assert_eq!(plain(&moment(Nanos::from_ms(247_312))), "4 min 07.312 s");
+        assert_eq!(plain(&moment(Nanos::from_secs(11_047))), "3 h 04 min 07 s");
+    }
+
+    #[test]
+    fn a_share_is_100_percent_only_when_it_is_all() {
+        assert_eq!(share(1, 0), None);
+        assert_eq!(plain(&share(60_000, 60_000).unwrap()), "100 %");
+        assert_eq!(plain(&share(59_999, 60_000).unwrap()), "99.9983 %");
+        assert_eq!(plain(&share(29_000, 30_000).unwrap()), "96.6 %");
+        assert_eq!(plain(&share(0, 30_000).unwrap()), "0.0 %");
+        assert!(share(u64::MAX - 1, u64::MAX).unwrap().starts_with("99.99"));
+    }
+
+    #[test]
+    fn odds_never_claim_more_than_the_bound() {
+        assert_eq!(plain(&at_most(8.32148e-7, "releases")), "fewer than 1 in 1 200 000 releases");
+        assert_eq!(plain(&at_most(4.99e-5, "releases")), "fewer than 1 in 20 000 releases");
+        assert_eq!(plain(&at_most(0.531, "releases")), "fewer than 54 % of releases");
+        for p in [1.0, 2.0, f64::NAN] {
+            assert_eq!(plain(&at_most(p, "releases")), "up to 100 % of releases");
+        }
+        assert!(at_most(0.0, "releases").starts_with("fewer than 1 in "));
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!(rate(5, Nanos::ZERO), None);
+        assert_eq!(plain(&rate(12_345, Nanos::from_secs(10)).unwrap()), "1 235/s");
+        assert_eq!(plain(&rate(50_000_000, Nanos::from_secs(10)).unwrap()), "5.0 M/s");
+        assert_eq!(plain(&rate(5, Nanos::from_secs(10)).unwrap()), "0.5/s");
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(date(1_763_718_077_000_000_000), "2025-11-21 09:41:17 UTC");
+        assert!(!date(u64::MAX).is_empty());
+    }
+}

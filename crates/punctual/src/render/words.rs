@@ -1,0 +1,298 @@
+//! Every fact of a report in plain English, the same words in the terminal and on the page.
+//!
+//! One function per enum of the core, which names every variant, so that a new one does not compile until it has
+//! words. Must not know the medium: no colour, no markup, no line breaks.
+
+mod trust;
+mod verdict;
+
+pub use trust::{distrust, trust_answer};
+pub use verdict::{next_step, skip_difference, verdict};
+
+use super::units;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::finding::{Confidence, Finding, Severity, State};
+use punctual_core::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
+use punctual_core::report::Report;
+use punctual_core::scenario::{Amount, Mechanism, Policy, Scenario, TimerPhase};
+use punctual_hist::Nanos;
+
+/// `CPU 2`, `CPUs 0-3`, `no CPU`.
+pub fn cpus(set: &CpuSet) -> String {
+    match set.len() {
+        0 => "no CPU".to_owned(),
+        1 => format!("CPU {set}"),
+        _ => format!("CPUs {set}"),
+    }
+}
+
+/// How much a finding matters, in a word.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+        Severity::Fatal => "fatal",
+    }
+}
+
+/// What that word means.
+pub fn severity_meaning(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "worth knowing",
+        Severity::Medium => "microseconds, or rare",
+        Severity::High => "tens to hundreds of microseconds, or regular",
+        Severity::Fatal => "the need cannot be met while this stands",
+    }
+}
+
+/// The state of a finding, in a word.
+pub fn state(state: &State) -> &'static str {
+    match state {
+        State::Good => "good",
+        State::Bad => "bad",
+        State::Unknown(_) => "unknown",
+        State::NotApplicable(_) => "not applicable",
+    }
+}
+
+/// Why the state is not a plain good or bad.
+pub fn state_because(state: &State) -> Option<&str> {
+    match state {
+        State::Good | State::Bad => None,
+        State::Unknown(because) | State::NotApplicable(because) => Some(because),
+    }
+}
+
+/// How sure we are that the fix helps.
+pub fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "usual advice, not verified",
+        Confidence::Medium => "documented by the kernel; how much it helps depends on the machine",
+        Confidence::High => "verified in kernel source or by measurement",
+    }
+}
+
+/// The findings to show, worst first: those proven bad, then those that could not be told.
+pub fn standing_in_the_way(report: &Report) -> Vec<&Finding> {
+    let mut shown: Vec<&Finding> =
+        report.findings.iter().filter(|f| matches!(f.state, State::Bad | State::Unknown(_))).collect();
+    shown.sort_by_key(|f| (f.state != State::Bad, std::cmp::Reverse(f.severity)));
+    shown
+}
+
+/// How many findings are in each state: `2 bad, 1 unknown, 30 good`.
+pub fn findings_counted(findings: &[Finding]) -> String {
+    let words = ["bad", "unknown", "good", "not applicable"];
+    let number = |word: &str| findings.iter().filter(|f| state(&f.state) == word).count();
+    let counted: Vec<String> =
+        words.iter().map(|w| (number(w), w)).filter(|(n, _)| *n > 0).map(|(n, w)| format!("{n} {w}")).collect();
+    if counted.is_empty() { "nothing was audited".to_owned() } else { counted.join(", ") }
+}
+
+/// What happened to the machine.
+pub fn event_kind(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Suspended => "the machine was suspended",
+        EventKind::Paused => "the whole machine stood still (a paused or starved virtual machine)",
+        EventKind::WallClockStep => "the wall clock was set",
+        EventKind::TscDrift => "the TSC and the monotonic clock drifted apart",
+        EventKind::Steal => "the hypervisor ran others while this machine wanted to run",
+        EventKind::Throttled => "a CPU was throttled for heat",
+        EventKind::RtThrottled => "the kernel stopped real-time threads for using too much time",
+        EventKind::BlocksLost => "exact maxima of finished seconds were not collected in time",
+        EventKind::Moved => "a CPU went off-line or its measuring thread was moved",
+    }
+}
+
+/// One event as a sentence without its moment.
+pub fn event(event: &Event) -> String {
+    let mut text = event_kind(event.kind).to_owned();
+    if event.length > Nanos::ZERO {
+        let preposition = if event.kind == EventKind::WallClockStep { "by" } else { "for" };
+        text = format!("{text}, {preposition} {}", units::duration(event.length));
+    }
+    match event.releases_lost {
+        0 => text,
+        n => format!("{text}; {} due meanwhile, in no histogram", units::counted(n, "release")),
+    }
+}
+
+/// How the run ended, as what follows "the run".
+pub fn end(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Completed => "ran as long as asked",
+        EndReason::Interrupted => "was stopped by a signal (SIGINT or SIGTERM)",
+        EndReason::LimitExceeded => "was stopped at the first activation later than the limit",
+        EndReason::Stalled => "was stopped because a measuring thread made no more progress",
+    }
+}
+
+/// How the run of this report ended, as a sentence.
+pub fn ending(report: &Report) -> String {
+    let how = report.end.map_or("did not finish as far as the recording says", end);
+    let mut text = format!("The run {how}.");
+    if let Some(cut) = &report.cut_off {
+        let bytes = units::counted(cut.good_bytes, "byte");
+        text = format!("{text} The recording is cut off after {bytes}: {}.", cut.reason.trim_end_matches('.'));
+    }
+    if let Some(error) = &report.write_error {
+        text = format!("{text} It could not be written completely: {}.", error.trim_end_matches('.'));
+    }
+    text
+}
+
+/// When a state was read.
+pub fn moment(moment: Moment) -> &'static str {
+    match moment {
+        Moment::Before => "before",
+        Moment::During => "during",
+        Moment::After => "after",
+    }
+}
+
+/// A scheduling policy.
+pub fn policy(policy: Policy) -> String {
+    match policy {
+        Policy::Fifo(priority) => format!("SCHED_FIFO priority {priority}"),
+        Policy::RoundRobin(priority) => format!("SCHED_RR priority {priority}"),
+        Policy::Deadline { runtime } => format!("SCHED_DEADLINE with {} per period", units::latency(runtime)),
+        Policy::Other => "SCHED_OTHER (not real time)".to_owned(),
+    }
+}
+
+/// How a thread waits.
+pub fn mechanism(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::Absolute => "clock_nanosleep to the release",
+        Mechanism::Relative => "clock_nanosleep for the time left",
+        Mechanism::Timerfd => "timerfd",
+        Mechanism::Futex => "futex with a time-out",
+        Mechanism::Spin => "polling the clock",
+        Mechanism::Nanosleep => "sleeping one period from wherever it is",
+    }
+}
+
+/// Where on the clock the releases lie.
+pub fn timer_phase(phase: TimerPhase) -> &'static str {
+    match phase {
+        TimerPhase::Auto => "together, off the tick",
+        TimerPhase::Aligned => "together, at multiples of the period",
+        TimerPhase::Staggered => "spread over the period, CPU by CPU",
+        TimerPhase::Random(_) => "at random",
+    }
+}
+
+/// An amount of running.
+pub fn amount(amount: Amount) -> String {
+    match amount {
+        Amount::Time(length) => units::duration(length),
+        Amount::Activations(n) => format!("{} of each thread", units::counted(n, "activation")),
+    }
+}
+
+/// What was run, in a sentence.
+pub fn scenario(scenario: &Scenario) -> String {
+    let mut text = format!(
+        "{} on {}, {}, releases {}, {} after a warm-up of {}",
+        policy(scenario.policy),
+        cpus(&scenario.cpus()),
+        mechanism(scenario.mechanism),
+        timer_phase(scenario.phase),
+        amount(scenario.length),
+        amount(scenario.warm_up),
+    );
+    if let Some(us) = scenario.dma_latency_us {
+        text = format!("{text}, with cpu_dma_latency held at {us}{}us", units::THIN);
+    }
+    if let Some(limit) = scenario.limit {
+        text = format!("{text}, to stop at the first activation later than {}", units::latency(limit));
+    }
+    if let Some(suite) = &scenario.suite {
+        text = format!("{text}, as suite {suite}");
+    }
+    format!("{text}.")
+}
+
+/// What a load achieved: `1 234 loops/s`, or why there is no number.
+pub fn achieved(load: &LoadDone) -> String {
+    let rate = load.operations.and_then(|n| units::rate(n, load.time));
+    let rate = rate.map_or_else(
+        || "does not say how much it did".to_owned(),
+        |r| match r.split_once('/') {
+            Some((n, per)) => format!("{n}{}{}/{per}", units::THIN, load.unit),
+            None => r,
+        },
+    );
+    match &load.failure {
+        Some(failure) => format!("{rate}; failed: {failure}"),
+        None => rate,
+    }
+}
+
+/// What is different in `after`: (path, was, is). What was not read again is not called changed.
+pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<(&'a str, &'a str, &'a str)> {
+    let was = |path: &str| before.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str());
+    let changed = after.values.iter().filter(|(path, is)| was(path).is_none_or(|was| was != is));
+    changed.map(|(path, is)| (path.as_str(), was(path).unwrap_or("not read before"), is.as_str())).collect()
+}
+
+/// A row's name for the table of one load phase.
+pub fn phase_name(name: &str) -> &str {
+    if name.is_empty() { "idle" } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sample;
+
+    fn plain(text: &str) -> String {
+        text.replace(units::THIN, " ")
+    }
+
+    #[test]
+    fn cpu_sets_have_a_number() {
+        assert_eq!(cpus(&CpuSet::new()), "no CPU");
+        assert_eq!(cpus(&CpuSet::from_iter([2])), "CPU 2");
+        assert_eq!(cpus(&CpuSet::from_iter([0, 1, 2, 5])), "CPUs 0-2,5");
+    }
+
+    #[test]
+    fn the_worst_findings_come_first_and_the_good_ones_not_at_all() {
+        let report = sample::two_cpus();
+        let shown = standing_in_the_way(&report);
+        assert!(shown.iter().all(|f| matches!(f.state, State::Bad | State::Unknown(_))));
+        assert_eq!(shown.first().map(|f| f.severity), Some(Severity::High));
+        assert!(shown.iter().position(|f| f.state != State::Bad) > shown.iter().rposition(|f| f.state == State::Bad));
+    }
+
+    #[test]
+    fn a_load_that_does_not_count_has_no_rate() {
+        let mut load = sample::load(1, "cpu", Some(20_000));
+        assert_eq!(plain(&achieved(&load)), "1 000 loops/s");
+        load.operations = None;
+        assert_eq!(achieved(&load), "does not say how much it did");
+        load.failure = Some("ended with status 2".to_owned());
+        assert_eq!(achieved(&load), "does not say how much it did; failed: ended with status 2");
+    }
+
+    #[test]
+    fn an_event_says_how_long_and_what_was_lost() {
+        let mut e = Event { at: Nanos::ZERO, length: Nanos::ZERO, kind: EventKind::WallClockStep, releases_lost: 0 };
+        assert_eq!(event(&e), "the wall clock was set");
+        e.length = Nanos::from_secs(90);
+        e.releases_lost = 1;
+        assert_eq!(
+            plain(&event(&e)),
+            "the wall clock was set, by 1 min 30 s; 1 release due meanwhile, in no histogram"
+        );
+    }
+
+    #[test]
+    fn a_run_without_an_end_is_not_called_finished() {
+        let cut = ending(&sample::cut_off());
+        assert!(cut.contains("did not finish") && cut.contains("cut off after"), "{cut}");
+        assert_eq!(ending(&sample::two_cpus()), "The run ran as long as asked.");
+    }
+}
