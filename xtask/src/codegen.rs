@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Hidden command of the program, and the folder its files are committed in.
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
-/// The crate and the test that hold the knob reference; the test's name ends so.
-const KNOB_REFERENCE: (&str, &str) = ("punctual-core", "knob_reference_is_current");
+/// The test that holds the knob reference: crate, test program, name.
+const KNOB_REFERENCE: [&str; 3] = ["punctual-core", "it", "book::the_page_is_fresh"];
 const KNOB_REFERENCE_FILE: &str = "book/src/knobs.md";
 
 /// Complains when a committed file is not what would be generated now.
@@ -61,15 +61,17 @@ pub fn write(root: &Path) -> Result<()> {
         println!("wrote {} files into {folder}/", fresh.len());
     }
     find_knob_test(root)?;
-    let (package, test) = KNOB_REFERENCE;
-    run::show(run::cargo(root, &["test", "-p", package, "--lib", test]).env("BLESS", "1"))
+    let [package, program, test] = KNOB_REFERENCE;
+    let arguments = ["test", "-p", package, "--test", program, "--", "--exact", test];
+    run::show(run::cargo(root, &arguments).env("BLESS", "1"))
 }
 
 /// A filter that finds no test passes silently, so whether there is one is asked first.
 fn find_knob_test(root: &Path) -> Result<()> {
-    let (package, test) = KNOB_REFERENCE;
-    let listed = run::read(&mut run::cargo(root, &["test", "--quiet", "-p", package, "--lib", test, "--", "--list"]))?;
-    let found = listed.lines().any(|line| line.ends_with(&format!("{test}: test")));
+    let [package, program, test] = KNOB_REFERENCE;
+    let arguments = ["test", "--quiet", "-p", package, "--test", program, "--", "--list"];
+    let listed = run::read(&mut run::cargo(root, &arguments))?;
+    let found = listed.lines().any(|line| line == format!("{test}: test"));
     ensure!(found, "no test `{test}` in {package} holds {KNOB_REFERENCE_FILE}");
     Ok(())
 }
