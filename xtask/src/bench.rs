@@ -4,16 +4,13 @@ use crate::run;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Crates that may have benchmarks, in the order of what depends on what.
-const CRATES: [&str; 4] = ["punctual-hist", "punctual-core", "punctual-rt", "punctual-linux"];
-
-/// Runs every benchmark there is, one after the other so that none disturbs another.
+/// Runs every benchmark of every crate, one after the other so that none disturbs another.
 pub fn run(root: &Path) -> Result<()> {
     let mut failed = Vec::new();
-    for name in CRATES {
-        for bench in benches(&root.join("crates").join(name).join("benches"))? {
-            println!("\n== {name}: {bench} ==");
-            if let Err(error) = run::show(&mut run::cargo(root, &["bench", "-p", name, "--bench", &bench])) {
+    for package in names(&root.join("crates"), |path| path.join("benches").is_dir())? {
+        for bench in names(&root.join("crates").join(&package).join("benches"), |path| ends_with_rs(path))? {
+            println!("\n== {package}: {bench} ==");
+            if let Err(error) = run::show(&mut run::cargo(root, &["bench", "-p", &package, "--bench", &bench])) {
                 failed.push(format!("{error:#}"));
             }
         }
@@ -24,15 +21,16 @@ pub fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Names of the benchmarks in a folder; a folder that is not there has none.
-fn benches(folder: &Path) -> Result<Vec<String>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
+fn ends_with_rs(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "rs")
+}
+
+/// What is in a folder and `wanted`, by name without ending, in order.
+fn names(folder: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
         let path = entry.with_context(|| format!("list {}", folder.display()))?.path();
-        if path.extension().is_some_and(|ending| ending == "rs") {
+        if wanted(&path) {
             names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
         }
     }

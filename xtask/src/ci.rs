@@ -15,7 +15,9 @@ const STEPS: &[Step] = &[
     ("tidy", |root, _| Outcome::of(tidy::run(root))),
     ("fmt", |root, _| cargo(root, &["fmt", "--all", "--check"])),
     ("arrows", |root, _| Outcome::of(arrows::check(root))),
-    ("clippy", |root, _| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+    ("clippy", |root, _| {
+        cargo(root, &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"])
+    }),
     ("test", |root, tally| {
         test(root, &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"], tally)
     }),

@@ -11,34 +11,37 @@ use std::path::{Path, PathBuf};
 
 /// Hidden command of the program, and the folder its files are committed in.
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
-/// The crate and the test that hold the knob reference; the test's name ends so.
-const KNOB_REFERENCE: (&str, &str) = ("punctual-core", "knob_reference_is_current");
+/// The test that holds the knob reference: crate, test program, name.
+const KNOB_REFERENCE: [&str; 3] = ["punctual-core", "it", "book::the_page_is_fresh"];
 const KNOB_REFERENCE_FILE: &str = "book/src/knobs.md";
 
 /// Complains when a committed file is not what would be generated now.
 pub fn check(root: &Path) -> Result<()> {
-    ensure!(
-        root.join(KNOB_REFERENCE_FILE).is_file(),
-        "{KNOB_REFERENCE_FILE} is not there: run `cargo xtask codegen` and commit it"
-    );
-    // The test that compares it is part of the tests; here it only has to exist, or nothing would hold the file.
-    ensure!(
-        knob_test_exists(root)?,
-        "no test `{}` in {} holds {KNOB_REFERENCE_FILE}",
-        KNOB_REFERENCE.1,
-        KNOB_REFERENCE.0
-    );
-    let mut stale = Vec::new();
+    let mut wrong = Vec::new();
     for (command, folder) in FOLDERS {
-        let fresh = generate(root, command)?;
-        let committed = contents(&root.join(folder))?;
-        stale.extend(differences(&committed, &fresh).into_iter().map(|line| format!("{folder}/{line}")));
-        println!("{folder}/: {} files generated, {} committed", fresh.len(), committed.len());
+        match compare(root, command, folder) {
+            Ok(stale) => wrong.extend(stale),
+            Err(error) => wrong.push(format!("{error:#}")),
+        }
     }
-    if !stale.is_empty() {
-        bail!("{} generated files are not current: {}; run `cargo xtask codegen`", stale.len(), stale.join(", "));
+    // The test that compares the reference is part of the tests; here both only have to be there.
+    if !root.join(KNOB_REFERENCE_FILE).is_file() {
+        wrong.push(format!("{KNOB_REFERENCE_FILE} is missing"));
+    }
+    if let Err(error) = find_knob_test(root) {
+        wrong.push(format!("{error:#}"));
+    }
+    if !wrong.is_empty() {
+        bail!("{}; `cargo xtask codegen` writes what is stale", wrong.join("; "));
     }
     Ok(())
+}
+
+fn compare(root: &Path, command: &str, folder: &str) -> Result<Vec<String>> {
+    let fresh = generate(root, command)?;
+    let committed = contents(&root.join(folder))?;
+    println!("{folder}/: {} files generated, {} committed", fresh.len(), committed.len());
+    Ok(differences(&committed, &fresh).into_iter().map(|line| format!("{folder}/{line}")).collect())
 }
 
 /// Writes every generated file.
@@ -57,15 +60,20 @@ pub fn write(root: &Path) -> Result<()> {
         }
         println!("wrote {} files into {folder}/", fresh.len());
     }
-    let (package, test) = KNOB_REFERENCE;
-    ensure!(knob_test_exists(root)?, "no test `{test}` in {package} writes {KNOB_REFERENCE_FILE}");
-    run::show(run::cargo(root, &["test", "-p", package, "--lib", test]).env("BLESS", "1"))
+    find_knob_test(root)?;
+    let [package, program, test] = KNOB_REFERENCE;
+    let arguments = ["test", "-p", package, "--test", program, "--", "--exact", test];
+    run::show(run::cargo(root, &arguments).env("BLESS", "1"))
 }
 
-fn knob_test_exists(root: &Path) -> Result<bool> {
-    let (package, test) = KNOB_REFERENCE;
-    let listed = run::read(&mut run::cargo(root, &["test", "--quiet", "-p", package, "--lib", test, "--", "--list"]))?;
-    Ok(listed.lines().any(|line| line.ends_with(&format!("{test}: test"))))
+/// A filter that finds no test passes silently, so whether there is one is asked first.
+fn find_knob_test(root: &Path) -> Result<()> {
+    let [package, program, test] = KNOB_REFERENCE;
+    let arguments = ["test", "--quiet", "-p", package, "--test", program, "--", "--list"];
+    let listed = run::read(&mut run::cargo(root, &arguments))?;
+    let found = listed.lines().any(|line| line == format!("{test}: test"));
+    ensure!(found, "no test `{test}` in {package} holds {KNOB_REFERENCE_FILE}");
+    Ok(())
 }
 
 /// What the program writes now: file name to contents.
