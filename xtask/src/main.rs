@@ -1,1 +1,60 @@
-fn main(){}
+//! Automation of this repository: one command that runs every check needing no lab, and the few that write files.
+//!
+//! It knows the product only as a user does: as sources on disk and as a built program. It must not depend on any
+//! product crate, so that it still builds when the product does not.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
+
+mod arrows;
+mod bench;
+mod ci;
+mod codegen;
+mod run;
+mod step;
+mod tidy;
+
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  ci [STEP...]   run every check, or only those named; all run even when one fails
+  tidy           the house rules that a program can hold
+  codegen        write the generated files: man/, completions/, book/src/knobs.md
+  bench          run the benchmarks";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[String]) -> Result<()> {
+    let root = root();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["ci", only @ ..] => ci::run(&root, only),
+        ["tidy"] => tidy::run(&root),
+        ["codegen"] => codegen::write(&root),
+        ["bench"] => bench::run(&root),
+        ["help" | "-h" | "--help"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        [] => bail!("no command given\n{USAGE}"),
+        other => bail!("unknown command `{}`\n{USAGE}", other.join(" ")),
+    }
+}
+
+/// Where the repository is: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}

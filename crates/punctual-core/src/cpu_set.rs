@@ -52,6 +52,42 @@ impl CpuSet {
         Ok(Self(set))
     }
 
+    /// Reads the kernel's hex masks, as in `smp_affinity`: groups of 32 bits, the highest first. `f,00000003` is
+    /// 0-1 and 32-35.
+    pub fn parse_mask(text: &str) -> Result<Self, CpuListError> {
+        let text = text.trim();
+        let text = text.strip_prefix("0x").unwrap_or(text);
+        let groups: Vec<&str> = text.split(',').collect();
+        let fail = |part: &str, reason| CpuListError { part: part.to_owned(), reason };
+        let mut set = BTreeSet::new();
+        for (group, base) in groups.iter().rev().zip((0..CPU_LIMIT).step_by(32)) {
+            // Every group but the first has to be complete, or the bits of the ones before it would be displaced.
+            let width = if groups.len() == 1 { 1..=16 } else { 1..=8 };
+            if !width.contains(&group.len()) || !group.bytes().all(|b| b.is_ascii_hexdigit()) {
+                return Err(fail(group, "not a group of a CPU mask"));
+            }
+            let bits = u64::from_str_radix(group, 16).map_err(|_| fail(group, "not a group of a CPU mask"))?;
+            set.extend((0..64).filter(|bit| bits & (1 << bit) != 0).map(|bit| base + bit));
+        }
+        if groups.len() > (CPU_LIMIT / 32) as usize {
+            return Err(fail(groups[0], "no machine has that many CPUs"));
+        }
+        Ok(Self(set))
+    }
+
+    /// The set as the kernel's hex mask, as `smp_affinity` takes it.
+    pub fn mask(&self) -> String {
+        let groups = self.0.last().map_or(1, |last| last / 32 + 1);
+        let word = |group: u32| (0..32).filter(|bit| self.contains(group * 32 + bit)).fold(0u32, |w, bit| w | 1 << bit);
+        let rest = (0..groups - 1).rev().map(|group| format!(",{:08x}", word(group)));
+        format!("{:x}{}", word(groups - 1), rest.collect::<String>())
+    }
+
+    /// The lowest CPU.
+    pub fn first(&self) -> Option<u32> {
+        self.0.first().copied()
+    }
+
     /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
         self.0.contains(&cpu)
@@ -145,7 +181,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn reads_hex_masks() {
+        let list = |mask| CpuSet::parse_mask(mask).map(|s| s.to_string());
+        assert_eq!(list("3\n").unwrap(), "0-1");
+        assert_eq!(list("0000000f,00000003").unwrap(), "0-1,32-35");
+        assert_eq!(list("0").unwrap(), "");
+        assert_eq!(list("ffffffffff").unwrap(), "0-39");
+        for nonsense in ["", "g", "+3", "1,", ",1", "1,fffffffff", "11111111111111111"] {
+            assert!(list(nonsense).is_err(), "{nonsense}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn mask_then_parse_is_identity(cpus in prop::collection::btree_set(0u32..300, 0..40)) {
+            let set: CpuSet = cpus.into_iter().collect();
+            prop_assert_eq!(CpuSet::parse_mask(&set.mask()).unwrap(), set);
+        }
+
         #[test]
         fn print_then_parse_is_identity(cpus in prop::collection::btree_set(0u32..300, 0..40)) {
             let set: CpuSet = cpus.into_iter().collect();

@@ -9,8 +9,16 @@
 
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod cpu_set;
+pub mod fact;
 pub mod finding;
+pub mod knobs;
+pub mod machine;
+pub mod placement;
+pub mod profile;
 pub mod recording;
 pub mod report;
 pub mod scenario;
+pub mod stats;
+pub mod tree;

@@ -3,6 +3,7 @@
 //! A scenario is a complete, explicit value; every default has been decided by whoever made it.
 
 use crate::cpu_set::CpuSet;
+use crate::placement::Cpus;
 use punctual_hist::Nanos;
 
 /// Scheduling policy of the measuring threads.
@@ -118,5 +119,190 @@ impl Scenario {
     /// The measured CPUs.
     pub fn cpus(&self) -> CpuSet {
         self.threads.iter().map(|t| t.cpu).collect()
+    }
+}
+
+/// Shortest period that is worth asking for; what this machine can do is found out by trying.
+pub const PERIOD_MIN: Nanos = Nanos::from_us(10);
+/// Longest period: an interrupted run ends within it.
+pub const PERIOD_MAX: Nanos = Nanos::from_secs(10);
+/// Highest priority handed out; the kernel's own threads live above.
+pub const PRIORITY_MAX: u8 = 95;
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScenarioError {
+    /// No CPU was named.
+    NoCpus,
+    /// These CPUs are not on-line; those are.
+    NotOnline(CpuSet, CpuSet),
+    /// A period outside `PERIOD_MIN..=PERIOD_MAX`.
+    Period(Nanos),
+    /// A priority outside 1..=95.
+    Priority(u8),
+    /// Less than one activation would be measured: (length asked for).
+    TooShort(Nanos),
+    /// No load phase, or one of no length.
+    NoPhase,
+    /// A real-time thread that never sleeps on every CPU there is would lock up the machine.
+    SpinEverywhere,
+    /// A deadline run time that is zero or does not fit into the period.
+    Runtime(Nanos),
+}
+
+impl Scenario {
+    /// Refuses what cannot be measured, or not safely, on a machine with these CPUs.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn checked(self, cpus: &Cpus) -> Result<Self, ScenarioError> {
+        let asked = self.cpus();
+        if asked.is_empty() {
+            return Err(ScenarioError::NoCpus);
+        }
+        if !asked.is_subset(&cpus.online) {
+            return Err(ScenarioError::NotOnline(asked.difference(&cpus.online), cpus.online.clone()));
+        }
+        for thread in &self.threads {
+            self.check_thread(thread)?;
+        }
+        if self.load_phases.is_empty() || self.load_phases.iter().any(|phase| phase.parts == 0) {
+            return Err(ScenarioError::NoPhase);
+        }
+        self.check_policy()?;
+        let real_time = self.policy != Policy::Other;
+        if self.mechanism == Mechanism::Spin && real_time && cpus.allowed.difference(&asked).is_empty() {
+            return Err(ScenarioError::SpinEverywhere);
+        }
+        Ok(self)
+    }
+
+    fn check_thread(&self, thread: &ProbeThread) -> Result<(), ScenarioError> {
+        if thread.period < PERIOD_MIN || thread.period > PERIOD_MAX {
+            return Err(ScenarioError::Period(thread.period));
+        }
+        match self.length {
+            Amount::Time(length) if length < thread.period => Err(ScenarioError::TooShort(length)),
+            Amount::Activations(0) => Err(ScenarioError::TooShort(Nanos::ZERO)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_policy(&self) -> Result<(), ScenarioError> {
+        match self.policy {
+            Policy::Fifo(p) | Policy::RoundRobin(p) if p == 0 || p > PRIORITY_MAX => Err(ScenarioError::Priority(p)),
+            Policy::Deadline { runtime }
+                if runtime == Nanos::ZERO || self.threads.iter().any(|t| runtime > t.period) =>
+            {
+                Err(ScenarioError::Runtime(runtime))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Offset of each thread's releases from the grid of multiples of its period.
+///
+/// The scheduler tick fires at multiples of its own length, so `Auto` puts releases half-way between those points that
+/// the two grids share.
+pub fn phase_offsets(scenario: &Scenario, tick: Nanos) -> Vec<Nanos> {
+    let count = scenario.threads.len() as u64;
+    let mut state = if let TimerPhase::Random(seed) = scenario.phase { seed } else { 0 };
+    let offset = |(i, thread): (usize, &ProbeThread)| {
+        let period = thread.period.as_ns();
+        Nanos::from_ns(match scenario.phase {
+            TimerPhase::Aligned => 0,
+            TimerPhase::Auto => greatest_common_divisor(period, tick.as_ns()) / 2,
+            TimerPhase::Staggered => period / count * i as u64,
+            TimerPhase::Random(_) => split_mix(&mut state) % period,
+        })
+    };
+    scenario.threads.iter().enumerate().map(offset).collect()
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// `SplitMix64`: reproducible on every machine.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(cpus: &str, period: Nanos) -> Scenario {
+        let cpus = CpuSet::parse_list(cpus).unwrap();
+        Scenario {
+            threads: cpus.iter().map(|cpu| ProbeThread { cpu, period }).collect(),
+            policy: Policy::Fifo(90),
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Time(Nanos::from_ms(500)),
+            length: Amount::Time(Nanos::from_secs(1)),
+            budget: None,
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![LoadPhase { loads: vec![], parts: 1 }],
+            load_cpus: None,
+            suite: None,
+        }
+    }
+
+    fn two_cpus() -> Cpus {
+        let both = CpuSet::parse_list("0-1").unwrap();
+        Cpus { online: both.clone(), allowed: both, ..Cpus::default() }
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let ms = Nanos::from_ms(1);
+        let check = |s: Scenario| s.checked(&two_cpus()).unwrap_err();
+        assert_eq!(check(scenario("", ms)), ScenarioError::NoCpus);
+        let (seven, both) = (CpuSet::parse_list("7").unwrap(), two_cpus().online);
+        assert_eq!(check(scenario("0,7", ms)), ScenarioError::NotOnline(seven, both));
+        assert_eq!(check(scenario("0", Nanos::ZERO)), ScenarioError::Period(Nanos::ZERO));
+        assert_eq!(check(scenario("0", Nanos::from_secs(11))), ScenarioError::Period(Nanos::from_secs(11)));
+        let with = |policy| Scenario { policy, ..scenario("0", ms) };
+        assert_eq!(check(with(Policy::Fifo(0))), ScenarioError::Priority(0));
+        assert_eq!(check(with(Policy::RoundRobin(96))), ScenarioError::Priority(96));
+        let too_much = Nanos::from_ms(2);
+        assert_eq!(check(with(Policy::Deadline { runtime: too_much })), ScenarioError::Runtime(too_much));
+        let short = Scenario { length: Amount::Time(Nanos::from_us(10)), ..scenario("0", ms) };
+        assert_eq!(check(short), ScenarioError::TooShort(Nanos::from_us(10)));
+        assert_eq!(check(Scenario { load_phases: vec![], ..scenario("0", ms) }), ScenarioError::NoPhase);
+    }
+
+    #[test]
+    fn a_real_time_spinner_leaves_one_cpu_free() {
+        let spin = |cpus, policy| Scenario { mechanism: Mechanism::Spin, policy, ..scenario(cpus, Nanos::from_ms(1)) };
+        assert_eq!(spin("0-1", Policy::Fifo(50)).checked(&two_cpus()), Err(ScenarioError::SpinEverywhere));
+        assert!(spin("1", Policy::Fifo(50)).checked(&two_cpus()).is_ok());
+        assert!(spin("0-1", Policy::Other).checked(&two_cpus()).is_ok());
+    }
+
+    #[test]
+    fn auto_keeps_off_every_tick() {
+        for (period_us, tick_us) in [(1000, 4000), (250, 4000), (1000, 1000), (1500, 1000), (10_000, 4000)] {
+            let s = scenario("0", Nanos::from_us(period_us));
+            let offset = phase_offsets(&s, Nanos::from_us(tick_us))[0].as_ns();
+            let nearest = (0..tick_us).map(|k| (offset + k * period_us * 1000) % (tick_us * 1000));
+            let distance = nearest.map(|p| p.min(tick_us * 1000 - p)).min().unwrap();
+            assert!(distance >= 125_000, "{period_us} us against a tick of {tick_us} us: {distance} ns apart");
+        }
+    }
+
+    #[test]
+    fn staggered_spreads_and_random_repeats() {
+        let s = Scenario { phase: TimerPhase::Staggered, ..scenario("0-3", Nanos::from_ms(1)) };
+        let us: Vec<u64> = phase_offsets(&s, Nanos::from_ms(4)).iter().map(|n| n.as_ns() / 1000).collect();
+        assert_eq!(us, [0, 250, 500, 750]);
+        let s = Scenario { phase: TimerPhase::Random(42), ..s };
+        assert_eq!(phase_offsets(&s, Nanos::ZERO), phase_offsets(&s, Nanos::ZERO));
     }
 }

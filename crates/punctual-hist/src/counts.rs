@@ -84,6 +84,23 @@ impl Counts {
         self.sum = self.sum.saturating_add(other.sum);
     }
 
+    /// Adds `(bucket, count)` pairs whose extremes and sum are known exactly from elsewhere. Costs the number of
+    /// pairs, where [`Counts::merge`] costs the number of buckets; a pair past the end of the layout adds nothing.
+    pub fn merge_nonzero(&mut self, pairs: impl IntoIterator<Item = (usize, u64)>, min: Nanos, max: Nanos, sum: Nanos) {
+        let mut any = false;
+        for (index, n) in pairs {
+            if let Some(bucket) = self.buckets.get_mut(index) {
+                *bucket = bucket.saturating_add(n);
+                any |= n > 0;
+            }
+        }
+        if any {
+            self.min = self.min.min(min.as_ns());
+            self.max = self.max.max(max.as_ns());
+            self.sum = self.sum.saturating_add(sum.as_ns());
+        }
+    }
+
     /// What was recorded since `earlier`, a former snapshot of the same histogram. The extremes are bucket edges,
     /// narrowed by the running extremes; the sum is exact.
     #[must_use]
@@ -206,6 +223,16 @@ mod tests {
             merged.merge(&counts_of(&b));
             let both: Vec<u64> = a.iter().chain(&b).copied().collect();
             prop_assert_eq!(merged, counts_of(&both));
+        }
+
+        #[test]
+        fn merging_buckets_is_merging_counts(a in prop::collection::vec(0u64..1 << 40, 0..99), b in prop::collection::vec(0u64..1 << 40, 0..99)) {
+            let (mut merged, other) = (counts_of(&a), counts_of(&b));
+            let (min, max) = (other.min().unwrap_or(Nanos::ZERO), other.max().unwrap_or(Nanos::MAX));
+            merged.merge_nonzero(other.nonzero(), min, max, other.sum());
+            let mut expected = counts_of(&a);
+            expected.merge(&other);
+            prop_assert_eq!(merged, expected);
         }
 
         #[test]

@@ -20,7 +20,7 @@ pub const fn bucket_index(value: u64) -> usize {
     if value < SUB {
         return value as usize;
     }
-    let exponent = 63 - value.leading_zeros();
+    let exponent = value.ilog2();
     let shift = exponent - SUB_BUCKET_BITS;
     let octave = (shift as usize + 1) << SUB_BUCKET_BITS;
     octave + ((value >> shift) & (SUB - 1)) as usize

@@ -1,1 +1,16 @@
-//! stub
+//! Acts: the only crate of the tool that touches the machine.
+//!
+//! It decides nothing: what to do arrives as values of `punctual-core`, and what happened leaves as such. [`live`]
+//! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
+//! measuring threads, [`load`] what disturbs them, [`recording`] the file; [`privilege`] explains a refusal.
+
+pub mod in_force;
+pub mod interrupt;
+pub mod live;
+pub mod load;
+pub mod measure;
+pub mod privilege;
+pub mod probe;
+pub mod recording;
+#[allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
+mod sys;

@@ -1,8 +1,41 @@
-//! The binary: words in, words out.
+//! `punctual`: words in, words out.
 
-#![forbid(unsafe_code)]
-
-#[allow(dead_code, reason = "the commands that print are not here yet")]
+mod cli;
+mod commands;
+mod exit;
 mod render;
 
-fn main() {}
+use clap::Parser;
+use clap::error::ErrorKind;
+use cli::{Cli, Command};
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let done = match cli.command {
+        Command::Check(args) => commands::check::run(&args),
+        Command::Audit(args) => commands::audit::run(&args),
+        Command::Measure(args) => commands::measure::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Load(args) => commands::internal::load(&args),
+        Command::Man { dir } => commands::internal::man(&dir),
+        Command::Completions { dir } => commands::internal::completions(&dir),
+    };
+    done.unwrap_or_else(|error| {
+        render::error(&error);
+        Exit::Error
+    })
+    .into()
+}
+
+/// Usage errors exit with 1, as every error does; asking for help is none.
+fn usage(error: &clap::Error) -> ExitCode {
+    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    // A closed pipe is the reader's choice.
+    let _ = error.print();
+    if asked { Exit::Fine } else { Exit::Error }.into()
+}

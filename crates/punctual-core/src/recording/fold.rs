@@ -1,14 +1,16 @@
 //! Frames folded into the whole: totals per CPU and phase, and a time line of bounded length.
 
+use super::tally::{Tally, narrowed};
 use super::{
-    Counters, CpuInterval, CutOff, End, Event, Frame, Granted, Header, InForce, Interval, LoadDone, Mark, WarmUp, Worst,
+    Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
+    Slices, WarmUp, Worst,
 };
 use crate::finding::Finding;
 use punctual_hist::{Counts, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The time line is thinned to half when it grows past this.
-const SLICES_MAX: usize = 1024;
+/// So many events are kept one by one; all are counted.
+const EVENTS_MAX: usize = 4096;
 
 /// All frames of a recording, folded. Memory does not grow with the length of the run.
 #[derive(Clone, Debug)]
@@ -27,14 +29,16 @@ pub struct Recording {
     pub cpus: BTreeMap<u32, CpuTotals>,
     /// Totals by (phase, CPU).
     pub phases: BTreeMap<(u16, u32), PhaseTotals>,
-    /// The run in slices of equal or growing length, at most 1024.
-    pub slices: Vec<Slice>,
+    /// The run over time.
+    pub slices: Slices,
     /// Marks, in order.
     pub marks: Vec<Mark>,
-    /// Events, in order.
+    /// The first 4096 events, in order.
     pub events: Vec<Event>,
-    /// The worst activations.
-    pub worst: Vec<Worst>,
+    /// All events, by kind.
+    pub event_totals: BTreeMap<EventKind, EventTotals>,
+    /// The worst activations, by measured CPU.
+    pub worst: BTreeMap<u32, Vec<Worst>>,
     /// What loads achieved.
     pub loads: Vec<LoadDone>,
     /// The last frame; `None` when the recording was cut off.
@@ -66,41 +70,26 @@ pub struct CpuTotals {
     pub worst_block: Option<(u32, Nanos)>,
 }
 
+/// All events of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventTotals {
+    /// How many.
+    pub times: u64,
+    /// Sum of their lengths.
+    pub length: Nanos,
+    /// Releases that are in no histogram because of them.
+    pub releases_lost: u64,
+}
+
 /// Totals of one CPU in one load phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseTotals {
     /// Lateness of the activations that ran.
-    pub ran: Counts,
+    pub ran: Tally,
     /// Time from skipped releases to the next wake-up.
-    pub skipped: Counts,
+    pub skipped: Tally,
     /// Ran later than the budget.
     pub over_budget: u64,
-}
-
-/// A stretch of the time line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slice {
-    /// Start, relative to the epoch.
-    pub start: Nanos,
-    /// Length.
-    pub length: Nanos,
-    /// Load phase at its start.
-    pub phase: u16,
-    /// By CPU.
-    pub cpus: Vec<SliceCpu>,
-}
-
-/// One CPU in a stretch of the time line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SliceCpu {
-    /// Which.
-    pub cpu: u32,
-    /// (bucket, count), ascending.
-    pub ran: Vec<(u16, u64)>,
-    /// Skipped releases.
-    pub skipped: u64,
-    /// Largest lateness, at most 1.6 % above the true one, and never above the run's.
-    pub max: Option<Nanos>,
 }
 
 impl Recording {
@@ -114,10 +103,11 @@ impl Recording {
             warm_up: Vec::new(),
             cpus: BTreeMap::new(),
             phases: BTreeMap::new(),
-            slices: Vec::new(),
+            slices: Slices::default(),
             marks: Vec::new(),
             events: Vec::new(),
-            worst: Vec::new(),
+            event_totals: BTreeMap::new(),
+            worst: BTreeMap::new(),
             loads: Vec::new(),
             end: None,
             cut_off: None,
@@ -132,11 +122,11 @@ impl Recording {
             Frame::Threads(threads) => self.threads = threads,
             Frame::Findings(findings) => self.findings = findings,
             Frame::InForce(state) => self.in_force.push(state),
-            Frame::WarmUp(warm_up) => self.warm_up = warm_up,
+            Frame::WarmUp(warm_up) => self.warm_up.extend(warm_up),
             Frame::Interval(interval) => self.add_interval(&interval),
             Frame::Mark(mark) => self.marks.push(mark),
-            Frame::Event(event) => self.events.push(event),
-            Frame::Worst(worst) => self.worst = worst,
+            Frame::Event(event) => self.add_event(event),
+            Frame::Worst(worst) => self.replace_worst(worst),
             Frame::LoadDone(load) => self.loads.push(load),
             Frame::End(end) => self.end = Some(end),
         }
@@ -148,14 +138,25 @@ impl Recording {
             self.cpus.entry(cpu.cpu).or_default().add(cpu);
             self.phases.entry((interval.phase, cpu.cpu)).or_default().add(cpu);
         }
-        self.slices.push(Slice {
-            start: interval.start,
-            length: interval.length,
-            phase: interval.phase,
-            cpus: interval.cpus.iter().map(SliceCpu::of).collect(),
-        });
-        if self.slices.len() > SLICES_MAX {
-            self.slices = thinned(std::mem::take(&mut self.slices));
+        self.slices.add(interval);
+    }
+
+    fn add_event(&mut self, event: Event) {
+        let totals = self.event_totals.entry(event.kind).or_default();
+        totals.times = totals.times.saturating_add(1);
+        totals.length = totals.length.plus(event.length);
+        totals.releases_lost = totals.releases_lost.saturating_add(event.releases_lost);
+        if self.events.len() < EVENTS_MAX {
+            self.events.push(event);
+        }
+    }
+
+    fn replace_worst(&mut self, worst: Vec<Worst>) {
+        for cpu in worst.iter().map(|w| w.cpu).collect::<BTreeSet<_>>() {
+            self.worst.remove(&cpu);
+        }
+        for w in worst {
+            self.worst.entry(w.cpu).or_default().push(w);
         }
     }
 }
@@ -163,22 +164,20 @@ impl Recording {
 impl CpuInterval {
     /// The running extremes are exact and cover this interval, so they narrow its bucket edges; where the extreme of
     /// the whole run lies, they *are* its value.
-    fn ran_counts(&self) -> Counts {
-        let (min, max) = (self.ran_min.unwrap_or(Nanos::ZERO), self.ran_max.unwrap_or(Nanos::MAX));
-        counts(&self.ran, self.ran_sum, min, max)
+    pub(super) fn ran_limits(&self) -> (Nanos, Nanos) {
+        (self.ran_min.unwrap_or(Nanos::ZERO), self.ran_max.unwrap_or(Nanos::MAX))
     }
 
-    fn skipped_counts(&self) -> Counts {
-        counts(&self.skipped, self.skipped_sum, Nanos::ZERO, self.skipped_max)
+    fn skipped_limits(&self) -> (Nanos, Nanos) {
+        (Nanos::ZERO, self.skipped_max)
     }
 }
 
-/// Bucket pairs as counts, narrowed to `min..=max`. The decoder refuses pairs outside the layout.
-fn counts(pairs: &[(u16, u64)], sum: Nanos, min: Nanos, max: Nanos) -> Counts {
-    let pairs = pairs.iter().map(|(bucket, n)| (usize::from(*bucket), *n));
-    let raw = Counts::from_nonzero(pairs).unwrap_or_default();
-    let (Some(low), Some(high)) = (raw.min(), raw.max()) else { return raw };
-    raw.with_exact(low.max(min), high.min(max), sum)
+/// Adds an interval's buckets to `counts`, their edges narrowed by what is known exactly.
+fn merge(counts: &mut Counts, pairs: &[(u16, u64)], limits: (Nanos, Nanos), sum: Nanos) {
+    if let Some((min, max)) = narrowed(pairs, limits) {
+        counts.merge_nonzero(pairs.iter().map(|(bucket, n)| (usize::from(*bucket), *n)), min, max, sum);
+    }
 }
 
 impl CpuTotals {
@@ -188,8 +187,8 @@ impl CpuTotals {
             self.worst_block = block;
         }
         self.blocks = self.blocks.saturating_add(interval.block_max.len() as u64);
-        self.ran.merge(&interval.ran_counts());
-        self.skipped.merge(&interval.skipped_counts());
+        merge(&mut self.ran, &interval.ran, interval.ran_limits(), interval.ran_sum);
+        merge(&mut self.skipped, &interval.skipped, interval.skipped_limits(), interval.skipped_sum);
         self.over_budget = self.over_budget.saturating_add(interval.over_budget);
         self.early = self.early.saturating_add(interval.early);
         self.longest_gap = self.longest_gap.max(interval.longest_gap);
@@ -199,8 +198,8 @@ impl CpuTotals {
 
 impl PhaseTotals {
     fn add(&mut self, interval: &CpuInterval) {
-        self.ran.merge(&interval.ran_counts());
-        self.skipped.merge(&interval.skipped_counts());
+        self.ran.add(&interval.ran, interval.ran_limits(), interval.ran_sum);
+        self.skipped.add(&interval.skipped, interval.skipped_limits(), interval.skipped_sum);
         self.over_budget = self.over_budget.saturating_add(interval.over_budget);
     }
 }
@@ -212,60 +211,5 @@ impl Counters {
         self.minor_faults = self.minor_faults.saturating_add(more.minor_faults);
         self.major_faults = self.major_faults.saturating_add(more.major_faults);
         self.migrations = self.migrations.saturating_add(more.migrations);
-    }
-}
-
-impl SliceCpu {
-    fn of(interval: &CpuInterval) -> Self {
-        Self {
-            cpu: interval.cpu,
-            ran: interval.ran.clone(),
-            skipped: interval.skipped.iter().fold(0, |total, (_, n)| total.saturating_add(*n)),
-            max: interval.ran_counts().max(),
-        }
-    }
-}
-
-/// Neighbouring slices of the same phase joined two by two.
-fn thinned(slices: Vec<Slice>) -> Vec<Slice> {
-    let mut joined: Vec<Slice> = Vec::with_capacity(slices.len() / 2 + 1);
-    let mut open = false;
-    for slice in slices {
-        match joined.last_mut() {
-            Some(last) if open && last.phase == slice.phase => {
-                last.absorb(&slice);
-                open = false;
-            }
-            _ => {
-                joined.push(slice);
-                open = true;
-            }
-        }
-    }
-    joined
-}
-
-impl Slice {
-    fn absorb(&mut self, next: &Self) {
-        self.length = self.length.plus(next.length);
-        for theirs in &next.cpus {
-            match self.cpus.iter_mut().find(|mine| mine.cpu == theirs.cpu) {
-                Some(mine) => mine.absorb(theirs),
-                None => self.cpus.push(theirs.clone()),
-            }
-        }
-    }
-}
-
-impl SliceCpu {
-    fn absorb(&mut self, other: &Self) {
-        let mut merged: BTreeMap<u16, u64> = self.ran.iter().copied().collect();
-        for (bucket, n) in &other.ran {
-            let count = merged.entry(*bucket).or_default();
-            *count = count.saturating_add(*n);
-        }
-        self.ran = merged.into_iter().collect();
-        self.skipped = self.skipped.saturating_add(other.skipped);
-        self.max = self.max.max(other.max);
     }
 }

@@ -5,8 +5,18 @@
 //! Times are relative to the header's epoch.
 
 mod fold;
+mod read;
+pub mod schedule;
+mod slices;
+mod tally;
+mod wire;
 
-pub use fold::{CpuTotals, PhaseTotals, Recording, Slice, SliceCpu};
+pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
+pub use read::{FrameReader, RecordingReader, Unreadable, read};
+pub use schedule::interval_length;
+pub use slices::{Slice, SliceCpu, Slices};
+pub use tally::Tally;
+pub use wire::{FORMAT, Unencodable, encode, encode_preamble};
 
 use crate::cpu_set::CpuSet;
 use crate::finding::Finding;
@@ -24,7 +34,7 @@ pub enum Frame {
     Findings(Vec<Finding>),
     /// State of the machine that matters for the result.
     InForce(InForce),
-    /// Activations before statistics began.
+    /// Activations before statistics began; each phase has its own.
     WarmUp(Vec<WarmUp>),
     /// What happened in one stretch of time.
     Interval(Interval),
@@ -32,7 +42,8 @@ pub enum Frame {
     Mark(Mark),
     /// Something that happened to the machine.
     Event(Event),
-    /// The worst activations so far; a later frame replaces an earlier one.
+    /// The worst activations so far. For each CPU a later frame replaces an earlier one, so it is enough to write the
+    /// CPUs whose list has changed.
     Worst(Vec<Worst>),
     /// What a load achieved in a phase.
     LoadDone(LoadDone),
@@ -206,9 +217,7 @@ pub struct Mark {
 /// What we did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Statistics began.
-    Measuring,
-    /// Load phase of this number began; its loads had all started.
+    /// Load phase of this number began to count: its loads run, the threads are warm.
     PhaseStart(u16),
     /// Load phase of this number ended.
     PhaseEnd(u16),
@@ -233,7 +242,7 @@ pub struct Event {
 }
 
 /// What happened to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
     /// `CLOCK_BOOTTIME` gained on `CLOCK_MONOTONIC`: the machine was suspended.
     Suspended,

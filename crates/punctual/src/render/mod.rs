@@ -1,15 +1,21 @@
 //! Turns values into what people and programs read; the only place that formats a number or words a fact.
 //!
-//! Every renderer takes a finished `Report` and returns a `String`: nothing here reads the machine, decides anything
-//! or computes a statistic. Numbers that are absent are shown as absent.
+//! Every renderer takes a finished value and returns a `String`: nothing here reads the machine, decides anything or
+//! computes a statistic. Numbers that are absent are shown as absent.
 
+pub mod audit;
 mod chart;
 #[cfg(test)]
 mod golden;
 pub mod html;
 pub mod json;
+pub mod loads;
+mod out;
+pub mod progress;
 #[cfg(test)]
 mod sample;
 pub mod text;
-mod units;
-mod words;
+pub mod units;
+pub mod words;
+
+pub use out::{error, print, say, style};

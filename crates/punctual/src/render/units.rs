@@ -139,6 +139,11 @@ pub fn date(unix_ns: u64) -> String {
     stamp.map_or_else(|_| ABSENT.to_owned(), |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
+/// The wall clock now, as part of a file name.
+pub fn file_stamp() -> String {
+    jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
+}
+
 /// `value / per_unit` with this many decimals, rounded up.
 fn decimal_up(value: u64, per_unit: u64, decimals: u32) -> String {
     let one = 10u128.pow(decimals);

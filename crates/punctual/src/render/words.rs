@@ -3,9 +3,11 @@
 //! One function per enum of the core, which names every variant, so that a new one does not compile until it has
 //! words. Must not know the medium: no colour, no markup, no line breaks.
 
+mod refusal;
 mod trust;
 mod verdict;
 
+pub use refusal::scenario_error;
 pub use trust::{distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
 

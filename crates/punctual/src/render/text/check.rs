@@ -15,7 +15,9 @@ const PHASE_ROWS_SHOWN: usize = 24;
 pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     section::machine(&mut sheet, report, style.width.max(40));
-    findings(&mut sheet, report);
+    if !report.findings.is_empty() {
+        findings(&mut sheet, report);
+    }
     section::latencies(&mut sheet, report);
     phases(&mut sheet, report);
     section::verdict(&mut sheet, report);

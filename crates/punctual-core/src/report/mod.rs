@@ -1,4 +1,13 @@
 //! The one value renderers see: everything a reader is told, as numbers and reasons, not as sentences.
+//!
+//! [`Report::of`] makes it from a recording. Rows are in [`build`], what happened when in [`over_time`], and the three
+//! judgements each on their own page: [`verdict`], [`trust`], [`next`].
+
+mod build;
+mod next;
+mod over_time;
+mod trust;
+mod verdict;
 
 use crate::cpu_set::CpuSet;
 use crate::finding::Finding;
@@ -198,9 +207,10 @@ pub struct Verdict {
     pub answer: Answer,
     /// Releases due.
     pub due: u64,
-    /// Releases missed: later than the budget, or skipped.
+    /// Releases missed: later than the budget, or skipped. Without a budget only the skipped ones are known.
     pub missed: u64,
-    /// Exact binomial upper bound on the probability of a miss, at `confidence`; `None` when nothing was due.
+    /// Exact binomial upper bound on the probability of a miss, at `confidence`; `None` when nothing was due, or no
+    /// budget says what a miss is.
     pub miss_probability_upper: Option<f64>,
     /// Confidence of that bound.
     pub confidence: f64,

@@ -1,0 +1,60 @@
+//! Holds every knob of the catalogue against one machine and one need.
+//!
+//! The catalogue decides what is good; this module only asks, collects the evidence and sorts.
+
+use crate::finding::{Evidence, Finding, Severity, State};
+use crate::knobs::{self, Case, Doubt, Knob};
+use crate::machine::Machine;
+use crate::profile::Need;
+use crate::tree::Tree;
+
+/// Every knob, judged; worst first.
+pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
+    let case = Case::new(tree, machine, need);
+    let mut findings: Vec<Finding> = knobs::ALL.iter().map(|knob| examine(knob, &case)).collect();
+    findings.sort_by_key(|finding| (rank(&finding.state), std::cmp::Reverse(finding.severity)));
+    findings
+}
+
+/// The worst severity among what is bad; `None` when nothing is.
+pub fn worst(findings: &[Finding]) -> Option<Severity> {
+    findings.iter().filter(|f| f.state == State::Bad).map(|f| f.severity).max()
+}
+
+fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
+    let judged = (knob.probe)(case);
+    let evidence = case.take_evidence();
+    let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
+    case.take_evidence();
+    Finding {
+        id: knob.id.to_owned(),
+        title: knob.title.to_owned(),
+        severity,
+        state: state(judged, &evidence),
+        evidence,
+        why: knob.why.to_owned(),
+        fix: case.fill(knob.fix),
+        cost: knob.cost.to_owned(),
+        confidence: knob.confidence,
+    }
+}
+
+/// Nothing is good or bad without evidence, whatever the probe says.
+fn state(judged: Result<bool, Doubt>, evidence: &[Evidence]) -> State {
+    match judged {
+        Ok(_) if evidence.is_empty() => State::Unknown("the probe looked at nothing; please report this".to_owned()),
+        Ok(true) => State::Good,
+        Ok(false) => State::Bad,
+        Err(Doubt::Unknown(because)) => State::Unknown(because),
+        Err(Doubt::NotApplicable(because)) => State::NotApplicable(because),
+    }
+}
+
+fn rank(state: &State) -> u8 {
+    match state {
+        State::Bad => 0,
+        State::Unknown(_) => 1,
+        State::Good => 2,
+        State::NotApplicable(_) => 3,
+    }
+}

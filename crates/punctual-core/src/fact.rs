@@ -1,0 +1,96 @@
+//! What is known of one thing, or why it is not known.
+//!
+//! On real machines half the files are missing or forbidden. A fact carries that, so that nobody downstream can
+//! mistake "not there" for zero. This module knows nothing of files.
+
+/// One fact about a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact<T> {
+    /// It was read.
+    Known(T),
+    /// There is no such thing on this machine.
+    Absent,
+    /// It is there, and reading it was refused.
+    Denied,
+    /// It was read and makes no sense, because of this.
+    Garbled(String),
+}
+
+impl<T> Fact<T> {
+    /// The value, if it is known.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The same fact about something derived from the value.
+    pub fn map<U>(self, derive: impl FnOnce(T) -> U) -> Fact<U> {
+        self.and_then(|value| Fact::Known(derive(value)))
+    }
+
+    /// Derives another fact from the value.
+    pub fn and_then<U>(self, derive: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
+        match self {
+            Self::Known(value) => derive(value),
+            Self::Absent => Fact::Absent,
+            Self::Denied => Fact::Denied,
+            Self::Garbled(why) => Fact::Garbled(why),
+        }
+    }
+
+    /// Another source, asked only where this one is not known. The better of two failures is kept: something that
+    /// exists but cannot be read says more than something that does not exist.
+    #[must_use]
+    pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Known(_) => self,
+            Self::Absent => other(),
+            failed => match other() {
+                Self::Known(value) => Self::Known(value),
+                _ => failed,
+            },
+        }
+    }
+
+    /// The same fact, borrowing the value.
+    pub fn as_ref(&self) -> Fact<&T> {
+        match self {
+            Self::Known(value) => Fact::Known(value),
+            Self::Absent => Fact::Absent,
+            Self::Denied => Fact::Denied,
+            Self::Garbled(why) => Fact::Garbled(why.clone()),
+        }
+    }
+
+    /// Why the value is not known, as a reader is told; `None` when it is.
+    pub fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Known(_) => None,
+            Self::Absent => Some("not there".to_owned()),
+            Self::Denied => Some("reading is refused".to_owned()),
+            Self::Garbled(why) => Some(why.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fact::{self, Absent, Denied, Garbled, Known};
+
+    #[test]
+    fn a_second_source_is_asked_only_when_needed() {
+        assert_eq!(Known(1).or_else(|| unreachable!("must not be asked")), Known(1));
+        assert_eq!(Absent.or_else(|| Known(2)), Known(2));
+        assert_eq!(Denied.or_else(|| Known(2)), Known(2));
+        assert_eq!(Fact::<u8>::Denied.or_else(|| Absent), Denied);
+        assert_eq!(Fact::<u8>::Absent.or_else(|| Denied), Denied);
+    }
+
+    #[test]
+    fn failure_survives_derivation() {
+        assert_eq!(Fact::<u8>::Denied.map(|n| n + 1), Denied);
+        assert_eq!(Known(1).and_then(|_| Garbled::<u8>("odd".to_owned())), Garbled("odd".to_owned()));
+    }
+}

@@ -1,0 +1,288 @@
+//! What a probe works with: one machine, one need, and a record of everything it looked at.
+//!
+//! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
+//! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
+
+use super::tasks::TASKS;
+use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
+use crate::finding::Evidence;
+use crate::machine::{Flavour, Machine, Version};
+use crate::profile::{Kind, Need};
+use crate::tree::{self, Tree};
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+
+/// Longest value shown as evidence; more of it proves nothing more.
+const EVIDENCE_CHARS: usize = 160;
+
+/// `Ok(true)` is good, `Ok(false)` is bad.
+pub type Judged = Result<bool, Doubt>;
+
+/// Why a knob has no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// It could not be told.
+    Unknown(String),
+    /// It makes no difference here.
+    NotApplicable(String),
+}
+
+impl Doubt {
+    /// Could not be told, because of this.
+    pub fn unknown<T>(because: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Unknown(because.into()))
+    }
+
+    /// Makes no difference here, because of this.
+    pub fn not_applicable<T>(because: impl Into<String>) -> Result<T, Self> {
+        Err(Self::NotApplicable(because.into()))
+    }
+}
+
+/// What it means when a file is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The thing itself is not there, because of this. Believed only where the file system around it can be seen.
+    CannotBe(&'static str),
+    /// Nothing follows from it, because of this.
+    TellsNothing(&'static str),
+}
+
+/// One machine and one need, as a probe sees them.
+pub struct Case<'a> {
+    tree: &'a dyn Tree,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The need.
+    pub need: &'a Need,
+    /// CPUs for the real-time work.
+    pub rt: CpuSet,
+    /// The CPUs that remain for everything else.
+    pub housekeeping: CpuSet,
+    evidence: RefCell<Vec<Evidence>>,
+    tasks: OnceCell<Fact<String>>,
+}
+
+impl<'a> Case<'a> {
+    /// A case in which nothing was looked at yet.
+    pub fn new(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Self {
+        let online = machine.topology.online.known().cloned().unwrap_or_default();
+        let isolated = machine.isolated.known().cloned().unwrap_or_default();
+        let rt = match (&need.cpus, isolated) {
+            (asked, _) if !asked.is_empty() => asked.clone(),
+            (_, isolated) if !isolated.is_empty() => isolated,
+            _ => online.clone(),
+        };
+        let housekeeping = online.difference(&rt);
+        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks: OnceCell::new() }
+    }
+
+    /// What was looked at since the last time it was asked.
+    pub fn take_evidence(&self) -> Vec<Evidence> {
+        self.evidence.take()
+    }
+
+    /// Puts this machine's CPUs into a text of the catalogue.
+    pub fn fill(&self, text: &str) -> String {
+        let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
+        let mask = if self.housekeeping.is_empty() { "MASK".to_owned() } else { self.housekeeping.mask() };
+        text.replace("<H mask>", &mask)
+            .replace("<H>", &list(&self.housekeeping, "OTHER-CPUS"))
+            .replace("<I>", &list(&self.rt, "CPUS"))
+    }
+
+    /// Adds evidence that is not one file's content.
+    pub fn note(&self, source: impl Into<String>, value: impl Into<String>) {
+        let value = value.into();
+        let mut shown: String = value.chars().take(EVIDENCE_CHARS).collect();
+        if shown.len() < value.len() {
+            shown.push('…');
+        }
+        self.evidence.borrow_mut().push(Evidence { source: source.into(), value: shown });
+    }
+
+    /// A fact that was read for this verdict, kept as evidence.
+    pub fn cite(&self, path: &str, fact: &Fact<String>) {
+        match fact {
+            Fact::Known(value) if value.trim().is_empty() => self.note(path, "(empty)"),
+            Fact::Known(value) => self.note(path, value.trim().replace('\n', "; ")),
+            other => self.note(path, other.trouble().unwrap_or_default()),
+        }
+    }
+
+    /// A file's text, without keeping it as evidence.
+    pub fn peek(&self, path: &str) -> Fact<String> {
+        tree::text(self.tree, path)
+    }
+
+    /// A file's bytes, without keeping them as evidence.
+    pub fn peek_bytes(&self, path: &str) -> Fact<Vec<u8>> {
+        self.tree.read(path)
+    }
+
+    /// The names in a folder, without keeping them as evidence.
+    pub fn list(&self, path: &str) -> Fact<Vec<String>> {
+        self.tree.list(path)
+    }
+
+    /// The value of a fact, or the doubt that follows from not knowing it.
+    pub fn known<T>(&self, path: &str, fact: Fact<T>, missing: Missing) -> Result<T, Doubt> {
+        match (fact, missing) {
+            (Fact::Known(value), _) => Ok(value),
+            (Fact::Absent, Missing::CannotBe(because)) => match self.blind_around(path) {
+                None => Doubt::not_applicable(because),
+                Some(place) => Doubt::unknown(format!("{place} cannot be seen here")),
+            },
+            (Fact::Absent, Missing::TellsNothing(because)) => Doubt::unknown(because),
+            (Fact::Denied, _) => Doubt::unknown(format!("reading {path} is refused; root may be allowed to")),
+            (Fact::Garbled(why), _) => Doubt::unknown(format!("{path}: {why}")),
+        }
+    }
+
+    /// The folder, of the two highest above a path, that cannot be listed: then the absence of the path proves nothing.
+    fn blind_around(&self, path: &str) -> Option<String> {
+        let parts: Vec<&str> = path.split('/').skip(1).collect();
+        let folders = parts.len().saturating_sub(1).min(2);
+        if path.starts_with("punctual:") || folders == 0 {
+            return Some(path.to_owned());
+        }
+        let folder = format!("/{}", parts[..folders].join("/"));
+        let seen = self.list(&folder).known().is_some_and(|names| !names.is_empty());
+        (!seen).then_some(folder)
+    }
+
+    /// A file's text.
+    pub fn text(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
+        let fact = self.peek(path);
+        self.cite(path, &fact);
+        self.known(path, fact, missing)
+    }
+
+    /// The whole number a file holds.
+    pub fn number(&self, path: &str, missing: Missing) -> Result<i64, Doubt> {
+        let text = self.text(path, missing)?;
+        text.trim().parse().or_else(|_| Doubt::unknown(format!("{path} holds '{}', not a number", text.trim())))
+    }
+
+    /// The CPU list a file holds.
+    pub fn cpu_list(&self, path: &str, missing: Missing) -> Result<CpuSet, Doubt> {
+        let text = self.text(path, missing)?;
+        let list = if text.trim() == "(null)" { "" } else { text.trim() };
+        CpuSet::parse_list(list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))
+    }
+
+    /// The CPU mask a file holds.
+    pub fn cpu_mask(&self, path: &str, missing: Missing) -> Result<CpuSet, Doubt> {
+        let text = self.text(path, missing)?;
+        CpuSet::parse_mask(&text).or_else(|e| Doubt::unknown(format!("{path}: {e}")))
+    }
+
+    /// The word in brackets, in files that list the choices and mark the one in force: `a [b] c`.
+    pub fn marked(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
+        let text = self.text(path, missing)?;
+        let words = || text.split(['[', '(']).nth(1).and_then(|rest| rest.split([']', ')']).next());
+        words().map(str::to_owned).map_or_else(|| Doubt::unknown(format!("{path} marks no choice: '{text}'")), Ok)
+    }
+
+    /// Files that exist once per CPU: `{cpu}` in the path stands for its number. CPUs that say the same are told
+    /// together.
+    pub fn per_cpu(&self, path: &str, cpus: &CpuSet, missing: Missing) -> Result<Vec<(CpuSet, String)>, Doubt> {
+        let mut values: BTreeMap<String, CpuSet> = BTreeMap::new();
+        for cpu in cpus.iter() {
+            let one = path.replace("{cpu}", &cpu.to_string());
+            let fact = self.peek(&one);
+            if !matches!(fact, Fact::Known(_)) {
+                self.cite(&one, &fact);
+            }
+            values.entry(self.known(&one, fact, missing)?).or_default().insert(cpu);
+        }
+        for (value, cpus) in &values {
+            let numbers = if cpus.len() == 1 { cpus.to_string() } else { format!("[{cpus}]") };
+            self.cite(&path.replace("{cpu}", &numbers), &Fact::Known(value.clone()));
+        }
+        if values.is_empty() {
+            return Doubt::unknown("which CPUs are online is not known");
+        }
+        Ok(values.into_iter().map(|(value, cpus)| (cpus, value)).collect())
+    }
+
+    /// An option of the kernel's configuration, with its value as evidence.
+    pub fn config(&self, option: &str) -> Result<String, Doubt> {
+        let config = &self.machine.config;
+        let value = config.value(option);
+        self.cite(&format!("{} CONFIG_{option}", config.source), &value);
+        match value {
+            Fact::Known(value) => Ok(value),
+            other => Doubt::unknown(format!(
+                "the kernel's configuration is not known ({}: {})",
+                config.source,
+                other.trouble().unwrap_or_default()
+            )),
+        }
+    }
+
+    /// Goes on only where some CPU remains for everything that is not real-time work.
+    pub fn has_housekeeping(&self) -> Result<(), Doubt> {
+        if self.rt.is_empty() {
+            return Doubt::unknown("which CPUs are online is not known");
+        }
+        if !self.housekeeping.is_empty() {
+            return Ok(());
+        }
+        if self.rt.len() == 1 {
+            return Doubt::not_applicable("there is one CPU, and nowhere to move anything to");
+        }
+        Doubt::not_applicable(format!(
+            "all CPUs ({}) are meant for real-time work, so there is nowhere to move anything to; --cpus keeps \
+                some free",
+            self.rt
+        ))
+    }
+
+    /// Goes on only where the hardware is ours to control.
+    pub fn not_a_guest(&self) -> Result<(), Doubt> {
+        match self.machine.virtualisation.known().and_then(|v| v.hypervisor.as_ref()) {
+            Some(host) => Doubt::not_applicable(format!("this is a guest of {host}; the host decides this")),
+            None => Ok(()),
+        }
+    }
+
+    /// The kind of kernel.
+    pub fn flavour(&self) -> Result<Flavour, Doubt> {
+        self.known(
+            "/proc/sys/kernel/version",
+            self.machine.kernel.flavour.clone(),
+            Missing::TellsNothing("the kind of kernel is not known"),
+        )
+    }
+
+    /// The kernel's version.
+    pub fn version(&self) -> Result<Version, Doubt> {
+        self.known(
+            "/proc/sys/kernel/osrelease",
+            self.machine.kernel.version.clone(),
+            Missing::TellsNothing("the kernel's version is not known"),
+        )
+    }
+
+    /// Whether the need is for work of this kind.
+    pub fn is(&self, kind: Kind) -> bool {
+        self.need.kind == kind
+    }
+
+    /// What the command line asks for; a request proves nothing, so this only explains a doubt.
+    pub fn requested(&self, word: &str) -> bool {
+        self.machine.cmdline.known().is_some_and(|line| line.value(word).is_some())
+    }
+
+    /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
+    pub(super) fn task_list(&self) -> Fact<String> {
+        self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    }
+
+    /// Whether a file or folder is there, as far as the folder around it can be listed.
+    pub fn exists(&self, path: &str) -> bool {
+        tree::exists(self.tree, path)
+    }
+}

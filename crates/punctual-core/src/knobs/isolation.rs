@@ -1,0 +1,202 @@
+//! CPUs kept free of other work: by the scheduler, the tick, RCU and the work queues.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use crate::cpu_set::CpuSet;
+use crate::finding::Confidence;
+use crate::finding::Severity::{self, High, Info, Medium};
+use crate::machine::{ISOLATED, NOHZ_FULL};
+use crate::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "iso.domain",
+        title: "Real-time CPUs set apart from the scheduler",
+        family: Family::Isolation,
+        severity: Weight::of(High, High, Info),
+        probe: domain,
+        why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
+            the activations and delay the next one.",
+        fix: "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
+            GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
+        persist: "Kernel command line: isolcpus=managed_irq,domain,<I>; on 6.1 to 6.12 kernel threads may still \
+            roam there.",
+        undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
+        cost: "These CPUs do nothing else, and tasks must be placed on them by hand.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c",
+            "kernel admin-guide/cgroup-v2.rst",
+            "kernel 7.3 admin-guide/cpu-isolation.rst",
+        ],
+    },
+    Knob {
+        id: "iso.nohz_full",
+        title: "Tick stopped where it pays, and only there",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, High, Medium),
+        probe: nohz_full,
+        why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
+            it at every entry, which is why the kernel's own guide advises periodic loops against it.",
+        fix: "None at run time.",
+        persist: "Kernel command line: nohz_full=<I> for busy-polling work; no nohz_full= for periodic work.",
+        undo: "Put the word back as it was and boot again.",
+        cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
+            "kernel 7.3 kernel/time/tick-sched.c",
+        ],
+    },
+    Knob {
+        id: "iso.rcu_nocbs",
+        title: "RCU callbacks off the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: rcu_nocbs,
+        why: "Otherwise memory that others free is given back on the real-time CPU, in bursts.",
+        fix: "None at run time.",
+        persist: "Kernel command line: rcu_nocbs=<I> (nohz_full= implies it; a malformed list offloads all CPUs).",
+        undo: "Remove the word and boot again.",
+        cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 kernel/rcu/tree_nocb.h", "kernel admin-guide/kernel-per-CPU-kthreads.rst"],
+    },
+    Knob {
+        id: "rcu.normal",
+        title: "RCU does not hurry",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
+        probe: rcu_normal,
+        why: "An expedited grace period interrupts every busy CPU to get done sooner; others' convenience, your \
+            latency.",
+        fix: "echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited",
+        persist: "Kernel command line: rcupdate.rcu_normal_after_boot=1 (forced on PREEMPT_RT); never \
+            rcupdate.rcu_expedited=1.",
+        undo: "Write back the values that were there.",
+        cost: "Slower administration: module loading, network set-up.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel-parameters.txt: rcupdate.rcu_normal, rcu_expedited", "kernel 7.3 kernel/rcu/update.c"],
+    },
+    Knob {
+        id: "wq.unbound",
+        title: "Unbound kernel work off the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: wq_unbound,
+        why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
+            choosing.",
+        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask",
+        persist: "A tmpfiles.d line or unit that writes it at boot; from 6.7 workqueue.unbound_cpus=<H> on the \
+            command line.",
+        undo: "Write back the mask that was there.",
+        cost: "The work shares fewer CPUs; rewriting it on a busy machine was seen to stall the network.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/workqueue.c", "seapath/ansible#985"],
+    },
+    Knob {
+        id: "leftovers",
+        title: "No ordinary process on the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: leftovers,
+        why: "A process that was there before, or was pinned there by its owner, shares caches and timers with the \
+            real-time work, and starves when that gets busy.",
+        fix: "taskset -acp <H> PID for each of them.",
+        persist: "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
+        undo: "taskset -acp with the list it had.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["proc_pid_stat(5): processor", "netdata#6741"],
+    },
+];
+
+fn domain(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
+    }
+    let online = case.machine.topology.online.known();
+    if online.is_some_and(|online| online.len() == 1) {
+        return Doubt::not_applicable("there is one CPU, and it has to do everything");
+    }
+    let at_boot = case.cpu_list(ISOLATED, Missing::TellsNothing("the kernel does not say which CPUs are isolated"))?;
+    let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
+    let by_cpuset = if case.peek(partitions).known().is_some() {
+        case.cpu_list(partitions, Missing::TellsNothing("no cpuset partitions here"))?
+    } else {
+        CpuSet::new()
+    };
+    if case.rt.is_empty() {
+        return Doubt::unknown("which CPUs are online is not known");
+    }
+    Ok(case.rt.is_subset(&at_boot.union(&by_cpuset)))
+}
+
+fn nohz_full(case: &Case<'_>) -> Judged {
+    let wanted = case.is(Kind::Poll);
+    let missing = Missing::CannotBe("this kernel cannot stop its tick (no CONFIG_NO_HZ_FULL)");
+    match case.cpu_list(NOHZ_FULL, missing) {
+        Ok(set) if wanted => Ok(!case.rt.is_empty() && case.rt.is_subset(&set)),
+        Ok(set) => Ok(case.rt.intersection(&set).is_empty()),
+        Err(Doubt::NotApplicable(_)) if wanted => Ok(false),
+        Err(doubt) => Err(doubt),
+    }
+}
+
+fn rcu_nocbs(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let is_offloader = |name: &str| {
+        let cpu = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
+        cpu.parse::<u32>().ok()
+    };
+    let threads = case.tasks(|task| task.is_kernel && is_offloader(&task.name).is_some())?;
+    let offloaded: CpuSet = threads.iter().filter_map(|task| is_offloader(&task.name)).collect();
+    case.note(
+        "kernel threads rcuop/N, rcuos/N",
+        if offloaded.is_empty() { "none".to_owned() } else { format!("for CPUs {offloaded}") },
+    );
+    Ok(case.rt.is_subset(&offloaded))
+}
+
+fn is_expedited(case: &Case<'_>) -> bool {
+    case.peek("/sys/kernel/rcu_expedited").known().is_some_and(|value| value != "0")
+}
+
+fn expedited_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    if is_expedited(case) { severity.max(High) } else { severity }
+}
+
+fn rcu_normal(case: &Case<'_>) -> Judged {
+    let missing = Missing::TellsNothing("the kernel does not show how RCU behaves");
+    let normal = case.number("/sys/kernel/rcu_normal", missing)?;
+    let expedited = case.number("/sys/kernel/rcu_expedited", missing)?;
+    if case.machine.topology.online.known().is_some_and(|online| online.len() == 1) {
+        return Doubt::not_applicable("there is no other CPU to interrupt this one");
+    }
+    Ok(normal != 0 && expedited == 0)
+}
+
+fn wq_unbound(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let missing = Missing::TellsNothing("this kernel does not show where unbound work may run");
+    let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
+    Ok(mask.intersection(&case.rt).is_empty())
+}
+
+fn leftovers(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let is_ours = |name: &str| name == "punctual";
+    let found = case
+        .tasks(|task| !task.is_kernel && task.rt_priority == 0 && case.rt.contains(task.cpu) && !is_ours(&task.name))?;
+    let names: Vec<String> = found.iter().map(|task| format!("{} on {}", task.name, task.cpu)).collect();
+    case.note(
+        format!("processes on CPUs {}", case.rt),
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+    );
+    Ok(names.is_empty())
+}

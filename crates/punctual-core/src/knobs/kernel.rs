@@ -1,0 +1,284 @@
+//! How the kernel was built and how it preempts: what no run-time setting makes up for.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use crate::fact::Fact;
+use crate::finding::Confidence;
+use crate::finding::Severity::{self, Fatal, High, Info, Medium};
+use crate::machine::{Flavour, Version};
+use punctual_hist::Nanos;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "kconf.flavour",
+        title: "A kernel made for real time",
+        family: Family::Kernel,
+        severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
+        probe: flavour,
+        why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
+            preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
+            it.",
+        fix: "Install the distribution's PREEMPT_RT kernel (Debian: linux-image-rt-amd64 or -arm64) and boot it.",
+        persist: "Make that kernel the default in the boot loader.",
+        undo: "Boot the other kernel.",
+        cost: "Some throughput; some drivers are not built for it (i915 in particular).",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity fatal)",
+            "kernel 7.3 init/Makefile",
+        ],
+    },
+    Knob {
+        id: "kconf.config",
+        title: "The kernel's configuration can be read",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: config,
+        why: "Without it several other checks end in 'unknown', and a configuration left over from another kernel \
+            lies.",
+        fix: "Install the configuration that belongs to the running kernel as /boot/config-$(uname -r).",
+        persist: "Build the kernel with CONFIG_IKCONFIG_PROC=y.",
+        undo: "Remove the file, or build without the option.",
+        cost: "Tens of kilobytes.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["Debian kernel configurations 6.1, 6.12, 7.3"],
+    },
+    Knob {
+        id: "dyn.preempt",
+        title: "Preemption mode full",
+        family: Family::Kernel,
+        severity: Weight::of(High, Info, High),
+        probe: preempt,
+        why: "A kernel whose preemption is chosen at boot runs many paths without letting a real-time thread in, \
+            unless the mode is 'full'.",
+        fix: "echo full > /sys/kernel/debug/sched/preempt",
+        persist: "Kernel command line: preempt=full",
+        undo: "Write back the mode that stood in parentheses; remove the word.",
+        cost: "A little throughput.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12 and 7.3 kernel/sched/core.c", "kernel-parameters.txt: preempt="],
+    },
+    Knob {
+        id: "kconf.highres",
+        title: "Timers finer than the tick",
+        family: Family::Kernel,
+        severity: Weight::of(Fatal, High, High),
+        probe: highres,
+        why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
+        fix: "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
+            clock source.",
+        persist: "Boot a kernel with CONFIG_HIGH_RES_TIMERS=y and without highres=off.",
+        undo: "Boot as before.",
+        cost: "None worth mentioning.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["clock_getres(2)", "kernel timers/hrtimers.rst"],
+    },
+    Knob {
+        id: "kconf.debug_heavy",
+        title: "No heavy kernel debugging built in",
+        family: Family::Kernel,
+        severity: Weight::all(High),
+        probe: debug_heavy,
+        why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
+            partly with interrupts off.",
+        fix: "Boot a production kernel; keep the debugging one for soak tests.",
+        persist: "Build without these options.",
+        undo: "Boot the debugging kernel.",
+        cost: "Bugs are found later.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+    },
+    Knob {
+        id: "kconf.irqsoff_tracer",
+        title: "No tracers that cost even when idle",
+        family: Family::Kernel,
+        severity: Weight::all(High),
+        probe: irqsoff_tracer,
+        why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
+            while no trace is taken.",
+        fix: "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
+            that price.",
+        persist: "Build without these options.",
+        undo: "Boot the tracing kernel.",
+        cost: "No irqsoff traces.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+    },
+    Knob {
+        id: "kconf.rt_group",
+        title: "No group scheduling of the real-time class",
+        family: Family::Kernel,
+        severity: Weight::all(High).adjusted(rt_group_severity),
+        probe: rt_group,
+        why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
+            budget, and is stopped when that is used up, on any kernel version.",
+        fix: "Run the real-time work in the root control group, or give its group a budget in cpu.rt_runtime_us \
+            (cgroup v1).",
+        persist: "Build without RT_GROUP_SCHED, or boot with rt_group_sched=0 where the kernel knows it.",
+        undo: "Boot as before.",
+        cost: "No budgets per group.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/cgroup-v2.rst",
+            "kernel 7.3 kernel/sched/core.c",
+            "kernel scheduler/sched-rt-group.rst",
+        ],
+    },
+    Knob {
+        id: "sec.lockdown",
+        title: "Kernel not locked down",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: lockdown,
+        why: "Under lockdown (usual with Secure Boot) not even root can read or change the scheduler's debug files \
+            and MSRs, so some settings stay as they are and some checks end in 'unknown'.",
+        fix: "None at run time; decide whether the machine needs lockdown.",
+        persist: "Turn Secure Boot off, or drop lockdown= from the command line.",
+        undo: "Turn Secure Boot on again.",
+        cost: "A line of defence.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 fs/debugfs/file.c", "kernel_lockdown(7)"],
+    },
+];
+
+fn flavour_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_roomy = case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1));
+    if is_roomy { severity.min(High) } else { severity }
+}
+
+fn flavour(case: &Case<'_>) -> Judged {
+    let flavour = case.flavour()?;
+    case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
+    case.note("flavour", flavour.name());
+    Ok(flavour == Flavour::Rt || flavour.is_dual())
+}
+
+fn config(case: &Case<'_>) -> Judged {
+    let config = &case.machine.config;
+    match config.state() {
+        Fact::Known(()) => {
+            case.note(&config.source, "belongs to the running kernel");
+            Ok(true)
+        }
+        Fact::Denied => Doubt::unknown(format!("reading {} is refused; root may be allowed to", config.source)),
+        Fact::Garbled(why) if config.is_foreign => {
+            case.note(&config.source, why);
+            Ok(false)
+        }
+        Fact::Garbled(why) => Doubt::unknown(format!("{}: {why}", config.source)),
+        Fact::Absent if case.list("/proc/sys").known().is_some() => {
+            case.note(format!("/proc/config.gz, {}", config.source), "not there");
+            Ok(false)
+        }
+        Fact::Absent => Doubt::unknown("/proc cannot be seen here"),
+    }
+}
+
+fn preempt(case: &Case<'_>) -> Judged {
+    match case.flavour()? {
+        Flavour::Dynamic => {
+            let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
+                           what the command line asks for proves nothing";
+            let mode = case.marked("/sys/kernel/debug/sched/preempt", Missing::TellsNothing(because))?;
+            Ok(mode == "full")
+        }
+        Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),
+        Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
+        Flavour::Cobalt | Flavour::Evl => Doubt::not_applicable("real-time threads run beside Linux here"),
+    }
+}
+
+fn highres(case: &Case<'_>) -> Judged {
+    let resolution = case
+        .number("punctual:/clock/resolution_ns", Missing::TellsNothing("the clock was not asked for its resolution"))?;
+    Ok(resolution == 1)
+}
+
+/// Notes which of the options are on; good is none.
+fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
+    let config = &case.machine.config;
+    let mut on = Vec::new();
+    for option in options {
+        match config.is_on(option) {
+            Fact::Known(true) => on.push(format!("CONFIG_{option}=y")),
+            Fact::Known(false) => {}
+            // Lets the case say why the configuration is not known.
+            _ => return case.config(option).map(|_| false),
+        }
+    }
+    let is_good = on.is_empty();
+    case.note(&config.source, if is_good { format!("none of {}", options.join(", ")) } else { on.join(", ") });
+    Ok(is_good)
+}
+
+fn debug_heavy(case: &Case<'_>) -> Judged {
+    none_on(
+        case,
+        &[
+            "PROVE_LOCKING",
+            "DEBUG_LOCK_ALLOC",
+            "KASAN",
+            "KCSAN",
+            "KMSAN",
+            "DEBUG_OBJECTS",
+            "SLUB_DEBUG_ON",
+            "DEBUG_KMEMLEAK",
+        ],
+    )
+}
+
+fn irqsoff_tracer(case: &Case<'_>) -> Judged {
+    none_on(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"])
+}
+
+/// The budget file of the caller's own group, where groups of the first kind are mounted.
+fn budget_file(case: &Case<'_>) -> Option<String> {
+    let groups = case.peek("/proc/self/cgroup");
+    let of_cpu = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let is_cpu = parts.next()?.split(',').any(|controller| controller == "cpu");
+        is_cpu.then(|| parts.next().map(|group| group.trim_end_matches('/').to_owned())).flatten()
+    };
+    let group = groups.known().and_then(|lines| lines.lines().find_map(of_cpu)).unwrap_or_default();
+    let files = ["/cpu", "/cpu,cpuacct"].map(|mount| format!("/sys/fs/cgroup{mount}{group}/cpu.rt_runtime_us"));
+    files.into_iter().find(|file| case.peek(file).known().is_some())
+}
+
+/// A group with a budget is not refused the class; it is only stopped when the budget is used up.
+fn rt_group_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let budget = budget_file(case).and_then(|file| case.peek(&file).known().cloned());
+    if budget.is_some_and(|budget| budget != "0") { severity.min(Medium) } else { severity }
+}
+
+/// Whether the real-time class is scheduled by groups. Shared with the throttling knob, which it decides.
+pub(super) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
+    if let Some(file) = budget_file(case) {
+        case.cite(&file, &case.peek(&file));
+        return Ok(true);
+    }
+    let is_on = case.config("RT_GROUP_SCHED")? != "n";
+    if is_on && (case.config("RT_GROUP_SCHED_DEFAULT_DISABLED")? != "n" || case.requested("rt_group_sched")) {
+        return Doubt::unknown("RT_GROUP_SCHED is built in and switched at boot; the kernel does not show which way");
+    }
+    Ok(is_on)
+}
+
+fn rt_group(case: &Case<'_>) -> Judged {
+    has_rt_group(case).map(|is_on| !is_on)
+}
+
+fn lockdown(case: &Case<'_>) -> Judged {
+    if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
+        return Doubt::not_applicable("kernels before 5.4 have no lockdown");
+    }
+    let because = "securityfs is not mounted, or the kernel has no lockdown";
+    let mode = case.marked("/sys/kernel/security/lockdown", Missing::TellsNothing(because))?;
+    Ok(mode == "none")
+}

@@ -1,0 +1,257 @@
+//! What we know: one entry per knob, with its words, sources and the probe that proves its effective state.
+//!
+//! Everything derived (help, the book's reference page, coverage) comes from these entries, and tests run over all of
+//! them. Adding a knob touches one file here and one in `fixtures/knobs`. In texts, `<I>` stands for the CPUs meant
+//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask.
+//!
+//! A knob knows how to read and judge; it knows nothing of how findings are shown.
+
+mod case;
+mod tasks;
+
+mod caches;
+mod clocks;
+mod console;
+mod firmware;
+mod frequency;
+mod graphics;
+mod idle;
+mod interrupts;
+mod isolation;
+mod kernel;
+mod memory;
+mod network;
+mod pcie;
+mod privileges;
+mod scheduler;
+mod services;
+mod smt;
+mod uncore;
+mod watchdogs;
+
+pub use case::{Case, Doubt, Judged, Missing};
+pub use tasks::{TASKS, Task};
+
+use crate::finding::{Confidence, Severity};
+use crate::profile::Kind;
+
+/// One thing about a machine that can stand between it and real time.
+#[derive(Clone, Copy, Debug)]
+pub struct Knob {
+    /// Name, as `audit --explain` takes it: family prefix, dot, word.
+    pub id: &'static str,
+    /// The knob in a few words, as it should be.
+    pub title: &'static str,
+    /// Where it belongs.
+    pub family: Family,
+    /// How much it matters when bad.
+    pub severity: Weight,
+    /// Reads the effective state and judges it.
+    pub probe: fn(&Case<'_>) -> Judged,
+    /// What the bad state does to punctuality.
+    pub why: &'static str,
+    /// How to change it now.
+    pub fix: &'static str,
+    /// How to make that last.
+    pub persist: &'static str,
+    /// How to put it back.
+    pub undo: &'static str,
+    /// What the change costs.
+    pub cost: &'static str,
+    /// What the change can do to a machine at work.
+    pub blast: Blast,
+    /// How sure we are.
+    pub confidence: Confidence,
+    /// Where that is known from.
+    pub sources: &'static [&'static str],
+}
+
+/// How much a knob matters when bad, by kind of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Weight {
+    /// For loops that block until their next release.
+    pub periodic: Severity,
+    /// For threads that never give up their CPU.
+    pub poll: Severity,
+    /// For audio on a shared desktop.
+    pub audio: Severity,
+    /// What this machine makes of it, given the weight for the kind of work.
+    pub here: fn(&Case<'_>, Severity) -> Severity,
+}
+
+impl Weight {
+    /// These weights on every machine.
+    pub const fn of(periodic: Severity, poll: Severity, audio: Severity) -> Self {
+        Self { periodic, poll, audio, here: |_, severity| severity }
+    }
+
+    /// The same weight for every kind of work.
+    pub const fn all(severity: Severity) -> Self {
+        Self::of(severity, severity, severity)
+    }
+
+    /// Changed by what the machine is.
+    #[must_use]
+    pub const fn adjusted(self, here: fn(&Case<'_>, Severity) -> Severity) -> Self {
+        Self { here, ..self }
+    }
+
+    /// The weight for a kind of work, on no machine in particular.
+    pub fn for_kind(&self, kind: Kind) -> Severity {
+        match kind {
+            Kind::Periodic => self.periodic,
+            Kind::Poll => self.poll,
+            Kind::Audio => self.audio,
+        }
+    }
+}
+
+/// What a change can do to a machine at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blast {
+    /// Nothing.
+    Harmless,
+    /// Disturbs running real-time work for a moment.
+    Disturbing,
+    /// Can break a service or lose a function.
+    Breaking,
+}
+
+impl Blast {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Harmless => "harmless",
+            Self::Disturbing => "disturbing",
+            Self::Breaking => "breaking",
+        }
+    }
+}
+
+macro_rules! families {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
+        /// Where a knob belongs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Family {
+            $($(#[doc = $doc])* $variant,)*
+        }
+
+        impl Family {
+            /// Every family, in the order they are shown.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The words for it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        const FAMILIES: &[&[Knob]] = &[$($module::KNOBS),*];
+    };
+}
+
+families! {
+    /// How the kernel was built and how it preempts.
+    Kernel = "kernel" in kernel,
+    /// CPUs kept free of other work.
+    Isolation = "isolation" in isolation,
+    /// Which CPUs handle devices.
+    Interrupts = "interrupts" in interrupts,
+    /// Who may run, and for how long.
+    Scheduler = "scheduler" in scheduler,
+    /// How deep a CPU sleeps.
+    Idle = "idle" in idle,
+    /// How fast a CPU runs.
+    Frequency = "frequency" in frequency,
+    /// How fast the rest of the chip and the memory run.
+    Uncore = "uncore and DRAM" in uncore,
+    /// What time is read from.
+    Clocks = "clocks" in clocks,
+    /// Things that look after the machine and stop it to do so.
+    Watchdogs = "watchdogs and RAS" in watchdogs,
+    /// What can make memory slow to reach.
+    Memory = "memory" in memory,
+    /// Who shares the caches.
+    Caches = "caches" in caches,
+    /// Threads that share a core.
+    Smt = "SMT siblings" in smt,
+    /// Graphics, which share memory and caches.
+    Graphics = "GPU and display" in graphics,
+    /// Links that sleep.
+    Pcie = "PCIe" in pcie,
+    /// What the kernel writes, and what is watched.
+    Console = "console and tracing" in console,
+    /// Work that packets make.
+    Network = "network" in network,
+    /// Programs that change or disturb the machine.
+    Services = "services" in services,
+    /// What the caller may do.
+    Privileges = "privileges" in privileges,
+    /// What is below the kernel.
+    Firmware = "firmware and host" in firmware,
+}
+
+const COUNT: usize = {
+    let (mut count, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        count += FAMILIES[family].len();
+        family += 1;
+    }
+    count
+};
+
+static JOINED: [Knob; COUNT] = {
+    let mut all = [FAMILIES[0][0]; COUNT];
+    let (mut at, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut knob = 0;
+        while knob < FAMILIES[family].len() {
+            all[at] = FAMILIES[family][knob];
+            at += 1;
+            knob += 1;
+        }
+        family += 1;
+    }
+    all
+};
+
+/// Every knob, family by family.
+pub static ALL: &[Knob] = &JOINED;
+
+/// The knob of that id.
+pub fn find(id: &str) -> Option<&'static Knob> {
+    ALL.iter().find(|knob| knob.id == id)
+}
+
+/// Ids that look like what somebody meant, best first.
+pub fn near(id: &str) -> Vec<&'static str> {
+    let wanted = id.to_ascii_lowercase();
+    let is_part = |knob: &str| !wanted.is_empty() && (knob.contains(&wanted) || wanted.contains(knob));
+    let mut found: Vec<(usize, &str)> = ALL
+        .iter()
+        .map(|knob| (if is_part(knob.id) { 0 } else { distance(&wanted, knob.id) }, knob.id))
+        .filter(|(distance, _)| *distance <= 3)
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, id)| id).take(5).collect()
+}
+
+/// How many letters have to be added, removed or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! Threads that share a core.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use crate::cpu_set::CpuSet;
+use crate::finding::Confidence;
+use crate::finding::Severity::{High, Info};
+
+pub(super) const KNOBS: &[Knob] = &[Knob {
+    id: "cpu.smt",
+    title: "A core to oneself",
+    family: Family::Smt,
+    severity: Weight::of(High, High, Info),
+    probe: smt,
+    why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
+        the real-time thread down, by up to half, and no priority helps.",
+    fix: "Take the siblings of <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note them first, their \
+        numbers vanish from the topology.",
+    persist: "Kernel command line: nosmt; or turn SMT off in the firmware.",
+    undo: "echo 1 > /sys/devices/system/cpu/cpuN/online; remove the word.",
+    cost: "20 to 30 % of the machine's throughput.",
+    blast: Blast::Disturbing,
+    confidence: Confidence::High,
+    sources: &[
+        "kernel ABI testing/sysfs-devices-system-cpu: smt, topology",
+        "kernel 7.3 admin-guide/cpu-isolation.rst",
+        "firedancer#5866",
+    ],
+}];
+
+fn smt(case: &Case<'_>) -> Judged {
+    let unseen = Missing::TellsNothing("which CPUs share a core is not shown");
+    let path = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
+    let mut is_alone = true;
+    for (cpus, siblings) in case.per_cpu(path, &case.rt, unseen)? {
+        let Ok(siblings) = CpuSet::parse_list(&siblings) else {
+            return Doubt::unknown(format!("the siblings of CPU {cpus} are given as '{siblings}'"));
+        };
+        is_alone &= siblings.len() == 1;
+    }
+    let is_guest = case.machine.virtualisation.known().is_none_or(|v| v.hypervisor.is_some());
+    if is_alone && is_guest {
+        return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
+    }
+    Ok(is_alone)
+}

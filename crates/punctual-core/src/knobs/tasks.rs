@@ -1,0 +1,88 @@
+//! Which tasks there are: kernel threads prove what parameters only request, and daemons prove that they run.
+
+use super::case::{Case, Doubt, Missing};
+use crate::fact::Fact;
+
+/// The list of tasks, which whoever reads the live machine puts there: a line `FLAGS CPU RTPRIO POLICY NAME` for each
+/// process, with the numbers as in `/proc/PID/stat`; a last line `...` says that the list was cut off.
+pub const TASKS: &str = "punctual:/tasks";
+
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// One process or kernel thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its name, at most 15 bytes for processes.
+    pub name: String,
+    /// Whether it is the kernel's.
+    pub is_kernel: bool,
+    /// The CPU it ran on last.
+    pub cpu: u32,
+    /// Its real-time priority; zero without the real-time class.
+    pub rt_priority: u32,
+    /// The number of its scheduling policy.
+    pub policy: u32,
+}
+
+impl Task {
+    fn parse(line: &str) -> Option<Self> {
+        let mut parts = line.splitn(5, ' ');
+        let mut number = || parts.next()?.parse::<u64>().ok();
+        let (flags, cpu, rt_priority, policy) = (number()?, number()?, number()?, number()?);
+        Some(Self {
+            name: parts.next()?.to_owned(),
+            is_kernel: flags & KERNEL_THREAD != 0,
+            cpu: u32::try_from(cpu).ok()?,
+            rt_priority: u32::try_from(rt_priority).ok()?,
+            policy: u32::try_from(policy).ok()?,
+        })
+    }
+}
+
+impl Case<'_> {
+    /// Every task that `wanted` picks. Nobody of that name is an answer only if the list is complete.
+    pub fn tasks(&self, wanted: impl Fn(&Task) -> bool) -> Result<Vec<Task>, Doubt> {
+        let fact = self.task_list();
+        if let Some(trouble) = fact.trouble() {
+            self.note(TASKS, trouble);
+        }
+        let list = self.known(TASKS, fact, Missing::TellsNothing("the list of tasks is not known"))?;
+        let is_cut_off = list.lines().next_back() == Some("...");
+        let found: Vec<Task> = list.lines().filter_map(Task::parse).filter(wanted).collect();
+        // Without a single kernel thread in sight this is a container's own list, which proves no absence.
+        let sees_kernel = list.lines().filter_map(Task::parse).any(|task| task.is_kernel);
+        if found.is_empty() && is_cut_off {
+            return Doubt::unknown("there are more tasks than were looked at");
+        }
+        if found.is_empty() && !sees_kernel {
+            return Doubt::unknown("only the tasks of this container can be seen");
+        }
+        Ok(found)
+    }
+
+    /// Daemons of these names that run, kept as evidence.
+    pub fn daemons(&self, names: &[&str]) -> Result<Vec<String>, Doubt> {
+        let mut found: Vec<String> = Vec::new();
+        for task in self.tasks(|task| !task.is_kernel && names.contains(&task.name.as_str()))? {
+            if !found.contains(&task.name) {
+                found.push(task.name);
+            }
+        }
+        let shown = if found.is_empty() { format!("none of {}", names.join(", ")) } else { found.join(", ") };
+        self.cite("tasks", &Fact::Known(shown));
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Task;
+
+    #[test]
+    fn names_may_hold_blanks() {
+        let task = Task::parse("2129984 1 50 1 irq/9 my dev").unwrap();
+        assert_eq!((task.name.as_str(), task.is_kernel, task.rt_priority), ("irq/9 my dev", true, 50));
+        assert_eq!(Task::parse("x 1 50 1 a"), None);
+        assert_eq!(Task::parse("1 1 50"), None);
+    }
+}

@@ -1,0 +1,265 @@
+//! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
+//! nothing a machine may answer makes it panic.
+
+use super::{ALL, Case, Doubt, Family, Missing, near};
+use crate::audit::audit;
+use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
+use crate::finding::{Finding, State};
+use crate::machine::Machine;
+use crate::profile::{Kind, Need};
+use crate::tree::{MemTree, Tree};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+#[test]
+fn ids_are_unique_and_words_are_complete() {
+    let mut ids = BTreeSet::new();
+    for knob in ALL {
+        assert!(ids.insert(knob.id), "{} stands there twice", knob.id);
+        assert!(!knob.sources.is_empty(), "{} has no source", knob.id);
+        let words = [knob.title, knob.why, knob.fix, knob.persist, knob.undo, knob.cost];
+        for text in words.iter().chain(knob.sources) {
+            assert!(!text.trim().is_empty(), "{} leaves a field empty", knob.id);
+            assert!(!text.contains("  "), "{} has a run of blanks in '{text}'", knob.id);
+        }
+    }
+    for family in Family::ALL {
+        assert!(ALL.iter().any(|knob| knob.family == *family), "no knob in {}", family.name());
+    }
+}
+
+#[test]
+fn a_typing_error_finds_what_was_meant() {
+    assert_eq!(near("irq.afinity"), ["irq.affinity"]);
+    assert_eq!(near("governor"), ["pm.governor"]);
+    assert!(near("").is_empty() && near("elephant").is_empty());
+}
+
+/// One case of `fixtures/knobs/*.cases`.
+struct Example {
+    place: String,
+    id: String,
+    expected: String,
+    need: Need,
+    tree: MemTree,
+}
+
+/// A case starts with `[ID STATE WORDS...]`; words are a kind of work or `cpus=LIST`. Its lines are laid over the
+/// machine in `base.machine`.
+fn examples() -> Vec<Example> {
+    let folder = fixtures().join("knobs");
+    let base = MemTree::parse(&std::fs::read_to_string(folder.join("base.machine")).unwrap()).unwrap();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ext| ext == "cases"));
+    files.sort();
+    let mut examples = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let starts: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].starts_with('[')).collect();
+        for (n, start) in starts.iter().enumerate() {
+            let end = starts.get(n + 1).copied().unwrap_or(lines.len());
+            let place = format!("{}:{}", path.file_name().unwrap().display(), start + 1);
+            let head = lines[*start].trim_matches(['[', ']']);
+            let mut words = head.split_whitespace();
+            let (id, expected) = (words.next().unwrap().to_owned(), words.next().expect(&place).to_owned());
+            let mut need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+            for word in words {
+                match word.strip_prefix("cpus=") {
+                    Some(list) => need.cpus = CpuSet::parse_list(list).unwrap(),
+                    None => need.kind = *Kind::ALL.iter().find(|kind| kind.name() == word).expect(&place),
+                }
+            }
+            let mut tree = base.clone();
+            let body = format!("{}\n", lines[start + 1..end].join("\n"));
+            tree.overlay(&body, start + 2).unwrap_or_else(|e| panic!("{place}: {e}"));
+            examples.push(Example { place, id, expected, need, tree });
+        }
+    }
+    examples
+}
+
+fn word_for(state: &State) -> &'static str {
+    match state {
+        State::Good => "good",
+        State::Bad => "bad",
+        State::Unknown(_) => "unknown",
+        State::NotApplicable(_) => "not-applicable",
+    }
+}
+
+#[test]
+fn every_case_gets_the_verdict_it_asks_for() {
+    let mut wrong = Vec::new();
+    for example in examples() {
+        let machine = Machine::read(&example.tree);
+        let findings = audit(&example.tree, &machine, &example.need);
+        let Some(finding) = findings.iter().find(|finding| finding.id == example.id) else {
+            panic!("{}: there is no knob {}", example.place, example.id)
+        };
+        if word_for(&finding.state) != example.expected {
+            wrong.push(format!(
+                "{} {}: expected {}, got {:?} from {:?}",
+                example.place, example.id, example.expected, finding.state, finding.evidence
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_knob_has_a_good_and_a_bad_case() {
+    let examples = examples();
+    let lacking: Vec<String> = ALL
+        .iter()
+        .flat_map(|knob| ["good", "bad"].map(|state| (knob.id, state)))
+        .filter(|(id, state)| !examples.iter().any(|e| e.id == *id && e.expected == *state))
+        .map(|(id, state)| format!("{id} {state}"))
+        .collect();
+    assert!(lacking.is_empty(), "no case for: {}", lacking.join(", "));
+}
+
+/// A machine on which every answer is the same.
+struct Always(Fact<&'static [u8]>);
+
+impl Tree for Always {
+    fn read(&self, _: &str) -> Fact<Vec<u8>> {
+        self.0.as_ref().map(|bytes| bytes.to_vec())
+    }
+    fn list(&self, _: &str) -> Fact<Vec<String>> {
+        self.0.as_ref().and_then(|_| Fact::Garbled("not a folder".to_owned()))
+    }
+    fn link(&self, _: &str) -> Fact<String> {
+        self.0.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into())
+    }
+}
+
+/// A machine that answers at random, but the same every time it is asked.
+struct Noise(u64);
+
+impl Noise {
+    fn draw(&self, path: &str) -> u64 {
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+        path.bytes().fold(self.0 ^ 0xcbf2_9ce4_8422_2325, step)
+    }
+}
+
+const ODDITIES: &[&[u8]] = &[
+    b"",
+    b"\n",
+    b"0\n",
+    b"1\n",
+    b"-1\n",
+    b"0-3\n",
+    b"3-0\n",
+    b"0-4294967295\n",
+    b"4096\n",
+    b"0,2-3,,9\r\n",
+    b"ff\n",
+    b"ffffffff,ffffffff\n",
+    b"[always] madvise\n",
+    b"(\n",
+    b"]a[\n",
+    b"99999999999999999999\n",
+    b"n/a\n",
+    b"none\n",
+    b"\xff\xfe\x00",
+    b"nan\n",
+    b"6.12.1-rt\n",
+    b"flags\t: hypervisor lm\n",
+    b"#1 SMP PREEMPT_RT\n",
+    b"\x80\x80\x80\x80",
+    b"1 2 3 4 irq/5-x\n...\n",
+    b"CapEff:\tzz\n",
+    b"a b=c -- d\n",
+    b"\xc3\xa9\xc3\xa9\n",
+    b"CONFIG_KASAN=y\n",
+];
+
+impl Tree for Noise {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        let n = self.draw(path);
+        match n % 16 {
+            0 => Fact::Absent,
+            1 => Fact::Denied,
+            2 => Fact::Garbled("input/output error".to_owned()),
+            3 => Fact::Known(n.to_le_bytes().to_vec()),
+            4 => Fact::Known(n.to_string().into_bytes()),
+            _ => Fact::Known(ODDITIES[usize::try_from(n >> 8).unwrap() % ODDITIES.len()].to_vec()),
+        }
+    }
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        const NAMES: [&str; 12] =
+            ["0", "1", "state0", "package_00", "card0", "dmc", "eth0", "rx-0", "l1_aspm", "smi", "schemata", "\u{e9}"];
+        let n = self.draw(path);
+        match n % 8 {
+            0 => Fact::Absent,
+            1 => Fact::Denied,
+            _ => Fact::Known(
+                NAMES
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| n >> (i + 8) & 1 == 1)
+                    .map(|(_, name)| (*name).to_owned())
+                    .collect(),
+            ),
+        }
+    }
+    fn link(&self, _: &str) -> Fact<String> {
+        Fact::Absent
+    }
+}
+
+fn findings(tree: &dyn Tree, kind: Kind) -> Vec<Finding> {
+    let machine = Machine::read(tree);
+    assert_eq!(machine.fingerprint().len(), 6);
+    audit(tree, &machine, &Need { kind, ..Need::default() })
+}
+
+#[test]
+fn a_machine_that_says_nothing_gets_no_verdict() {
+    for answer in
+        [Fact::Absent, Fact::Denied, Fact::Garbled("input/output error".to_owned()), Fact::Known(&b"\xff\xff"[..])]
+    {
+        for kind in Kind::ALL {
+            for finding in findings(&Always(answer.clone()), kind) {
+                let is_verdict = matches!(finding.state, State::Good | State::Bad);
+                assert!(!is_verdict, "{answer:?}: {} is {:?} from {:?}", finding.id, finding.state, finding.evidence);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn no_machine_makes_a_probe_panic(seed in any::<u64>()) {
+        for kind in Kind::ALL {
+            for finding in findings(&Noise(seed), kind) {
+                if matches!(finding.state, State::Good | State::Bad) {
+                    prop_assert!(!finding.evidence.is_empty(), "{} has no evidence", finding.id);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn absence_is_believed_only_where_one_can_see() {
+    let mut tree = MemTree::new();
+    let missing = Missing::CannotBe("no such thing");
+    let ask = |tree: &MemTree| {
+        let (machine, need) = (Machine::read(tree), Need::default());
+        Case::new(tree, &machine, &need).text("/sys/kernel/mm/ksm/run", missing)
+    };
+    assert_eq!(ask(&tree), Doubt::unknown("/sys/kernel cannot be seen here"));
+    tree.file("/sys/kernel/rcu_normal", Fact::Known(b"1\n".to_vec()));
+    assert_eq!(ask(&tree), Doubt::not_applicable("no such thing"));
+}

@@ -1,0 +1,111 @@
+//! How the running kernel was built, and whether what lies around really belongs to it.
+
+use crate::fact::Fact;
+use crate::tree::{Tree, text};
+
+/// The unpacked `/proc/config.gz`, which whoever reads the live machine puts there.
+pub const UNPACKED: &str = "punctual:/kernel/config";
+
+/// The configuration of the running kernel.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it was found.
+    pub source: String,
+    /// Whether what was found belongs to another kernel, and is not believed.
+    pub is_foreign: bool,
+    text: Fact<String>,
+}
+
+impl Config {
+    /// Reads the kernel's own copy, or else the file a distribution leaves beside the kernel.
+    pub fn read(tree: &dyn Tree, release: &Fact<String>) -> Self {
+        let own = text(tree, UNPACKED);
+        if own != Fact::Absent {
+            return Self { source: UNPACKED.to_owned(), is_foreign: false, text: own };
+        }
+        let Fact::Known(release) = release else {
+            return Self { source: UNPACKED.to_owned(), is_foreign: false, text: Fact::Absent };
+        };
+        let places = [format!("/boot/config-{release}"), format!("/usr/lib/modules/{release}/config")];
+        for source in places {
+            let found = text(tree, &source);
+            if found != Fact::Absent {
+                let is_readable = found.known().is_some();
+                let text = found.and_then(|text| of_this_kernel(text, release));
+                return Self { is_foreign: is_readable && text.known().is_none(), text, source };
+            }
+        }
+        Self { source: format!("/boot/config-{release}"), is_foreign: false, text: Fact::Absent }
+    }
+
+    /// Whether the configuration could be read.
+    pub fn state(&self) -> Fact<()> {
+        self.text.as_ref().map(|_| ())
+    }
+
+    /// The value of an option, without `CONFIG_`; `n` where it is not set.
+    pub fn value(&self, option: &str) -> Fact<String> {
+        self.text.as_ref().map(|text| {
+            let value = |line: &str| {
+                let rest = line.strip_prefix("CONFIG_")?.strip_prefix(option)?.strip_prefix('=')?;
+                Some(rest.trim().trim_matches('"').to_owned())
+            };
+            text.lines().find_map(value).unwrap_or_else(|| "n".to_owned())
+        })
+    }
+
+    /// Whether an option is built in or a module.
+    pub fn is_on(&self, option: &str) -> Fact<bool> {
+        self.value(option).map(|value| value != "n")
+    }
+}
+
+/// A file in /boot of a container, or one left over from an update, is about another kernel: its own header names the
+/// version it is for.
+fn of_this_kernel(text: String, release: &str) -> Fact<String> {
+    let header = text.lines().take(6).find(|line| line.ends_with("Kernel Configuration"));
+    let Some(version) = header.and_then(|line| line.split_whitespace().nth(2)) else {
+        return Fact::Garbled("does not say which kernel it is for".to_owned());
+    };
+    // Distributions' releases (6.12.107+deb13-amd64) may hide the version (6.1.0-43 is 6.1.192), so only the series
+    // is compared.
+    let series = |text: &str| text.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
+    let (mine, theirs) = (series(release), series(version));
+    if mine.iter().zip(&theirs).all(|(a, b)| leading_number(a) == leading_number(b)) {
+        Fact::Known(text)
+    } else {
+        Fact::Garbled(format!("is for kernel {version}, not for {release}"))
+    }
+}
+
+fn leading_number(text: &str) -> &str {
+    &text[..text.bytes().take_while(u8::is_ascii_digit).count()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemTree;
+
+    fn config(content: &str) -> Config {
+        let mut tree = MemTree::new();
+        tree.file("/boot/config-6.12.9-rt", Fact::Known(content.as_bytes().to_vec()));
+        Config::read(&tree, &Fact::Known("6.12.9-rt".to_owned()))
+    }
+
+    #[test]
+    fn a_missing_option_is_off_and_a_missing_file_is_not() {
+        let config = config("#\n# Linux/x86 6.12.9 Kernel Configuration\n#\nCONFIG_HZ=250\nCONFIG_KASAN=y\n");
+        assert_eq!(config.value("HZ"), Fact::Known("250".to_owned()));
+        assert_eq!(config.is_on("KASAN"), Fact::Known(true));
+        assert_eq!(config.is_on("KASAN_INLINE"), Fact::Known(false));
+        let none = Config::read(&MemTree::new(), &Fact::Known("6.12.9-rt".to_owned()));
+        assert_eq!(none.is_on("KASAN"), Fact::Absent);
+    }
+
+    #[test]
+    fn the_file_of_another_kernel_is_not_believed() {
+        let config = config("#\n# Linux/x86 6.1.55 Kernel Configuration\n#\nCONFIG_KASAN=y\n");
+        assert!(matches!(config.is_on("KASAN"), Fact::Garbled(why) if why.contains("6.1.55")));
+    }
+}

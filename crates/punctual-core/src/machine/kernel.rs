@@ -1,0 +1,168 @@
+//! Which kernel runs, and of which kind it is.
+
+use super::cpuinfo_field;
+use crate::fact::Fact;
+use crate::tree::{Tree, exists, text};
+
+/// The running kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its release, as `uname -r` prints it.
+    pub release: Fact<String>,
+    /// Its version, out of the release.
+    pub version: Fact<Version>,
+    /// Its build line, as `uname -v` prints it.
+    pub build: Fact<String>,
+    /// Its kind.
+    pub flavour: Fact<Flavour>,
+    /// What it runs on.
+    pub arch: Fact<Arch>,
+}
+
+/// Where the build line stands.
+pub const BUILD: &str = "/proc/sys/kernel/version";
+
+/// A kernel version: the first two numbers decide which advice applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// First number.
+    pub major: u32,
+    /// Second number.
+    pub minor: u32,
+}
+
+impl Version {
+    /// That version.
+    pub const fn new(major: u32, minor: u32) -> Self {
+        Self { major, minor }
+    }
+
+    fn parse(release: &str) -> Option<Self> {
+        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+        Some(Self::new(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+}
+
+/// Kinds of kernel, by how they preempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flavour {
+    /// Neither of the others: preemption as built.
+    Stock,
+    /// Preemption chosen at boot (`PREEMPT_DYNAMIC`).
+    Dynamic,
+    /// `PREEMPT_RT`.
+    Rt,
+    /// Xenomai 3 beside Linux.
+    Cobalt,
+    /// Xenomai 4 beside Linux.
+    Evl,
+}
+
+impl Flavour {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Dynamic => "stock (PREEMPT_DYNAMIC)",
+            Self::Rt => "PREEMPT_RT",
+            Self::Cobalt => "Xenomai 3 (Cobalt)",
+            Self::Evl => "Xenomai 4 (EVL)",
+        }
+    }
+
+    /// Whether real-time work runs beside Linux and not under its scheduler.
+    pub fn is_dual(self) -> bool {
+        matches!(self, Self::Cobalt | Self::Evl)
+    }
+}
+
+/// What a kernel runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arch {
+    /// 64-bit x86.
+    X86,
+    /// 64-bit ARM.
+    Arm64,
+    /// Something else.
+    Other,
+}
+
+impl Arch {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86 => "x86-64",
+            Self::Arm64 => "arm64",
+            Self::Other => "another architecture",
+        }
+    }
+}
+
+impl Kernel {
+    /// Reads it; `cpuinfo` tells the architecture to kernels before 6.1.
+    pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
+        let release = text(tree, "/proc/sys/kernel/osrelease");
+        let version = release.as_ref().and_then(|r| {
+            Version::parse(r).map_or_else(|| Fact::Garbled(format!("'{r}' is no kernel release")), Fact::Known)
+        });
+        let build = text(tree, BUILD);
+        let flavour = flavour(tree, &build);
+        Self { release, version, build, flavour, arch: arch(tree, cpuinfo) }
+    }
+}
+
+/// The build line is the first witness: `/sys/kernel/realtime` exists only in kernels built from the patch queue.
+fn flavour(tree: &dyn Tree, build: &Fact<String>) -> Fact<Flavour> {
+    if exists(tree, "/proc/xenomai/version") {
+        return Fact::Known(Flavour::Cobalt);
+    }
+    if exists(tree, "/sys/devices/virtual/evl/control") || exists(tree, "/sys/class/evl/control") {
+        return Fact::Known(Flavour::Evl);
+    }
+    build.as_ref().map(|build| {
+        let says = |word: &str| build.split_whitespace().any(|w| w == word);
+        let patched = || text(tree, "/sys/kernel/realtime") == Fact::Known("1".to_owned());
+        if says("PREEMPT_RT") || patched() {
+            Flavour::Rt
+        } else if says("PREEMPT_DYNAMIC") {
+            Flavour::Dynamic
+        } else {
+            Flavour::Stock
+        }
+    })
+}
+
+fn arch(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Arch> {
+    let named = text(tree, "/proc/sys/kernel/arch").map(|name| match name.as_str() {
+        "x86_64" => Arch::X86,
+        "aarch64" => Arch::Arm64,
+        _ => Arch::Other,
+    });
+    named.or_else(|| {
+        cpuinfo.as_ref().and_then(|info| {
+            let long_mode = cpuinfo_field(info, "flags").is_some_and(|f| f.split_whitespace().any(|w| w == "lm"));
+            if long_mode {
+                Fact::Known(Arch::X86)
+            } else if cpuinfo_field(info, "CPU architecture").as_deref() == Some("8") {
+                Fact::Known(Arch::Arm64)
+            } else {
+                Fact::Garbled("/proc/cpuinfo names no architecture known here".to_owned())
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_releases_of_all_ages() {
+        for (release, major, minor) in
+            [("3.10.0-1160.el7", 3, 10), ("6.12.107+deb13-rt-amd64", 6, 12), ("7.3-rc1", 7, 3)]
+        {
+            assert_eq!(Version::parse(release), Some(Version::new(major, minor)), "{release}");
+        }
+        assert_eq!(Version::parse("linux"), None);
+    }
+}

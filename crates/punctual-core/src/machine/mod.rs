@@ -1,0 +1,144 @@
+//! What the machine is: the few facts that decide which advice applies. State that only one knob looks at is read by
+//! that knob.
+//!
+//! Each part reads itself from a [`Tree`] and cannot fail: what is not known is a [`Fact`] that says so. This module
+//! knows nothing of what is wanted of the machine.
+
+mod cmdline;
+mod config;
+mod kernel;
+mod topology;
+mod virtualisation;
+
+pub use cmdline::Cmdline;
+pub use config::Config;
+pub use kernel::{Arch, Flavour, Kernel, Version};
+pub use topology::Topology;
+pub use virtualisation::Virtualisation;
+
+use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
+use crate::tree::{Tree, text};
+
+/// What the machine is.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Model of the computer or, failing that, of its CPU.
+    pub model: Fact<String>,
+    /// The kernel that runs.
+    pub kernel: Kernel,
+    /// How that kernel was built.
+    pub config: Config,
+    /// What it was booted with.
+    pub cmdline: Fact<Cmdline>,
+    /// Its CPUs.
+    pub topology: Topology,
+    /// CPUs the scheduler leaves alone since boot.
+    pub isolated: Fact<CpuSet>,
+    /// CPUs that may stop their tick.
+    pub nohz_full: Fact<CpuSet>,
+    /// Clock source in use.
+    pub clocksource: Fact<String>,
+    /// What is between the kernel and the hardware.
+    pub virtualisation: Fact<Virtualisation>,
+}
+
+/// Where the kernel says which CPUs were isolated at boot.
+pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
+/// Where the kernel says which CPUs may stop their tick.
+pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
+/// Where the kernel names its clock source.
+pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// What the kernel was booted with.
+pub const CMDLINE: &str = "/proc/cmdline";
+
+impl Machine {
+    /// Reads the machine.
+    pub fn read(tree: &dyn Tree) -> Self {
+        let cpuinfo = text(tree, "/proc/cpuinfo");
+        let kernel = Kernel::read(tree, &cpuinfo);
+        Self {
+            model: model(tree, &cpuinfo),
+            config: Config::read(tree, &kernel.release),
+            cmdline: text(tree, CMDLINE).map(|line| Cmdline::parse(&line)),
+            topology: Topology::read(tree),
+            isolated: cpus(tree, ISOLATED),
+            nohz_full: cpus(tree, NOHZ_FULL),
+            clocksource: text(tree, CLOCKSOURCE),
+            virtualisation: Virtualisation::read(tree, &cpuinfo),
+            kernel,
+        }
+    }
+
+    /// The lines that say which machine this is: (name, value).
+    pub fn fingerprint(&self) -> Vec<(String, String)> {
+        let shown = |fact: Fact<String>| match fact {
+            Fact::Known(value) => value,
+            other => format!("unknown ({})", other.trouble().unwrap_or_default()),
+        };
+        let list = |cpus: &Fact<CpuSet>| match cpus {
+            Fact::Known(set) if set.is_empty() => "none".to_owned(),
+            other => shown(other.as_ref().map(CpuSet::to_string)),
+        };
+        // A kernel that cannot stop its tick has no such file; believed only where its neighbour can be read.
+        let tick_free = match (&self.nohz_full, &self.isolated) {
+            (Fact::Absent, Fact::Known(_)) => "none".to_owned(),
+            (cpus, _) => list(cpus),
+        };
+        let smt = match self.topology.smt_active {
+            Fact::Known(true) => "SMT on",
+            Fact::Known(false) => "no SMT",
+            _ => "SMT unknown",
+        };
+        let cpus = format!(
+            "{} online, isolated {}, tick-free {tick_free}, {smt}",
+            shown(self.topology.online.as_ref().map(CpuSet::to_string)),
+            list(&self.isolated),
+        );
+        let kernel = format!(
+            "{}, {}, {}",
+            shown(self.kernel.release.clone()),
+            shown(self.kernel.flavour.as_ref().map(|f| f.name().to_owned())),
+            shown(self.kernel.arch.as_ref().map(|a| a.name().to_owned())),
+        );
+        [
+            ("model", shown(self.model.clone())),
+            ("kernel", kernel),
+            ("cpus", cpus),
+            ("clock source", shown(self.clocksource.clone())),
+            ("virtualisation", shown(self.virtualisation.as_ref().map(ToString::to_string))),
+            ("command line", shown(self.cmdline.as_ref().map(Cmdline::for_the_kernel))),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
+    }
+}
+
+/// A CPU list; kernels before 5.x print `(null)` for an empty one.
+fn cpus(tree: &dyn Tree, path: &str) -> Fact<CpuSet> {
+    text(tree, path).and_then(|list| match list.trim() {
+        "(null)" => Fact::Known(CpuSet::new()),
+        list => CpuSet::parse_list(list).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known),
+    })
+}
+
+/// The first value of a field in `/proc/cpuinfo`.
+fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
+    let value = |line: &str| line.split_once(':').filter(|(n, _)| n.trim() == name).map(|(_, v)| v.trim().to_owned());
+    cpuinfo.lines().find_map(value).filter(|value| !value.is_empty())
+}
+
+fn model(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<String> {
+    let board = || text(tree, "/proc/device-tree/model");
+    let cpu = || {
+        cpuinfo.as_ref().and_then(|info| {
+            let name = cpuinfo_field(info, "model name").or_else(|| cpuinfo_field(info, "Hardware"));
+            name.map_or(Fact::Absent, Fact::Known)
+        })
+    };
+    let product = || text(tree, "/sys/class/dmi/id/product_name");
+    board().or_else(|| match (cpu(), product()) {
+        (Fact::Known(cpu), Fact::Known(product)) => Fact::Known(format!("{product}, {cpu}")),
+        (cpu, product) => cpu.or_else(|| product),
+    })
+}

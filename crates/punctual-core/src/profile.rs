@@ -1,0 +1,43 @@
+//! What the user wants of which CPUs. Advice is judged against this, never against a fixed ideal.
+
+use crate::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+
+/// The kind of work that has to be punctual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A loop that blocks in the kernel until its next release: control, field buses.
+    #[default]
+    Periodic,
+    /// A thread that never gives its CPU up and stays out of the kernel: packet processing.
+    Poll,
+    /// Audio and the like on a desktop shared with others.
+    Audio,
+}
+
+impl Kind {
+    /// Every kind, in the order they are shown.
+    pub const ALL: [Self; 3] = [Self::Periodic, Self::Poll, Self::Audio];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Periodic => "periodic",
+            Self::Poll => "poll",
+            Self::Audio => "audio",
+        }
+    }
+}
+
+/// What the machine has to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// The kind of work.
+    pub kind: Kind,
+    /// Time between releases, where it is known.
+    pub period: Option<Nanos>,
+    /// Largest lateness the user can live with, where it is known.
+    pub budget: Option<Nanos>,
+    /// CPUs the work is to run on; empty leaves it to the machine: its isolated CPUs, or else all.
+    pub cpus: CpuSet,
+}

@@ -1,0 +1,350 @@
+//! Bytes of a recording, as they come, to its frames and to the whole.
+//!
+//! Knows no files: whoever has bytes feeds them. Memory is one frame and the fold, however long the recording.
+
+use super::wire::{self, Damage, FORMAT, HEAD, MAGIC, PAYLOAD_MAX, TAIL};
+use super::{CutOff, Frame, Recording};
+use std::fmt;
+
+/// Longest first line: the magic, a number, a line feed.
+const PREAMBLE_MAX: usize = MAGIC.len() + 11;
+
+/// Why bytes are not a recording that can be read. A recording that merely ends too early can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// There are no bytes.
+    Empty,
+    /// They begin like something else.
+    NotARecording,
+    /// Written in a later format.
+    Newer {
+        /// Its number.
+        format: u32,
+    },
+    /// Nothing before the end of the header can be shown, because of this.
+    HeaderDamaged(String),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "it is empty"),
+            Self::NotARecording => write!(f, "it is not a recording of punctual"),
+            Self::Newer { format } => {
+                write!(f, "written by a newer punctual (format {format}, this one reads up to {FORMAT})")
+            }
+            Self::HeaderDamaged(why) => write!(f, "its header is damaged: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Takes bytes in pieces of any size, hands out frames.
+#[derive(Debug, Default)]
+pub struct FrameReader {
+    /// Bytes of a frame that is not complete.
+    pending: Vec<u8>,
+    /// Length of the first line and all good frames.
+    good_bytes: u64,
+    begun: bool,
+    damage: Option<String>,
+}
+
+impl FrameReader {
+    /// Nothing read yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next bytes and hands each frame they complete to `sink`. After damage, the rest is ignored.
+    pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(Frame)) -> Result<(), Unreadable> {
+        let mut rest = bytes;
+        // What is pending is joined with just the bytes it lacks, so that most frames are read where they lie.
+        while !self.pending.is_empty() && !rest.is_empty() && self.damage.is_none() {
+            let lacking = self.lacking();
+            let (more, later) = rest.split_at(lacking.min(rest.len()));
+            self.pending.extend_from_slice(more);
+            rest = later;
+            let pending = std::mem::take(&mut self.pending);
+            let used = self.read(&pending, &mut sink)?;
+            self.pending = pending;
+            self.pending.drain(..used);
+        }
+        if self.damage.is_none() {
+            let used = self.read(rest, &mut sink)?;
+            self.pending.extend_from_slice(rest.get(used..).unwrap_or_default());
+        }
+        if self.damage.is_some() {
+            self.pending = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Bytes that are good, and what follows them if it is not.
+    pub fn finish(self) -> (u64, Option<String>) {
+        let cut = (!self.pending.is_empty()).then(|| "the file ends in the middle of a frame".to_owned());
+        (self.good_bytes, self.damage.or(cut))
+    }
+
+    /// How many bytes the pending piece lacks at least; never zero.
+    fn lacking(&self) -> usize {
+        let have = self.pending.len();
+        let want = match self.pending.first_chunk::<4>() {
+            _ if !self.begun => have + 1,
+            Some(length) => HEAD + TAIL + (u32::from_le_bytes(*length) as usize).min(PAYLOAD_MAX),
+            None => HEAD,
+        };
+        want.saturating_sub(have).max(1)
+    }
+
+    /// Reads whole frames from the start of `bytes`; gives how many bytes they were.
+    fn read(&mut self, bytes: &[u8], sink: &mut impl FnMut(Frame)) -> Result<usize, Unreadable> {
+        let mut used = 0;
+        if !self.begun {
+            used = preamble(bytes)?;
+            self.begun = used > 0;
+            self.good_bytes = used as u64;
+        }
+        while self.begun {
+            match next_frame(bytes.get(used..).unwrap_or_default()) {
+                Ok(Some((frame, length))) => {
+                    frame.into_iter().for_each(&mut *sink);
+                    used += length;
+                    self.good_bytes = self.good_bytes.saturating_add(length as u64);
+                }
+                Ok(None) => break,
+                Err(Damage(reason)) => {
+                    self.damage = Some(reason.to_owned());
+                    break;
+                }
+            }
+        }
+        Ok(used)
+    }
+}
+
+/// Length of the first line, or 0 when more bytes are needed to tell.
+fn preamble(bytes: &[u8]) -> Result<usize, Unreadable> {
+    if !bytes.iter().zip(MAGIC).all(|(a, b)| a == b) {
+        return Err(Unreadable::NotARecording);
+    }
+    let Some(end) = bytes.iter().take(PREAMBLE_MAX).position(|b| *b == b'\n') else {
+        return if bytes.len() < PREAMBLE_MAX { Ok(0) } else { Err(Unreadable::NotARecording) };
+    };
+    let number = bytes.get(MAGIC.len()..end).and_then(|digits| std::str::from_utf8(digits).ok());
+    match number.and_then(|digits| digits.parse().ok()) {
+        Some(FORMAT) => Ok(end + 1),
+        Some(format) if format > FORMAT => Err(Unreadable::Newer { format }),
+        _ => Err(Unreadable::NotARecording),
+    }
+}
+
+/// The frame `bytes` begin with, if it is complete, and its length. Its frame is `None` if of an unknown kind.
+#[allow(clippy::type_complexity, reason = "is it damaged, is it complete, is it known: three questions, three layers")]
+fn next_frame(bytes: &[u8]) -> Result<Option<(Option<Frame>, usize)>, Damage> {
+    let Some([a, b, c, d, kind]) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
+    let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+    if length > PAYLOAD_MAX {
+        return Err(Damage("a frame has an impossible length"));
+    }
+    let Some((framed, rest)) = bytes.split_at_checked(HEAD + length) else { return Ok(None) };
+    let Some(checksum) = rest.first_chunk::<TAIL>() else { return Ok(None) };
+    if crc32fast::hash(framed) != u32::from_le_bytes(*checksum) {
+        return Err(Damage("a frame's checksum is wrong"));
+    }
+    let frame = wire::decode(*kind, framed.get(HEAD..).unwrap_or_default())?;
+    Ok(Some((frame, HEAD + length + TAIL)))
+}
+
+/// Takes the bytes of a recording in pieces of any size and folds them.
+#[derive(Debug, Default)]
+pub struct RecordingReader {
+    frames: FrameReader,
+    recording: Option<Recording>,
+    headless: bool,
+    empty: bool,
+}
+
+impl RecordingReader {
+    /// Nothing read yet.
+    pub fn new() -> Self {
+        Self { empty: true, ..Self::default() }
+    }
+
+    /// Takes the next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+        self.empty &= bytes.is_empty();
+        let (recording, headless) = (&mut self.recording, &mut self.headless);
+        self.frames.feed(bytes, |frame| match (recording.as_mut(), frame) {
+            (Some(recording), frame) => recording.add(frame),
+            (None, Frame::Header(header)) if !*headless => *recording = Some(Recording::new(*header)),
+            (None, _) => *headless = true,
+        })
+    }
+
+    /// The whole, as far as it is good.
+    pub fn finish(self) -> Result<Recording, Unreadable> {
+        if self.empty {
+            return Err(Unreadable::Empty);
+        }
+        let (good_bytes, damage) = self.frames.finish();
+        let Some(mut recording) = self.recording else {
+            let why = damage.unwrap_or_else(|| "the file does not begin with one".to_owned());
+            return Err(Unreadable::HeaderDamaged(why));
+        };
+        let unfinished = recording.end.is_none().then(|| "the run was never finished".to_owned());
+        recording.cut_off = damage.or(unfinished).map(|reason| CutOff { good_bytes, reason });
+        Ok(recording)
+    }
+}
+
+/// The recording these bytes hold.
+pub fn read(bytes: &[u8]) -> Result<Recording, Unreadable> {
+    let mut reader = RecordingReader::new();
+    reader.feed(bytes)?;
+    reader.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::strategies;
+    use super::super::{encode, encode_preamble};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A recording of these frames, and where each piece of it ends.
+    fn file_of(header: super::super::Header, frames: &[Frame]) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let mut ends = vec![bytes.len()];
+        for frame in std::iter::once(&Frame::Header(Box::new(header))).chain(frames) {
+            encode(frame, &mut bytes).unwrap();
+            ends.push(bytes.len());
+        }
+        (bytes, ends)
+    }
+
+    fn frames_of(pieces: &[&[u8]]) -> (Vec<Frame>, (u64, Option<String>)) {
+        let (mut reader, mut frames) = (FrameReader::new(), Vec::new());
+        for piece in pieces {
+            reader.feed(piece, |frame| frames.push(frame)).unwrap();
+        }
+        (frames, reader.finish())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn pieces_of_any_size_make_the_same_frames(
+            header in strategies::header(),
+            frames in prop::collection::vec(strategies::frame(), 0..6),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let (bytes, _) = file_of(header, &frames);
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            let (got, end) = frames_of(&pieces);
+            prop_assert_eq!(&got[1..], &frames[..]);
+            prop_assert_eq!(end, (bytes.len() as u64, None));
+        }
+
+        #[test]
+        fn cut_off_anywhere_the_frames_before_stand(
+            header in strategies::header(), frames in prop::collection::vec(strategies::frame(), 0..4)
+        ) {
+            let (bytes, ends) = file_of(header, &frames);
+            for length in 0..bytes.len() {
+                let whole = ends.iter().filter(|end| **end <= length).count();
+                let (got, (good, reason)) = frames_of(&[&bytes[..length]]);
+                prop_assert_eq!(got.len(), whole.saturating_sub(1));
+                let expected = whole.checked_sub(1).map_or(0, |last| ends[last]);
+                prop_assert_eq!(good, expected as u64);
+                prop_assert_eq!(reason.is_some(), length != expected, "at {}", length);
+                match read(&bytes[..length]) {
+                    Ok(recording) => match recording.cut_off {
+                        Some(cut) => prop_assert_eq!(cut.good_bytes, good),
+                        None => prop_assert!(reason.is_none() && recording.end.is_some()),
+                    },
+                    Err(Unreadable::Empty) => prop_assert_eq!(length, 0),
+                    Err(Unreadable::HeaderDamaged(_)) => prop_assert!(whole < 2),
+                    Err(other) => prop_assert!(false, "{}", other),
+                }
+            }
+        }
+
+        #[test]
+        fn a_flipped_bit_spoils_its_frame_and_none_before(
+            header in strategies::header(),
+            frames in prop::collection::vec(strategies::frame(), 1..5),
+            at in any::<prop::sample::Index>(),
+            bit in 0u8..8,
+        ) {
+            let (mut bytes, ends) = file_of(header, &frames);
+            let at = ends[0] + at.index(bytes.len() - ends[0]);
+            bytes[at] ^= 1 << bit;
+            let whole = ends.iter().filter(|end| **end <= at).count() - 1;
+            let (got, (good, reason)) = frames_of(&[&bytes]);
+            prop_assert_eq!(got.len(), whole);
+            prop_assert_eq!(good, ends[whole] as u64);
+            prop_assert!(reason.is_some());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..400), dressed in any::<bool>()) {
+            if dressed {
+                let mut file = Vec::new();
+                encode_preamble(&mut file);
+                file.append(&mut bytes);
+                bytes = file;
+            }
+            prop_assert!(read(&bytes).is_err(), "no header has ever come out of random bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_no_recording_is_named() {
+        let refused = |bytes: &[u8]| read(bytes).map(|_| ()).unwrap_err();
+        assert_eq!(refused(b""), Unreadable::Empty);
+        assert_eq!(refused(b"\x7fELF and more"), Unreadable::NotARecording);
+        assert_eq!(refused(b"punctual recording 7\nwhatever"), Unreadable::Newer { format: 7 });
+        assert_eq!(refused(b"punctual recording 0\n"), Unreadable::NotARecording);
+        assert_eq!(refused(b"punctual recording 99999999999999999999\n"), Unreadable::NotARecording);
+        assert!(matches!(refused(b"punctual rec"), Unreadable::HeaderDamaged(_)));
+        assert!(matches!(refused(b"punctual recording 1\n"), Unreadable::HeaderDamaged(_)));
+        let newer = Unreadable::Newer { format: 7 }.to_string();
+        assert_eq!(newer, "written by a newer punctual (format 7, this one reads up to 1)");
+    }
+
+    #[test]
+    fn a_frame_of_an_unknown_kind_is_passed_over() {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let mut frame = vec![3, 0, 0, 0, 250, 1, 2, 3];
+        frame.extend(crc32fast::hash(&frame).to_le_bytes());
+        bytes.extend(&frame);
+        let (frames, end) = frames_of(&[&bytes]);
+        assert_eq!((frames, end), (Vec::new(), (bytes.len() as u64, None)));
+    }
+
+    #[test]
+    fn an_impossible_length_is_damage_at_once() {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let good = bytes.len() as u64;
+        bytes.extend([0xff; 16]);
+        assert_eq!(frames_of(&[&bytes]).1, (good, Some("a frame has an impossible length".to_owned())));
+    }
+
+    #[test]
+    fn zeros_after_a_crash_of_the_machine_are_damage() {
+        let mut bytes = Vec::new();
+        encode_preamble(&mut bytes);
+        let good = bytes.len() as u64;
+        bytes.extend([0; 4096]);
+        assert_eq!(frames_of(&[&bytes]).1, (good, Some("a frame's checksum is wrong".to_owned())));
+    }
+}

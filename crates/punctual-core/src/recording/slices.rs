@@ -1,0 +1,195 @@
+//! The run over time, in slices that grow with it, so that a run of weeks has no longer time line than one of minutes.
+
+use super::tally::Tally;
+use super::{CpuInterval, Interval};
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+
+/// No more slices than this, so many as a screen has pixels.
+const SLICES_MAX: usize = 1024;
+/// No more buckets in all slices than this (64 MB); a machine of hundreds of CPUs gets fewer slices.
+const BUCKETS_MAX: usize = 4 << 20;
+/// But so many slices in any case.
+const SLICES_MIN: usize = 16;
+
+/// The time line: at most 1024 slices. Slices are joined while they fit into one target length, which doubles whenever
+/// there are too many.
+#[derive(Clone, Debug, Default)]
+pub struct Slices {
+    list: Vec<Slice>,
+    target: Nanos,
+    covered: Nanos,
+}
+
+/// A stretch of the time line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Start, relative to the epoch.
+    pub start: Nanos,
+    /// Length.
+    pub length: Nanos,
+    /// Load phase at its start.
+    pub phase: u16,
+    /// By CPU.
+    pub cpus: BTreeMap<u32, SliceCpu>,
+}
+
+/// One CPU in a stretch of the time line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SliceCpu {
+    /// Lateness of the activations that ran.
+    pub ran: Tally,
+    /// Skipped releases.
+    pub skipped: u64,
+}
+
+impl Slices {
+    /// In order of time.
+    pub fn iter(&self) -> impl Iterator<Item = &Slice> {
+        self.list.iter()
+    }
+
+    pub(super) fn add(&mut self, interval: &Interval) {
+        self.covered = self.covered.plus(interval.length);
+        let joined = self
+            .list
+            .last_mut()
+            .filter(|last| last.phase == interval.phase && last.length.plus(interval.length) <= self.target);
+        if let Some(last) = joined {
+            last.add(interval);
+            return;
+        }
+        let mut slice =
+            Slice { start: interval.start, length: Nanos::ZERO, phase: interval.phase, cpus: BTreeMap::new() };
+        slice.add(interval);
+        self.list.push(slice);
+        while self.too_many() {
+            self.thin();
+        }
+    }
+
+    fn too_many(&self) -> bool {
+        let buckets =
+            || self.list.iter().flat_map(|slice| slice.cpus.values()).map(|cpu| cpu.ran.size()).sum::<usize>();
+        self.list.len() > SLICES_MAX || (self.list.len() > SLICES_MIN && buckets() > BUCKETS_MAX)
+    }
+
+    /// Removes a quarter of the slices or more by joining neighbours: of the same phase, and where phases change too
+    /// often for that, across phases. Ends at the latest when the target is the longest length there is.
+    fn thin(&mut self) {
+        let enough = self.list.len() / 4 * 3;
+        let useful = Nanos::from_ns(self.covered.as_ns() / (SLICES_MAX as u64 / 2));
+        self.target = self.target.max(useful).max(Nanos::from_ns(1));
+        loop {
+            self.join(|last, next| last.phase == next.phase);
+            if self.list.len() > enough {
+                self.join(|_, _| true);
+            }
+            if self.list.len() <= enough {
+                return;
+            }
+            self.target = self.target.times(2);
+        }
+    }
+
+    fn join(&mut self, may: impl Fn(&Slice, &Slice) -> bool) {
+        let mut joined: Vec<Slice> = Vec::with_capacity(self.list.len());
+        for slice in std::mem::take(&mut self.list) {
+            let fits = |last: &&mut Slice| may(last, &slice) && last.length.plus(slice.length) <= self.target;
+            match joined.last_mut().filter(fits) {
+                Some(last) => last.absorb(&slice),
+                None => joined.push(slice),
+            }
+        }
+        self.list = joined;
+    }
+}
+
+impl Slice {
+    fn add(&mut self, interval: &Interval) {
+        self.length = self.length.plus(interval.length);
+        for cpu in &interval.cpus {
+            self.cpus.entry(cpu.cpu).or_default().add(cpu);
+        }
+    }
+
+    fn absorb(&mut self, next: &Self) {
+        self.length = self.length.plus(next.length);
+        for (cpu, theirs) in &next.cpus {
+            let mine = self.cpus.entry(*cpu).or_default();
+            mine.ran.absorb(&theirs.ran);
+            mine.skipped = mine.skipped.saturating_add(theirs.skipped);
+        }
+    }
+}
+
+impl SliceCpu {
+    fn add(&mut self, interval: &CpuInterval) {
+        self.ran.add(&interval.ran, interval.ran_limits(), interval.ran_sum);
+        self.skipped = interval.skipped.iter().fold(self.skipped, |total, (_, n)| total.saturating_add(*n));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(second: u64, length: Nanos, phase: u16) -> Interval {
+        let cpu = CpuInterval { cpu: 1, ran: vec![(100, 7)], skipped: vec![(9, 2)], ..CpuInterval::default() };
+        Interval { start: Nanos::from_secs(second), length, phase, cpus: vec![cpu] }
+    }
+
+    /// (how many slices, samples in them, skips in them, covered time)
+    fn sums(slices: &Slices) -> (usize, u64, u64, Nanos) {
+        let cpus = || slices.iter().flat_map(|slice| slice.cpus.values());
+        let covered = slices.iter().fold(Nanos::ZERO, |total, slice| total.plus(slice.length));
+        (slices.iter().count(), cpus().map(|c| c.ran.counts().count()).sum(), cpus().map(|c| c.skipped).sum(), covered)
+    }
+
+    #[test]
+    fn a_long_run_has_slices_of_about_equal_length_and_loses_nothing() {
+        let mut slices = Slices::default();
+        for second in 0..100_000 {
+            slices.add(&interval(second, Nanos::from_secs(1), u16::from(second > 70_000)));
+        }
+        let (count, ran, skipped, covered) = sums(&slices);
+        assert!((512..=1024).contains(&count), "{count}");
+        assert_eq!((ran, skipped, covered), (700_000, 200_000, Nanos::from_secs(100_000)));
+        let longest = slices.iter().map(|slice| slice.length).max().unwrap();
+        let short = slices.iter().filter(|slice| slice.length.times(2) < longest).count();
+        assert!(short <= 4, "{short} slices are much shorter than the longest, {longest:?}");
+    }
+
+    #[test]
+    fn phases_that_change_all_the_time_do_not_make_the_time_line_grow() {
+        let mut slices = Slices::default();
+        for second in 0..20_000u16 {
+            slices.add(&interval(u64::from(second), Nanos::from_secs(1), second));
+        }
+        let (count, ran, ..) = sums(&slices);
+        assert!((256..=1024).contains(&count), "{count}");
+        assert_eq!(ran, 140_000);
+    }
+
+    #[test]
+    fn impossible_lengths_do_no_harm() {
+        for length in [Nanos::ZERO, Nanos::MAX] {
+            let mut slices = Slices::default();
+            (0..5000).for_each(|second| slices.add(&interval(second, length, 0)));
+            assert!(sums(&slices).0 <= 1024 && sums(&slices).1 == 35_000);
+        }
+    }
+
+    #[test]
+    fn many_cpus_get_fewer_slices() {
+        let ran: Vec<(u16, u64)> = (0..2000).map(|bucket| (bucket, 1)).collect();
+        let cpu = |cpu| CpuInterval { cpu, ran: ran.clone(), ..CpuInterval::default() };
+        let mut slices = Slices::default();
+        for second in 0..200 {
+            let cpus = (0..32).map(cpu).collect();
+            slices.add(&Interval { start: Nanos::from_secs(second), length: Nanos::from_secs(1), phase: 0, cpus });
+        }
+        let count = slices.iter().count();
+        assert!((SLICES_MIN..66).contains(&count), "{count}");
+    }
+}

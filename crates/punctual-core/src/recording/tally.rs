@@ -1,0 +1,103 @@
+//! A histogram that is only as large as what it holds.
+//!
+//! There is one per CPU and load phase, and one per CPU and point of the time line: too many for 30 KB each.
+
+use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
+
+/// Non-empty buckets with the extremes and the sum of what was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// (bucket, count), ascending.
+    pairs: Vec<(u16, u64)>,
+    extremes: Option<(Nanos, Nanos)>,
+    sum: Nanos,
+}
+
+impl Tally {
+    /// Adds ascending pairs that lie within `limits`.
+    pub(super) fn add(&mut self, pairs: &[(u16, u64)], limits: (Nanos, Nanos), sum: Nanos) {
+        self.merge(pairs, narrowed(pairs, limits), sum);
+    }
+
+    /// Adds all of `other`.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.merge(&other.pairs, other.extremes, other.sum);
+    }
+
+    fn merge(&mut self, pairs: &[(u16, u64)], extremes: Option<(Nanos, Nanos)>, sum: Nanos) {
+        let Some((min, max)) = extremes else { return };
+        let (low, high) = self.extremes.unwrap_or((min, max));
+        self.extremes = Some((low.min(min), high.max(max)));
+        self.sum = self.sum.plus(sum);
+        let mut missing = Vec::new();
+        let mut at = 0;
+        for (bucket, n) in pairs.iter().filter(|(_, n)| *n > 0) {
+            while self.pairs.get(at).is_some_and(|(mine, _)| mine < bucket) {
+                at += 1;
+            }
+            match self.pairs.get_mut(at) {
+                Some((mine, count)) if mine == bucket => *count = count.saturating_add(*n),
+                _ => missing.push((*bucket, *n)),
+            }
+        }
+        // After the first few additions there is hardly ever anything missing.
+        if !missing.is_empty() {
+            self.pairs.append(&mut missing);
+            self.pairs.sort_by_key(|(bucket, _)| *bucket);
+        }
+    }
+
+    /// How many non-empty buckets there are.
+    pub(super) fn size(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Largest value; `None` when empty. Exact where it is the whole run's, else at most 1.6 % above the true one.
+    pub fn max(&self) -> Option<Nanos> {
+        self.extremes.map(|(_, max)| max)
+    }
+
+    /// The same as a histogram with random access.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::new();
+        if let Some((min, max)) = self.extremes {
+            counts.merge_nonzero(self.pairs.iter().map(|(b, n)| (usize::from(*b), *n)), min, max, self.sum);
+        }
+        counts
+    }
+}
+
+/// The outer edges of ascending pairs, moved inwards to `limits`; `None` when nothing is counted.
+pub(super) fn narrowed(pairs: &[(u16, u64)], limits: (Nanos, Nanos)) -> Option<(Nanos, Nanos)> {
+    let (first, _) = pairs.iter().find(|(_, n)| *n > 0)?;
+    let (last, _) = pairs.iter().rfind(|(_, n)| *n > 0)?;
+    let (low, high) = (bucket_low(usize::from(*first)), bucket_high(usize::from(*last)));
+    Some((Nanos::from_ns(low).max(limits.0), Nanos::from_ns(high).min(limits.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pairs() -> impl Strategy<Value = Vec<(u16, u64)>> {
+        prop::collection::btree_map(0u16..3776, 0u64..1000, 0..60).prop_map(|pairs| pairs.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn a_tally_is_a_small_histogram(parts in prop::collection::vec(pairs(), 0..6)) {
+            let (mut tally, mut dense) = (Tally::default(), Counts::new());
+            for pairs in &parts {
+                let mut part = Tally::default();
+                part.add(pairs, (Nanos::ZERO, Nanos::MAX), Nanos::from_ns(5));
+                tally.absorb(&part);
+                dense.merge(&part.counts());
+            }
+            let total: u64 = parts.iter().flatten().map(|(_, n)| n).sum();
+            prop_assert_eq!(tally.counts().count(), total);
+            prop_assert_eq!(tally.max(), dense.max());
+            prop_assert_eq!(tally.counts(), dense);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The recording format: bytes to frames and back, and nothing that opens a file.
+//!
+//! A recording is one line of text (what it is, and the format's number), then frames, each
+//! `[u32 length][u8 kind][payload][u32 crc32]`, little endian, the length that of the payload, the checksum over all
+//! before it. Nothing is ever written twice, so whatever ends a file, the frames before it stand.
+
+mod bits;
+mod interval;
+#[cfg(test)]
+pub(crate) mod strategies;
+mod values;
+
+pub(super) use bits::Damage;
+
+use super::Frame;
+use bits::{BitReader, BitWriter};
+use values::Wire;
+
+/// The format this module writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+/// What a recording begins with; the format's number and a line feed follow.
+pub(super) const MAGIC: &[u8] = b"punctual recording ";
+/// Bytes before a frame's payload.
+pub(super) const HEAD: usize = 5;
+/// Bytes after it.
+pub(super) const TAIL: usize = 4;
+/// No payload is longer: a damaged length must not make a reader wait for gigabytes. An interval of 8192 CPUs fits.
+pub(super) const PAYLOAD_MAX: usize = 8 << 20;
+
+/// Why a frame cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unencodable {
+    /// It would be longer than any reader accepts.
+    TooLong,
+    /// An interval whose CPUs, buckets or seconds are out of range or out of order.
+    Unordered,
+}
+
+impl std::fmt::Display for Unencodable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::TooLong => "a frame would be longer than 8 MiB",
+            Self::Unordered => "an interval's CPUs, buckets or seconds are out of range or out of order",
+        })
+    }
+}
+
+impl std::error::Error for Unencodable {}
+
+/// Appends the first line of a recording.
+pub fn encode_preamble(to: &mut Vec<u8>) {
+    to.extend_from_slice(MAGIC);
+    to.extend_from_slice(FORMAT.to_string().as_bytes());
+    to.push(b'\n');
+}
+
+/// Appends `frame`; leaves `to` as it was if that cannot be done.
+pub fn encode(frame: &Frame, to: &mut Vec<u8>) -> Result<(), Unencodable> {
+    if matches!(frame, Frame::Interval(interval) if !interval::is_ordered(interval)) {
+        return Err(Unencodable::Unordered);
+    }
+    let start = to.len();
+    to.extend_from_slice(&[0; HEAD]);
+    let kind = put_payload(frame, to);
+    let length = to.len() - start - HEAD;
+    let Some(length) = u32::try_from(length).ok().filter(|_| length <= PAYLOAD_MAX) else {
+        to.truncate(start);
+        return Err(Unencodable::TooLong);
+    };
+    if let Some(head) = to.get_mut(start..start + HEAD) {
+        let [a, b, c, d] = length.to_le_bytes();
+        head.copy_from_slice(&[a, b, c, d, kind]);
+    }
+    let checksum = crc32fast::hash(to.get(start..).unwrap_or_default());
+    to.extend_from_slice(&checksum.to_le_bytes());
+    Ok(())
+}
+
+/// The kinds of frames and their numbers, in both directions.
+macro_rules! kinds {
+    ($($number:literal => $variant:ident),+) => {
+        /// Appends what the frame holds; gives its kind.
+        fn put_payload(frame: &Frame, to: &mut Vec<u8>) -> u8 {
+            let mut to = BitWriter::new(to);
+            let kind = match frame {
+                $( Frame::$variant(value) => { value.put(&mut to); $number } )+
+            };
+            to.align();
+            kind
+        }
+
+        /// The frame of this kind with this payload; `None` for a kind that later versions may have added.
+        pub(super) fn decode(kind: u8, payload: &[u8]) -> Result<Option<Frame>, Damage> {
+            let mut from = BitReader::new(payload);
+            let frame = match kind {
+                $( $number => Frame::$variant(Wire::take(&mut from)?), )+
+                _ => return Ok(None),
+            };
+            from.finish()?;
+            Ok(Some(frame))
+        }
+    };
+}
+
+kinds! {
+    1 => Header, 2 => Threads, 3 => Findings, 4 => InForce, 5 => WarmUp, 6 => Interval, 7 => Mark, 8 => Event,
+    9 => Worst, 10 => LoadDone, 11 => End
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encoded(frame: &Frame) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode(frame, &mut bytes).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(frame in strategies::frame()) {
+            let bytes = encoded(&frame);
+            let payload = &bytes[HEAD..bytes.len() - TAIL];
+            prop_assert_eq!(decode(bytes[4], payload), Ok(Some(frame)));
+        }
+
+        #[test]
+        fn any_payload_is_decoded_or_refused(kind in 0u8..14, payload in prop::collection::vec(any::<u8>(), 0..300)) {
+            // That nothing panics is half of it; the other half is that what is accepted is a frame that can be written.
+            if let Ok(Some(frame)) = decode(kind, &payload) {
+                let mut again = Vec::new();
+                prop_assert_eq!(encode(&frame, &mut again), Ok(()));
+                prop_assert_eq!(decode(kind, &again[HEAD..again.len() - TAIL]), Ok(Some(frame)));
+            }
+        }
+
+        #[test]
+        fn a_damaged_payload_is_decoded_or_refused(frame in strategies::frame(), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let mut bytes = encoded(&frame);
+            let kind = bytes[4];
+            let end = bytes.len() - TAIL;
+            let payload = &mut bytes[HEAD..end];
+            prop_assume!(!payload.is_empty());
+            let at = at.index(payload.len());
+            payload[at] ^= 1 << bit;
+            if let Ok(Some(frame)) = decode(kind, payload) {
+                prop_assert!(encode(&frame, &mut Vec::new()).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn an_interval_out_of_order_is_refused_and_leaves_no_trace() {
+        use super::super::{CpuInterval, Interval};
+        use punctual_hist::Nanos;
+        let with = |cpu: CpuInterval| {
+            Frame::Interval(Interval { start: Nanos::ZERO, length: Nanos::ZERO, phase: 0, cpus: vec![cpu] })
+        };
+        let wrong = [
+            CpuInterval { ran: vec![(5, 1), (5, 1)], ..CpuInterval::default() },
+            CpuInterval { skipped: vec![(3776, 1)], ..CpuInterval::default() },
+            CpuInterval { block_max: vec![(2, Nanos::ZERO), (1, Nanos::ZERO)], ..CpuInterval::default() },
+            CpuInterval { cpu: 8192, ..CpuInterval::default() },
+        ];
+        for cpu in wrong {
+            let mut bytes = b"before".to_vec();
+            assert_eq!(encode(&with(cpu), &mut bytes), Err(Unencodable::Unordered));
+            assert_eq!(bytes, b"before");
+        }
+    }
+
+    #[test]
+    fn a_frame_no_reader_would_take_is_refused() {
+        use super::super::{Mark, MarkKind};
+        let note = Mark { at: punctual_hist::Nanos::ZERO, kind: MarkKind::Note("x".repeat(PAYLOAD_MAX)) };
+        assert_eq!(encode(&Frame::Mark(note), &mut Vec::new()), Err(Unencodable::TooLong));
+    }
+
+    #[test]
+    fn a_kind_from_the_future_is_skipped() {
+        assert_eq!(decode(200, b"anything"), Ok(None));
+    }
+}

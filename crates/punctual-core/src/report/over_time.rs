@@ -1,0 +1,93 @@
+//! What happened when: load phases and the time line.
+
+use super::{PhaseSpan, TimelinePoint};
+use crate::recording::{MarkKind, Recording, Slice};
+use crate::scenario::LoadPhase;
+use punctual_hist::Nanos;
+
+/// The load phases on the time axis, and their names.
+pub(super) struct Phases {
+    names: Vec<String>,
+    spans: Vec<PhaseSpan>,
+}
+
+impl Phases {
+    /// From the marks; a phase that was not ended was cut short by the end of the recording. A recording without
+    /// marks still knows the phase of each interval.
+    pub(super) fn of(recording: &Recording) -> Self {
+        let names = recording.header.scenario.load_phases.iter().map(LoadPhase::name).collect();
+        let mut phases = Self { names, spans: Vec::new() };
+        let mut open: Option<(u16, Nanos)> = None;
+        for mark in &recording.marks {
+            match mark.kind {
+                MarkKind::PhaseStart(phase) => {
+                    phases.close(open.replace((phase, mark.at)), mark.at);
+                }
+                MarkKind::PhaseEnd(phase) if open.is_some_and(|(opened, _)| opened == phase) => {
+                    phases.close(open.take(), mark.at);
+                }
+                _ => {}
+            }
+        }
+        phases.close(open, last_moment(recording));
+        if phases.spans.is_empty() {
+            recording.slices.iter().for_each(|slice| phases.extend(slice));
+        }
+        phases
+    }
+
+    fn close(&mut self, open: Option<(u16, Nanos)>, to: Nanos) {
+        if let Some((phase, from)) = open {
+            self.spans.push(PhaseSpan { name: self.name(phase), from, to: to.max(from) });
+        }
+    }
+
+    fn extend(&mut self, slice: &Slice) {
+        let (name, to) = (self.name(slice.phase), slice.start.plus(slice.length));
+        match self.spans.last_mut() {
+            Some(last) if last.name == name => last.to = to,
+            _ => self.spans.push(PhaseSpan { name, from: slice.start, to }),
+        }
+    }
+
+    /// The name of the phase with this number.
+    pub(super) fn name(&self, phase: u16) -> String {
+        self.names.get(usize::from(phase)).cloned().unwrap_or_else(|| format!("phase {phase}"))
+    }
+
+    /// The name of the phase at this moment; between two phases, while loads stop and start, of neither.
+    pub(super) fn name_at(&self, at: Nanos) -> String {
+        let span = self.spans.iter().rfind(|span| span.from <= at && at < span.to);
+        span.map_or_else(|| "between phases".to_owned(), |span| span.name.clone())
+    }
+
+    pub(super) fn into_spans(self) -> Vec<PhaseSpan> {
+        self.spans
+    }
+}
+
+fn last_moment(recording: &Recording) -> Nanos {
+    let slices = recording.slices.iter().map(|slice| slice.start.plus(slice.length)).max();
+    let end = recording.end.as_ref().map(|end| end.at);
+    end.into_iter().chain(slices).max().unwrap_or_default()
+}
+
+pub(super) fn timeline(recording: &Recording) -> Vec<TimelinePoint> {
+    recording.slices.iter().flat_map(points).collect()
+}
+
+fn points(slice: &Slice) -> impl Iterator<Item = TimelinePoint> + '_ {
+    slice.cpus.iter().map(|(cpu, part)| {
+        let counts = part.ran.counts();
+        TimelinePoint {
+            start: slice.start,
+            length: slice.length,
+            cpu: *cpu,
+            min: counts.min(),
+            p50: counts.percentile_ppm(500_000),
+            p99_9: counts.percentile_ppm(999_000),
+            max: counts.max(),
+            skipped: part.skipped,
+        }
+    })
+}

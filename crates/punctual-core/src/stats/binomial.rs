@@ -1,0 +1,187 @@
+//! How probable may a miss be, given how many were seen? Exact, and without a model of the distribution.
+//!
+//! Clopper and Pearson (1934). All of it assumes that the activations to come are of the kind of those measured: same
+//! machine, same load. No mathematics can check that.
+
+#![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters to a bound")]
+
+/// The largest miss probability with which `misses` or fewer in `n` are still seen with a probability of
+/// `1 - confidence`. `None` without samples, with more misses than samples, or for a confidence outside 0.5..1.
+pub fn upper_bound(misses: u64, n: u64, confidence: f64) -> Option<f64> {
+    if n == 0 || misses > n || !(0.5..1.0).contains(&confidence) {
+        return None;
+    }
+    let alpha = 1.0 - confidence;
+    if misses == n {
+        return Some(1.0);
+    }
+    if misses == 0 {
+        return Some(-(alpha.ln() / n as f64).exp_m1());
+    }
+    // The probability of so few falls as p grows; at the observed share it is about a half.
+    let (mut low, mut high) = (misses as f64 / n as f64, 1.0f64);
+    for _ in 0..200 {
+        let middle = (low * high).sqrt();
+        if middle <= low || middle >= high {
+            break;
+        }
+        if at_most(misses, n, middle) > alpha { low = middle } else { high = middle }
+    }
+    Some(high)
+}
+
+/// How many samples without a miss it takes to claim, at `confidence`, that a miss is less probable than `p`; also how
+/// many it takes until their largest covers the quantile `1 - p` (Wilks 1941). `None` outside 0..1.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and the value is positive")]
+pub fn samples_to_claim(p: f64, confidence: f64) -> Option<u64> {
+    let inside = |x: f64| x > 0.0 && x < 1.0;
+    (inside(p) && inside(confidence)).then(|| ((1.0 - confidence).ln() / (-p).ln_1p()).ceil() as u64)
+}
+
+/// The probability that the next `more` samples bring a new maximum after `n`: exact where the order of samples does
+/// not matter. `None` without any sample.
+pub fn new_maximum(n: u64, more: u64) -> Option<f64> {
+    let (n, more) = (n as f64, more as f64);
+    (n + more > 0.0).then(|| more / (n + more))
+}
+
+/// P(X <= k) for X binomial in n and p, with 0 < k < n and k/n <= p < 1: the terms fall from k downwards.
+fn at_most(k: u64, n: u64, p: f64) -> f64 {
+    let odds = (1.0 - p) / p;
+    let (mut term, mut sum) = (1.0, 1.0);
+    let (mut down, mut up) = (k as f64, (n - k) as f64);
+    while term > 1e-17 * sum && down > 0.0 {
+        up += 1.0;
+        term *= down / up * odds;
+        down -= 1.0;
+        sum += term;
+    }
+    ln_probability(k as f64, n as f64, p).exp() * sum
+}
+
+/// ln P(X = k), by Loader's saddle-point expansion: factorials of a billion cancel before they lose digits.
+fn ln_probability(k: f64, n: f64, p: f64) -> f64 {
+    let errors = stirling_error(n) - stirling_error(k) - stirling_error(n - k);
+    let deviances = deviance(k, n * p) + deviance(n - k, n * (1.0 - p));
+    errors - deviances - 0.5 * (std::f64::consts::TAU * k * (n - k) / n).ln()
+}
+
+/// ln n! minus Stirling's formula for it.
+fn stirling_error(n: f64) -> f64 {
+    if n < 16.0 {
+        let (mut i, mut ln_factorial) = (1.0, 0.0);
+        while i <= n {
+            ln_factorial += f64::ln(i);
+            i += 1.0;
+        }
+        return ln_factorial - (n + 0.5) * n.ln() + n - 0.5 * std::f64::consts::TAU.ln();
+    }
+    let square = n * n;
+    (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0) / square) / square) / square) / n
+}
+
+/// x ln(x/m) + m - x, which is small where x is near m and must then not be computed as written.
+fn deviance(x: f64, m: f64) -> f64 {
+    let v = (x - m) / (x + m);
+    if v.abs() >= 0.1 {
+        return x * (x / m).ln() + m - x;
+    }
+    let (mut sum, mut power, mut odd) = ((x - m) * v, 2.0 * x * v, 1.0);
+    loop {
+        power *= v * v;
+        odd += 2.0;
+        let next = sum + power / odd;
+        if next.to_bits() == sum.to_bits() || odd > 1000.0 {
+            return next;
+        }
+        sum = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// To as many digits as the reference is printed with.
+    fn assert_digits(got: f64, wanted: f64, what: &str) {
+        assert!((got / wanted - 1.0).abs() < 5.1e-6, "{what}: {got:e}, reference {wanted:e}");
+    }
+
+    #[test]
+    fn reference_table() {
+        // N, then the bounds for 0, 1, 2, 5 and 10 misses at 95 %.
+        let table = [
+            (1_000, [2.99125e-3, 4.73499e-3, 6.28228e-3, 1.04841e-2, 1.69032e-2]),
+            (100_000, [2.99569e-5, 4.74378e-5, 6.29566e-5, 1.05127e-4, 1.69616e-4]),
+            (3_600_000, [8.32148e-7, 1.31774e-6, 1.74883e-6, 2.92029e-6, 4.71172e-6]),
+            (86_400_000, [3.46728e-8, 5.49058e-8, 7.28680e-8, 1.21679e-7, 1.96322e-7]),
+            (1_000_000_000, [2.99573e-9, 4.74386e-9, 6.29579e-9, 1.05130e-8, 1.69622e-8]),
+        ];
+        for (n, bounds) in table {
+            for (misses, wanted) in [0, 1, 2, 5, 10].into_iter().zip(bounds) {
+                assert_digits(upper_bound(misses, n, 0.95).unwrap(), wanted, &format!("{misses} of {n}"));
+            }
+        }
+        assert_digits(upper_bound(49, 2000, 0.95).unwrap(), 0.030_982_8, "49 of 2000");
+        assert_digits(upper_bound(6, 1500, 0.95).unwrap(), 0.007_879_6, "6 of 1500");
+    }
+
+    #[test]
+    fn samples_needed() {
+        let table = [
+            (1e-2, [230, 299, 459]),
+            (1e-3, [2302, 2995, 4603]),
+            (1e-4, [23025, 29956, 46050]),
+            (1e-5, [230_258, 299_572, 460_515]),
+            (1e-6, [2_302_584, 2_995_731, 4_605_168]),
+        ];
+        for (p, wanted) in table {
+            for (confidence, n) in [0.90, 0.95, 0.99].into_iter().zip(wanted) {
+                assert_eq!(samples_to_claim(p, confidence), Some(n), "{p:e} at {confidence}");
+            }
+        }
+        assert_digits(samples_to_claim(1e-9, 0.95).unwrap() as f64, 2.995_732e9, "1e-9");
+    }
+
+    #[test]
+    fn questions_without_an_answer() {
+        for (misses, n, confidence) in [(0, 0, 0.95), (2, 1, 0.95), (0, 9, 1.0), (0, 9, 0.0), (0, 9, f64::NAN)] {
+            assert_eq!(upper_bound(misses, n, confidence), None);
+        }
+        assert_eq!(upper_bound(7, 7, 0.95), Some(1.0));
+        assert_eq!((samples_to_claim(0.0, 0.95), samples_to_claim(1.0, 0.95)), (None, None));
+        assert_eq!((new_maximum(0, 0), new_maximum(0, 5)), (None, Some(1.0)));
+        assert_eq!(new_maximum(19, 1), Some(0.05));
+    }
+
+    #[test]
+    fn many_misses_in_many_samples_take_no_time_and_no_precision() {
+        let bound = upper_bound(1_000_000_000, 4_000_000_000, 0.95).unwrap();
+        // There the normal approximation is good to nine digits.
+        let normal = 0.25 + 1.644_853_6 * (0.25f64 * 0.75 / 4e9).sqrt();
+        assert!((bound - normal).abs() < 1e-9, "{bound} against {normal}");
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_incomplete_beta_function(
+            (n, misses) in (2u64..20_000).prop_flat_map(|n| (Just(n), 0..n)), confidence in 0.5f64..0.999
+        ) {
+            let bound = upper_bound(misses, n, confidence).unwrap();
+            prop_assume!(bound < 1.0);
+            let left = 1.0 - statrs::function::beta::beta_reg(misses as f64 + 1.0, (n - misses) as f64, bound);
+            prop_assert!((left / (1.0 - confidence) - 1.0).abs() < 1e-5, "{} of {}: {}", misses, n, left);
+        }
+
+        #[test]
+        fn more_misses_mean_a_higher_bound_and_more_samples_a_lower_one(
+            (n, misses) in (3u64..1_000_000_000).prop_flat_map(|n| (Just(n), 0..n / 10 + 1))
+        ) {
+            let bound = |misses, n| upper_bound(misses, n, 0.95).unwrap();
+            prop_assert!(bound(misses, n) > misses as f64 / n as f64);
+            prop_assert!(bound(misses + 1, n) >= bound(misses, n));
+            prop_assert!(bound(misses, n + 1) <= bound(misses, n));
+        }
+    }
+}

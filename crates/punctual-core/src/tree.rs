@@ -1,0 +1,42 @@
+//! Where facts come from: something that looks like a file system and is only ever read.
+//!
+//! The live machine, a captured machine and a test are the same to everything behind this trait; that is what makes
+//! the audit testable and a bug report replayable. Facts that are no files (the cost of reading the clock, the
+//! unpacked kernel configuration, the list of tasks) stand under the reserved prefix `punctual:/`. This module knows
+//! nothing of what the files mean.
+
+mod snapshot;
+mod transcript;
+
+pub use snapshot::{MemTree, SnapshotError};
+pub use transcript::Transcript;
+
+use crate::fact::Fact;
+
+/// Something that can be read like a machine's file system. Paths are absolute, with `/` between the parts.
+pub trait Tree {
+    /// What the file holds.
+    fn read(&self, path: &str) -> Fact<Vec<u8>>;
+    /// The names in a folder, sorted.
+    fn list(&self, path: &str) -> Fact<Vec<String>>;
+    /// Where a symbolic link points, as written in it.
+    fn link(&self, path: &str) -> Fact<String>;
+}
+
+/// The file as text, without the newline at its end.
+pub fn text(tree: &dyn Tree, path: &str) -> Fact<String> {
+    tree.read(path).and_then(|bytes| match String::from_utf8(bytes) {
+        Ok(mut text) => {
+            text.truncate(text.trim_end_matches(['\n', '\r', '\0']).len());
+            Fact::Known(text)
+        }
+        Err(_) => Fact::Garbled("holds bytes that are not text".to_owned()),
+    })
+}
+
+/// Whether there is a file or folder of that name; `false` also where the folder around it cannot be read.
+pub fn exists(tree: &dyn Tree, path: &str) -> bool {
+    let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
+    let folder = if folder.is_empty() { "/" } else { folder };
+    tree.list(folder).known().is_some_and(|names| names.iter().any(|n| n == name))
+}

@@ -1,0 +1,341 @@
+//! A machine as one readable text file: the format of `punctual snapshot` and of the fixtures.
+//!
+//! ```text
+//! punctual-machine 1
+//! # remarks start with a hash
+//! /sys/devices/system/cpu/online = 0-3
+//! /proc/cpuinfo =
+//!     processor : 0
+//!     flags : fpu tsc
+//! /sys/kernel/debug/ ! denied
+//! /sys/class/net/eth0 -> ../../devices/pci0000:00/net/eth0
+//! /sys/fs/resctrl/
+//! ```
+//!
+//! A value after `=` is one line of text with its newline; an indented block is any number of lines. `\e` is nothing,
+//! `\c` at the end of a block says that the last line has no newline, `\xNN` is a byte and `\\` a backslash. `!` is
+//! `absent`, `denied` or `garbled` and why. A path that ends in `/` is a folder. Later lines replace earlier ones.
+//!
+//! This module knows nothing of what the files mean.
+
+use super::Tree;
+use crate::fact::Fact;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+const FIRST_LINE: &str = "punctual-machine 1";
+const INDENT: &str = "    ";
+
+/// A machine held in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemTree {
+    files: BTreeMap<String, Fact<Vec<u8>>>,
+    folders: BTreeMap<String, Fact<()>>,
+    links: BTreeMap<String, String>,
+}
+
+/// Why a snapshot could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotError {
+    /// Line number, from one.
+    pub line: usize,
+    /// What is wrong with it, and what is expected.
+    pub reason: String,
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+impl MemTree {
+    /// A machine on which nothing exists.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a snapshot; see the module's description for the format.
+    pub fn parse(text: &str) -> Result<Self, SnapshotError> {
+        let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let first = first.trim_end();
+        if first != FIRST_LINE {
+            let reason = if first.starts_with("punctual-machine ") {
+                format!("written in a newer format ('{first}'); this program reads '{FIRST_LINE}'")
+            } else {
+                format!("not a machine snapshot: the first line must be '{FIRST_LINE}'")
+            };
+            return Err(SnapshotError { line: 1, reason });
+        }
+        let mut tree = Self::new();
+        tree.overlay(rest, 2)?;
+        Ok(tree)
+    }
+
+    /// Adds entries written as in a snapshot, without its first line. `first_line` numbers the errors.
+    pub fn overlay(&mut self, text: &str, first_line: usize) -> Result<(), SnapshotError> {
+        let mut open_block: Option<String> = None;
+        for (line, number) in text.lines().zip(first_line..) {
+            let fail = |reason: String| SnapshotError { line: number, reason };
+            if let Some(part) = line.strip_prefix(INDENT) {
+                let path = open_block.as_ref().ok_or_else(|| fail("an indented line belongs to no path".to_owned()))?;
+                let bytes = decode_line(part).map_err(fail)?;
+                if let Some(Fact::Known(content)) = self.files.get_mut(path) {
+                    content.extend(bytes);
+                }
+                continue;
+            }
+            open_block = None;
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some((path, value)) = line.split_once(" = ") {
+                self.file(path, Fact::Known(decode_line(value).map_err(fail)?));
+            } else if let Some(path) = line.strip_suffix(" =") {
+                self.file(path, Fact::Known(Vec::new()));
+                open_block = Some(path.to_owned());
+            } else if let Some((path, state)) = line.split_once(" ! ") {
+                self.trouble(path, state).map_err(fail)?;
+            } else if let Some((path, target)) = line.split_once(" -> ") {
+                self.symlink(path, target);
+            } else if line.ends_with('/') {
+                self.folder(line, Fact::Known(()));
+            } else {
+                return Err(fail("expected 'PATH = VALUE', 'PATH ! STATE', 'PATH -> TARGET' or 'FOLDER/'".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what is known of a file.
+    pub fn file(&mut self, path: &str, content: Fact<Vec<u8>>) {
+        self.folders.remove(path);
+        self.files.insert(path.to_owned(), content);
+    }
+
+    /// Says what is known of a folder; its entries are the paths below it.
+    pub fn folder(&mut self, path: &str, state: Fact<()>) {
+        self.folders.insert(trimmed(path).to_owned(), state);
+    }
+
+    /// Adds a symbolic link.
+    pub fn symlink(&mut self, path: &str, target: &str) {
+        self.links.insert(path.to_owned(), target.to_owned());
+    }
+
+    fn trouble(&mut self, path: &str, state: &str) -> Result<(), String> {
+        let (word, why) = state.split_once(' ').unwrap_or((state, ""));
+        let is_folder = path.ends_with('/');
+        match word {
+            "absent" if is_folder => self.folder(path, Fact::Absent),
+            "denied" if is_folder => self.folder(path, Fact::Denied),
+            "garbled" if is_folder => self.folder(path, Fact::Garbled(why.to_owned())),
+            "absent" => self.file(path, Fact::Absent),
+            "denied" => self.file(path, Fact::Denied),
+            "garbled" => self.file(path, Fact::Garbled(why.to_owned())),
+            _ => return Err(format!("'{word}' is not a state: expected absent, denied or garbled")),
+        }
+        Ok(())
+    }
+}
+
+fn trimmed(folder: &str) -> &str {
+    folder.trim_end_matches('/')
+}
+
+/// The first part of a path below a folder.
+fn entry<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(folder)?.strip_prefix('/')?;
+    rest.split('/').next().filter(|name| !name.is_empty())
+}
+
+impl Tree for MemTree {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        self.files.get(path).cloned().unwrap_or(Fact::Absent)
+    }
+
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        let folder = trimmed(path);
+        match self.folders.get(folder) {
+            Some(Fact::Absent) => return Fact::Absent,
+            Some(Fact::Denied) => return Fact::Denied,
+            Some(Fact::Garbled(why)) => return Fact::Garbled(why.clone()),
+            Some(Fact::Known(())) | None => {}
+        }
+        let start = format!("{folder}/");
+        let mut names = BTreeSet::new();
+        for (path, content) in self.files.range(start.clone()..).take_while(|(p, _)| p.starts_with(&start)) {
+            if *content != Fact::Absent {
+                names.extend(entry(path, folder).map(str::to_owned));
+            }
+        }
+        for (path, state) in self.folders.range(start.clone()..).take_while(|(p, _)| p.starts_with(&start)) {
+            if *state != Fact::Absent {
+                names.extend(entry(path, folder).map(str::to_owned));
+            }
+        }
+        for (path, _) in self.links.range(start.clone()..).take_while(|(p, _)| p.starts_with(&start)) {
+            names.extend(entry(path, folder).map(str::to_owned));
+        }
+        if names.is_empty() && !self.folders.contains_key(folder) {
+            return Fact::Absent;
+        }
+        Fact::Known(names.into_iter().collect())
+    }
+
+    fn link(&self, path: &str) -> Fact<String> {
+        self.links.get(path).map_or(Fact::Absent, |target| Fact::Known(target.clone()))
+    }
+}
+
+impl fmt::Display for MemTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{FIRST_LINE}")?;
+        for (path, state) in &self.folders {
+            match state {
+                Fact::Known(()) => writeln!(f, "{path}/")?,
+                Fact::Absent => writeln!(f, "{path}/ ! absent")?,
+                Fact::Denied => writeln!(f, "{path}/ ! denied")?,
+                Fact::Garbled(why) => writeln!(f, "{path}/ ! garbled {why}")?,
+            }
+        }
+        for (path, target) in &self.links {
+            writeln!(f, "{path} -> {target}")?;
+        }
+        for (path, content) in &self.files {
+            match content {
+                Fact::Known(bytes) => write_file(f, path, bytes)?,
+                Fact::Absent => writeln!(f, "{path} ! absent")?,
+                Fact::Denied => writeln!(f, "{path} ! denied")?,
+                Fact::Garbled(why) => writeln!(f, "{path} ! garbled {why}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_file(f: &mut fmt::Formatter<'_>, path: &str, bytes: &[u8]) -> fmt::Result {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
+    match lines.as_slice() {
+        [one] if one.ends_with(b"\n") => writeln!(f, "{path} = {}", encode_line(one)),
+        _ => {
+            writeln!(f, "{path} =")?;
+            lines.iter().try_for_each(|line| writeln!(f, "{INDENT}{}", encode_line(line)))
+        }
+    }
+}
+
+fn encode_line(line: &[u8]) -> String {
+    let (body, has_newline) = line.strip_suffix(b"\n").map_or((line, false), |body| (body, true));
+    let mut out = String::new();
+    for chunk in body.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                '\t' => out.push('\t'),
+                c if c.is_control() => c.encode_utf8(&mut [0; 4]).bytes().for_each(|b| push_byte(&mut out, b)),
+                c => out.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|b| push_byte(&mut out, *b));
+    }
+    // Blanks at either end would not survive an editor.
+    if out.ends_with([' ', '\t']) || (has_newline && out.is_empty()) {
+        out.push_str("\\e");
+    }
+    if out.starts_with([' ', '\t']) {
+        out.insert_str(0, "\\e");
+    }
+    if !has_newline {
+        out.push_str("\\c");
+    }
+    out
+}
+
+fn push_byte(out: &mut String, byte: u8) {
+    out.push_str("\\x");
+    for half in [byte >> 4, byte & 15] {
+        out.push(char::from_digit(u32::from(half), 16).unwrap_or('?'));
+    }
+}
+
+/// The bytes of one line, with its newline unless it ends in `\c`.
+fn decode_line(text: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::with_capacity(text.len() + 1);
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        let code = &rest[at + 1..];
+        match code.as_bytes() {
+            [b'\\', ..] => {
+                bytes.push(b'\\');
+                rest = &code[1..];
+            }
+            [b'e', ..] => rest = &code[1..],
+            [b'c'] => return Ok(bytes),
+            [b'x', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                bytes.push(u8::from_str_radix(&code[1..3], 16).map_err(|e| e.to_string())?);
+                rest = &code[3..];
+            }
+            _ => return Err("a backslash is followed by neither \\, e, xNN nor, at the end, c".to_owned()),
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_the_description_shows() {
+        let tree = MemTree::parse(
+            "punctual-machine 1\n# remark\n/a/online = 0-3\n/a/info =\n    one\n    two\\c\n/d/ ! denied\n/l -> ../x\n/e/\n",
+        )
+        .unwrap();
+        assert_eq!(tree.read("/a/online"), Fact::Known(b"0-3\n".to_vec()));
+        assert_eq!(tree.read("/a/info"), Fact::Known(b"one\ntwo".to_vec()));
+        assert_eq!(tree.list("/d"), Fact::Denied);
+        assert_eq!(tree.list("/e"), Fact::Known(vec![]));
+        assert_eq!(tree.list("/nowhere"), Fact::Absent);
+        assert_eq!(tree.list("/"), Fact::Known(["a", "d", "e", "l"].map(str::to_owned).to_vec()));
+        assert_eq!(tree.list("/a"), Fact::Known(["info", "online"].map(str::to_owned).to_vec()));
+        assert_eq!(tree.link("/l"), Fact::Known("../x".to_owned()));
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
+        for (text, line) in [
+            ("", 1),
+            ("punctual-machine 2\n", 1),
+            ("punctual-machine 1\nrubbish\n", 2),
+            ("punctual-machine 1\n\n    lost\n", 3),
+            ("punctual-machine 1\n/a = \\q\n", 2),
+            ("punctual-machine 1\n/a ! tired\n", 2),
+        ] {
+            assert_eq!(MemTree::parse(text).unwrap_err().line, line, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn print_then_parse_is_identity(files in prop::collection::btree_map("/[a-z]{1,3}(/[a-z:.]{1,4}){0,2}",
+            prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\\'), Just(b' '), Just(b'c'), any::<u8>()], 0..40), 0..8)) {
+            let mut tree = MemTree::new();
+            for (path, content) in &files {
+                tree.file(path, Fact::Known(content.clone()));
+            }
+            prop_assert_eq!(MemTree::parse(&tree.to_string()).unwrap(), tree);
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(text in "(punctual-machine 1\n)?(.{0,20}( = | ! | -> | =\n    )?[\\\\a-fx\u{0}-\u{ff}]{0,8}\n){0,6}") {
+            let _ = MemTree::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Captured machines and what the audit says of them: `fixtures/machines/NAME.machine` and `NAME.findings`.
+
+use crate::{check, repository};
+use punctual_core::audit::audit;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::finding::State;
+use punctual_core::machine::Machine;
+use punctual_core::profile::{Kind, Need};
+use punctual_core::tree::MemTree;
+use std::fmt::Write as _;
+
+/// A remark `# need: KIND cpus=LIST` in the snapshot says what is asked of the machine.
+fn need(text: &str) -> Need {
+    let mut need = Need::default();
+    for word in text.lines().find_map(|line| line.strip_prefix("# need:")).unwrap_or_default().split_whitespace() {
+        match word.strip_prefix("cpus=") {
+            Some(list) => need.cpus = CpuSet::parse_list(list).unwrap(),
+            None => need.kind = *Kind::ALL.iter().find(|kind| kind.name() == word).unwrap(),
+        }
+    }
+    need
+}
+
+fn shown(text: &str) -> String {
+    let tree = MemTree::parse(text).unwrap();
+    let machine = Machine::read(&tree);
+    let mut out = String::new();
+    for (name, value) in machine.fingerprint() {
+        writeln!(out, "{name}: {value}").unwrap();
+    }
+    for finding in audit(&tree, &machine, &need(text)) {
+        let (state, because) = match &finding.state {
+            State::Good => ("good", ""),
+            State::Bad => ("bad", ""),
+            State::Unknown(because) => ("unknown", because.as_str()),
+            State::NotApplicable(because) => ("not applicable", because.as_str()),
+        };
+        writeln!(out, "\n{state} {:?} {} {because}", finding.severity, finding.id).unwrap();
+        for evidence in &finding.evidence {
+            writeln!(out, "    {} = {}", evidence.source, evidence.value).unwrap();
+        }
+        if finding.state == State::Bad {
+            writeln!(out, "    -> {}", finding.fix).unwrap();
+        }
+    }
+    out.lines().map(str::trim_end).fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[test]
+fn captured_machines_get_the_expected_findings() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(repository("fixtures/machines")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ext| ext == "machine") {
+            check(&path.with_extension("findings"), &shown(&std::fs::read_to_string(&path).unwrap()));
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "only {seen} machines");
+}

@@ -1,0 +1,325 @@
+//! Writes the recording of a run of 211 hours at 100 us on 8 CPUs, reads it again and reports on it: how large is the
+//! file, does the writer's memory stay constant, how long takes the report?
+//!
+//! Simulated interval by interval: bucket counts are drawn from their distribution, not sample by sample. The shape is
+//! that of a published run of 211 hours (Xenomai 3.1, user task, 100 us), each CPU and hour a little different.
+//! Without `--bench` (as `cargo test --all-targets` runs it) only the first hours are written.
+
+#![allow(clippy::print_stdout, reason = "its output is what it is for")]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a simulation draws counts from real numbers"
+)]
+
+use punctual_core::recording::schedule::{BLOCK, interval_length};
+use punctual_core::recording::{
+    Clock, Counters, CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, Placement, Worst,
+};
+use punctual_core::report::Report;
+use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_hist::{Activation, BUCKETS, MonoTime, Nanos, WORST_K, bucket_high, bucket_index, bucket_low};
+use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const CPUS: u32 = 8;
+const PERIOD: Nanos = Nanos::from_us(100);
+const FILE_LIMIT: u64 = 64 << 20;
+const REPORT_LIMIT: Duration = Duration::from_secs(2);
+/// The writer may not need this much more memory at the end than after the first hour.
+const GROWTH_LIMIT_KIB: u64 = 512;
+
+/// Samples per microsecond of lateness, from 0.5 us.
+const PUBLISHED: [f64; 24] = [
+    1_599_357_037.0,
+    1_621_130_106.0,
+    56_618_753.0,
+    4_386_985.0,
+    3_848_531.0,
+    3_556_704.0,
+    3_353_649.0,
+    3_033_218.0,
+    2_560_133.0,
+    2_035_075.0,
+    1_516_866.0,
+    1_038_989.0,
+    680_815.0,
+    417_124.0,
+    224_296.0,
+    115_165.0,
+    58_075.0,
+    27_669.0,
+    11_648.0,
+    4_648.0,
+    1_646.0,
+    467.0,
+    38.0,
+    1.0,
+];
+const SHORTEST_NS: f64 = 343.0;
+
+fn main() -> ExitCode {
+    let whole = std::env::args().any(|argument| argument == "--bench");
+    let length = Nanos::from_secs(if whole { 211 * 3600 } else { 3 * 3600 });
+    match run(length) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            println!("a limit is not met");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            println!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(length: Nanos) -> Result<bool, Box<dyn std::error::Error>> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("long.punctual");
+    let before = peak_kib()?;
+    let (samples, growth) = write(&path, length)?;
+    let size = std::fs::metadata(&path)?.len();
+    println!("{:.0} h, {samples} activations", length.as_secs_f64() / 3600.0);
+    println!("file: {:.1} MiB (limit {} MiB)", mib(size), FILE_LIMIT >> 20);
+    println!("writer: process peaks at {} KiB ({before} before); {growth} more than after an hour", peak_kib()?);
+
+    let started = Instant::now();
+    let recording = read_file(&path)?;
+    let read = started.elapsed();
+    let report = Report::of(&recording);
+    let total = started.elapsed();
+    println!("read {read:.2?}, report in all {total:.2?} (limit {REPORT_LIMIT:.0?}); peak {} KiB", peak_kib()?);
+    let ran: u64 = report.cpus.iter().map(|cpu| cpu.row.ran).sum();
+    println!("{ran} activations in the report, {} points of time line", report.timeline.len());
+    let fast = total <= REPORT_LIMIT || cfg!(debug_assertions);
+    Ok(ran == samples && size <= FILE_LIMIT && growth <= GROWTH_LIMIT_KIB && fast)
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// Writes the recording; gives the number of activations and by how much the writer's memory grew after an hour.
+fn write(path: &std::path::Path, length: Nanos) -> Result<(u64, u64), Box<dyn std::error::Error>> {
+    let mut writer = RecordingWriter::create(path)?;
+    writer.append(&Frame::Header(Box::new(header(length))))?;
+    writer.append(&Frame::Mark(Mark { at: Nanos::ZERO, kind: MarkKind::PhaseStart(0) }))?;
+    let mut threads: Vec<Thread> = (0..CPUS).map(Thread::new).collect();
+    let (mut at, mut samples, mut after_an_hour) = (Nanos::ZERO, 0, None);
+    while at < length {
+        let step = interval_length(at);
+        let cpus: Vec<CpuInterval> = threads.iter_mut().map(|thread| thread.interval(at, step)).collect();
+        samples += cpus.iter().flat_map(|cpu| &cpu.ran).map(|(_, n)| n).sum::<u64>();
+        writer.append(&Frame::Interval(Interval { start: at, length: step, phase: 0, cpus }))?;
+        append_worst(&mut writer, &mut threads)?;
+        at = at.plus(step);
+        if at >= Nanos::from_secs(3600) && after_an_hour.is_none() {
+            after_an_hour = Some(peak_kib()?);
+        }
+    }
+    writer.append(&Frame::Mark(Mark { at, kind: MarkKind::PhaseEnd(0) }))?;
+    writer.append(&Frame::End(End { at, reason: EndReason::Completed, write_error: None }))?;
+    writer.finish()?;
+    Ok((samples, peak_kib()?.saturating_sub(after_an_hour.unwrap_or_default())))
+}
+
+fn append_worst(writer: &mut RecordingWriter, threads: &mut [Thread]) -> Result<(), RecordingError> {
+    let changed =
+        threads.iter_mut().filter_map(|thread| std::mem::take(&mut thread.worst_changed).then_some(&thread.worst));
+    let worst: Vec<Worst> = changed.flatten().copied().collect();
+    if worst.is_empty() { Ok(()) } else { writer.append(&Frame::Worst(worst)) }
+}
+
+/// Largest resident set of this process so far.
+fn peak_kib() -> Result<u64, Box<dyn std::error::Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM in /proc/self/status")?;
+    Ok(line.trim().trim_end_matches("kB").trim().parse()?)
+}
+
+fn header(length: Nanos) -> Header {
+    let text = |t: &str| t.to_owned();
+    Header {
+        tool_version: text("simulated"),
+        started_unix_ns: 1_700_000_000_000_000_000,
+        epoch: MonoTime::from_ns(EPOCH_NS),
+        scenario: Scenario {
+            threads: (0..CPUS).map(|cpu| ProbeThread { cpu, period: PERIOD }).collect(),
+            policy: Policy::Fifo(90),
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Activations(0),
+            length: Amount::Time(length),
+            budget: Some(Nanos::from_us(50)),
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![LoadPhase { loads: vec![text("cpu")], parts: 1 }],
+            load_cpus: None,
+            suite: None,
+        },
+        machine: vec![(text("machine"), text("none: simulated"))],
+        placement: Placement::default(),
+        clock: Clock::default(),
+        checkpoint: interval_length(Nanos::ZERO),
+    }
+}
+
+const EPOCH_NS: u64 = 86_400_000_000_000;
+
+/// One simulated measuring thread.
+struct Thread {
+    cpu: u32,
+    random: SplitMix64,
+    /// Probability of each bucket, this hour.
+    shape: Vec<(u16, f64)>,
+    shaped_for: Option<u64>,
+    min: Nanos,
+    max: Nanos,
+    worst: Vec<Worst>,
+    worst_changed: bool,
+}
+
+impl Thread {
+    fn new(cpu: u32) -> Self {
+        let random = SplitMix64(0x5EED + u64::from(cpu));
+        let (shape, worst) = (Vec::new(), Vec::new());
+        Self { cpu, random, shape, shaped_for: None, min: Nanos::MAX, max: Nanos::ZERO, worst, worst_changed: false }
+    }
+
+    fn interval(&mut self, at: Nanos, length: Nanos) -> CpuInterval {
+        let hour = at.whole(Nanos::from_secs(3600));
+        if self.shaped_for != Some(hour) {
+            self.shape = shape(0.9 + 0.2 * self.random.unit());
+            self.shaped_for = Some(hour);
+        }
+        let due = length.whole(PERIOD);
+        let first = u32::try_from(at.whole(BLOCK)).unwrap_or(u32::MAX);
+        let seconds = u32::try_from(length.whole(BLOCK)).unwrap_or(u32::MAX);
+        let block_max: Vec<(u32, Nanos)> = (first..first + seconds).map(|s| (s, self.block_max())).collect();
+        let max = block_max.iter().map(|(_, max)| *max).max().unwrap_or_default();
+        let ran = self.buckets(due, max);
+        let middle = |b: u16| u64::midpoint(bucket_low(usize::from(b)), bucket_high(usize::from(b)));
+        let sum = ran.iter().map(|(bucket, n)| middle(*bucket) * n).sum();
+        let low = ran.first().map_or(u64::MAX, |(bucket, _)| bucket_low(usize::from(*bucket)));
+        (self.min, self.max) = (self.min.min(Nanos::from_ns(low)), self.max.max(max));
+        for (second, max) in &block_max {
+            self.offer(*second, *max);
+        }
+        CpuInterval {
+            cpu: self.cpu,
+            ran,
+            ran_sum: Nanos::from_ns(sum),
+            ran_min: Some(self.min),
+            ran_max: Some(self.max),
+            longest_gap: PERIOD.plus(max),
+            block_max,
+            counters: Counters {
+                voluntary_switches: due,
+                involuntary_switches: u64::from(self.random.unit() < 0.01),
+                ..Counters::default()
+            },
+            ..CpuInterval::default()
+        }
+    }
+
+    /// Poisson counts, none above the bucket of `max`, at least one in it.
+    fn buckets(&mut self, due: u64, max: Nanos) -> Vec<(u16, u64)> {
+        let top = bucket_index(max.as_ns());
+        let random = &mut self.random;
+        let below = self.shape.iter().filter(|(bucket, _)| usize::from(*bucket) <= top);
+        let drawn = below.map(|(bucket, share)| {
+            let at_least = u64::from(usize::from(*bucket) == top);
+            (*bucket, random.poisson(*share * due as f64).max(at_least))
+        });
+        drawn.filter(|(_, n)| *n > 0).collect()
+    }
+
+    /// The largest of a second's samples: the bucket where the distribution leaves `u^(1/n)` below.
+    fn block_max(&mut self) -> Nanos {
+        let n = BLOCK.whole(PERIOD) as f64;
+        let above = -self.random.unit().ln() / n;
+        let mut left = 0.0;
+        let found = self.shape.iter().rev().find(|(_, share)| {
+            left += share;
+            left >= above
+        });
+        let bucket = usize::from(found.map_or(0, |(bucket, _)| *bucket));
+        let width = bucket_high(bucket) - bucket_low(bucket) + 1;
+        Nanos::from_ns(bucket_low(bucket) + self.random.next() % width)
+    }
+
+    fn offer(&mut self, second: u32, lateness: Nanos) {
+        let least = self.worst.last().map(|w| w.activation.lateness());
+        if self.worst.len() >= WORST_K && least.is_some_and(|least| least >= lateness) {
+            return;
+        }
+        let release = MonoTime::from_ns(EPOCH_NS).plus(BLOCK.times(u64::from(second))).plus(PERIOD.times(777));
+        let activation = Activation {
+            release,
+            woke: release.plus(lateness),
+            index: u64::from(second) * 10_000 + 777,
+            cpu: self.cpu,
+            counted_over: Nanos::from_ms(60_000),
+            ..Activation::default()
+        };
+        self.worst.push(Worst { cpu: self.cpu, activation });
+        self.worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        self.worst.truncate(WORST_K);
+        self.worst_changed = true;
+    }
+}
+
+/// The published distribution stretched by `scale`, cut into our buckets; between the published points it is straight
+/// on a logarithmic scale, and the tail goes on falling as it did.
+fn shape(scale: f64) -> Vec<(u16, f64)> {
+    let density = |us: f64| {
+        let position = (us - 0.5).max(0.0);
+        let index = (position as usize).min(PUBLISHED.len() - 2);
+        let (a, b) = (PUBLISHED[index].ln(), PUBLISHED[index + 1].ln());
+        (a + (b - a) * (position - index as f64)).exp()
+    };
+    let weigh = |bucket: usize| {
+        let (low, high) = (bucket_low(bucket) as f64, bucket_high(bucket) as f64 + 1.0);
+        let middle = f64::midpoint(low, high) / scale;
+        if middle < SHORTEST_NS { 0.0 } else { density(middle / 1000.0) * (high - low) }
+    };
+    let weights: Vec<(u16, f64)> =
+        (0..BUCKETS.min(1200)).map(|b| (b as u16, weigh(b))).filter(|(_, w)| *w > 0.0).collect();
+    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    weights.into_iter().map(|(bucket, weight)| (bucket, weight / total)).filter(|(_, p)| *p > 1e-13).collect()
+}
+
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// In the open interval from 0 to 1.
+    fn unit(&mut self) -> f64 {
+        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// Exact below a mean of 30, by the normal approximation above.
+    fn poisson(&mut self, mean: f64) -> u64 {
+        if mean < 30.0 {
+            let (floor, mut product, mut n) = ((-mean).exp(), self.unit(), 0);
+            while product > floor {
+                product *= self.unit();
+                n += 1;
+            }
+            return n;
+        }
+        let radius = (-2.0 * self.unit().ln()).sqrt();
+        let normal = radius * (std::f64::consts::TAU * self.unit()).cos();
+        (mean + mean.sqrt() * normal).round().max(0.0) as u64
+    }
+}

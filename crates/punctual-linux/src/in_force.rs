@@ -1,0 +1,60 @@
+//! What was in force: the few settings that make two latency numbers incomparable, read before, during and after.
+
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::recording::{InForce, Moment};
+use std::fs;
+use std::io::Read;
+
+const MACHINE_WIDE: &[&str] = &[
+    "/proc/sys/kernel/sched_rt_runtime_us",
+    "/proc/sys/kernel/sched_rt_period_us",
+    "/proc/sys/kernel/timer_migration",
+    "/proc/sys/kernel/nmi_watchdog",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "/sys/devices/system/cpu/cpuidle/current_driver",
+    "/sys/devices/system/cpu/cpuidle/current_governor",
+    "/sys/devices/system/cpu/smt/control",
+    "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    "/sys/devices/system/cpu/cpufreq/boost",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+    "/sys/kernel/tracing/current_tracer",
+];
+
+const PER_CPU: &[&str] = &[
+    "cpufreq/scaling_governor",
+    "cpufreq/scaling_min_freq",
+    "cpufreq/scaling_max_freq",
+    "power/pm_qos_resume_latency_us",
+    "thermal_throttle/core_throttle_count",
+    "thermal_throttle/package_throttle_count",
+];
+
+/// What is in force now for these CPUs. Files that do not exist here are left out; files that cannot be read say why.
+pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
+    let mut values: Vec<(String, String)> =
+        MACHINE_WIDE.iter().filter_map(|path| Some(((*path).to_owned(), text(path)?))).collect();
+    for cpu in cpus.iter() {
+        let paths = PER_CPU.iter().map(|name| format!("/sys/devices/system/cpu/cpu{cpu}/{name}"));
+        values.extend(paths.filter_map(|path| text(&path).map(|value| (path, value))));
+    }
+    values.extend(dma_latency().map(|value| ("/dev/cpu_dma_latency".to_owned(), value)));
+    InForce { moment, values }
+}
+
+fn text(path: &str) -> Option<String> {
+    match fs::read_to_string(path) {
+        Ok(value) => Some(value.trim().to_owned()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => Some(format!("unreadable: {e}")),
+    }
+}
+
+/// The aggregate of all requests, in microseconds: four bytes, native order.
+fn dma_latency() -> Option<String> {
+    let mut bytes = [0; 4];
+    match fs::File::open("/dev/cpu_dma_latency").and_then(|mut file| file.read_exact(&mut bytes)) {
+        Ok(()) => Some(format!("{} us", i32::from_ne_bytes(bytes))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => Some(format!("unreadable: {e}")),
+    }
+}

@@ -1,0 +1,284 @@
+//! The measuring side of a load: starts the worker process, waits until it works, and ends it.
+//!
+//! The worker is started without copying this process's page tables (nothing runs between fork and exec), because a
+//! copy would make measuring threads fault. For the same reason everything the worker needs is done by itself.
+
+use super::{LoadError, LoadSpec};
+use punctual_core::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a load may take to begin its work.
+const READY: Duration = Duration::from_secs(5);
+/// How long a load may take to end when asked, before it is killed.
+const END: Duration = Duration::from_secs(2);
+/// How long a killed process may take to be gone; only one that hangs in the kernel takes longer.
+const KILLED: Duration = Duration::from_secs(2);
+
+/// How a worker process is started: the program, and what precedes the load's name on its command line.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// The program that calls [`super::worker_main`].
+    pub program: PathBuf,
+    /// Its first arguments.
+    pub arguments: Vec<OsString>,
+}
+
+impl Default for Launcher {
+    /// This very program, by its hidden command.
+    fn default() -> Self {
+        Self { program: PathBuf::from("/proc/self/exe"), arguments: vec!["__load".into()] }
+    }
+}
+
+impl Launcher {
+    /// Starts a load and waits until it works. It runs for `limit` at most.
+    ///
+    /// The kernel ends the load when the thread that called this ends, so that must be one that outlives the load.
+    pub fn start(&self, name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<RunningLoad, LoadError> {
+        let spec = LoadSpec::parse(name)?;
+        if on.is_empty() {
+            return Err(LoadError::NoCpu { name: name.to_owned() });
+        }
+        if let Some(reason) = spec.unavailable() {
+            return Err(LoadError::NotOffered { name: name.to_owned(), reason });
+        }
+        let seconds = limit.plus(Nanos::from_ns(999_999_999)).whole(Nanos::from_secs(1)).max(1).to_string();
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).arg(name).arg("--on").arg(on.to_string()).arg("--dir").arg(dir);
+        command.args(["--seconds", &seconds]).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|source| LoadError::Start {
+            name: name.to_owned(),
+            operation: format!("start '{}' as its worker", self.program.display()),
+            source,
+        })?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let lines = Lines { stdout, pending: Vec::new() };
+        let mut load =
+            RunningLoad { name: name.to_owned(), spec, child, stdin, lines, since: Instant::now(), gone: false };
+        load.await_ready()?;
+        Ok(load)
+    }
+}
+
+/// What a load achieved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadOutcome {
+    /// The load.
+    pub name: String,
+    /// What one operation is.
+    pub unit: &'static str,
+    /// How many operations; `None` for an outside program, or for a load that ended without a word.
+    pub operations: Option<u64>,
+    /// In how much time.
+    pub time: Nanos,
+    /// What went wrong, if anything.
+    pub failure: Option<String>,
+}
+
+/// A load that runs. Dropping it ends it too.
+#[derive(Debug)]
+pub struct RunningLoad {
+    name: String,
+    spec: LoadSpec,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Lines,
+    since: Instant,
+    gone: bool,
+}
+
+impl RunningLoad {
+    /// Starts a load as a worker process of this very program; see [`Launcher::start`].
+    pub fn start(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<Self, LoadError> {
+        Launcher::default().start(name, on, dir, limit)
+    }
+
+    /// The number of its worker process, which is also that of its process group.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks the load to end, without waiting for it.
+    pub fn ask_to_end(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Ends the load and says what it achieved. Takes two seconds at most, or four when the load hangs in the kernel.
+    pub fn stop(mut self) -> LoadOutcome {
+        self.finish()
+    }
+
+    fn await_ready(&mut self) -> Result<(), LoadError> {
+        let deadline = Instant::now() + READY;
+        let mut said = None;
+        let reason = loop {
+            match self.lines.next_before(deadline) {
+                Line::Said(line) if line == "ready" => {
+                    self.since = Instant::now();
+                    return Ok(());
+                }
+                Line::Said(line) => said = said.or(line.strip_prefix("error ").map(str::to_owned)),
+                Line::End => break said.unwrap_or_else(|| format!("its process ended ({})", self.await_end())),
+                Line::Late => break format!("it was not ready within {} s", READY.as_secs()),
+            }
+        };
+        Err(LoadError::NotReady { name: self.name.clone(), reason })
+    }
+
+    /// How the process ended, in words.
+    fn await_end(&mut self) -> String {
+        let status = self.exit_before(Instant::now() + KILLED);
+        status.map_or_else(|| "but is still there".to_owned(), |status| status.to_string())
+    }
+
+    fn finish(&mut self) -> LoadOutcome {
+        self.ask_to_end();
+        let deadline = Instant::now() + END;
+        let (mut counted, mut failure) = (None, None);
+        while let Line::Said(line) = self.lines.next_before(deadline) {
+            if let Some(text) = line.strip_prefix("error ") {
+                failure = failure.or(Some(text.to_owned()));
+            }
+            counted = counted.or_else(|| read_count(&line));
+        }
+        let status = self.exit_before(deadline);
+        let (operations, time) = counted.unwrap_or((None, nanos(self.since.elapsed())));
+        match status {
+            Some(status) if counted.is_none() => {
+                failure = failure.or(Some(format!("it ended before it was asked to ({status})")));
+            }
+            Some(_) => {}
+            None => failure = Some(self.kill()),
+        }
+        LoadOutcome { name: self.name.clone(), unit: self.spec.unit(), operations, time, failure }
+    }
+
+    /// Kills the process and its group; what there is to say about it.
+    fn kill(&mut self) -> String {
+        // The child has not been waited for, so the number is still its own.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let _ = self.child.kill();
+        let late = format!("it did not end within {} s of being asked and was killed", END.as_secs());
+        match self.exit_before(Instant::now() + KILLED) {
+            Some(_) => late,
+            None => format!("{late}, but process {} hangs in the kernel", self.child.id()),
+        }
+    }
+
+    fn exit_before(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                self.gone = true;
+                return Some(status);
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for RunningLoad {
+    fn drop(&mut self) {
+        if !self.gone {
+            let _ = self.finish();
+        }
+    }
+}
+
+/// Ends loads that run together, and says what each achieved.
+pub fn stop_all(mut loads: Vec<RunningLoad>) -> Vec<LoadOutcome> {
+    loads.iter_mut().for_each(RunningLoad::ask_to_end);
+    loads.into_iter().map(RunningLoad::stop).collect()
+}
+
+/// Reads `ops N ns T`.
+fn read_count(line: &str) -> Option<(Option<u64>, Nanos)> {
+    let words: Vec<&str> = line.split(' ').collect();
+    match words[..] {
+        ["ops", "-", "ns", time] => Some((None, Nanos::from_ns(time.parse().ok()?))),
+        ["ops", count, "ns", time] => Some((Some(count.parse().ok()?), Nanos::from_ns(time.parse().ok()?))),
+        _ => None,
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// What comes next from a worker process.
+enum Line {
+    Said(String),
+    End,
+    Late,
+}
+
+/// The lines a worker process says, with a limit to one's patience.
+#[derive(Debug)]
+struct Lines {
+    stdout: Option<ChildStdout>,
+    pending: Vec<u8>,
+}
+
+impl Lines {
+    /// The most that is kept of a line; ours are far shorter.
+    const LONGEST: usize = 64 * 1024;
+
+    fn next_before(&mut self, deadline: Instant) -> Line {
+        loop {
+            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.pending.drain(..=end).take(end).collect();
+                return Line::Said(String::from_utf8_lossy(&line).into_owned());
+            }
+            let Some(stdout) = &mut self.stdout else { return Line::End };
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(timeout) = Timespec::try_from(left) else { return Line::Late };
+            match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&timeout)) {
+                Ok(0) => return Line::Late,
+                Ok(_) => {}
+                Err(_) if left.is_zero() => return Line::Late,
+                Err(_) => continue,
+            }
+            let mut bytes = [0_u8; 1024];
+            match stdout.read(&mut bytes) {
+                Ok(0) => self.stdout = None,
+                Ok(count) if self.pending.len() < Self::LONGEST => self.pending.extend_from_slice(&bytes[..count]),
+                Ok(_) => self.pending.clear(),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => self.stdout = None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_line_is_understood() {
+        assert_eq!(read_count("ops 12 ns 34"), Some((Some(12), Nanos::from_ns(34))));
+        assert_eq!(read_count("ops - ns 34"), Some((None, Nanos::from_ns(34))));
+        for line in ["ops", "ops x ns 1", "ops 1 ns", "ops 1 ns 2 3", "ops -1 ns 2", "test ops 1 ns 2"] {
+            assert_eq!(read_count(line), None, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(line in ".{0,60}") {
+            let _ = read_count(&line);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Traffic over loopback, never over a real network.
+
+use super::{Load, Worker};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub(super) const LOAD: Load = Load {
+    name: "net",
+    stresses: "The network stack over loopback: UDP echoes and a TCP stream, and the softirqs they raise.",
+    unit: "UDP echoes and TCP writes",
+    needs_dir: false,
+    run,
+};
+
+/// How long a packet may take; on loopback one that takes longer is lost.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Echoes for each write to the stream.
+const ECHOES: u32 = 16;
+
+fn run(worker: &Worker) -> io::Result<()> {
+    let (asker, echoer) = udp_pair().map_err(|error| explain(&error))?;
+    let (mut source, sink) = tcp_pair().map_err(|error| explain(&error))?;
+    let block = vec![0x55_u8; 64 * 1024];
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| echo(worker, &echoer, &over));
+        scope.spawn(|| drain(worker, sink));
+        let outcome = talk(worker, &asker, &mut source, &block).map_err(|error| explain(&error));
+        // Both helpers end: one at the end of its stream, the other because it is told to.
+        over.store(true, Ordering::Relaxed);
+        let _ = source.shutdown(Shutdown::Both);
+        outcome
+    })
+}
+
+fn talk(worker: &Worker, asker: &UdpSocket, source: &mut TcpStream, block: &[u8]) -> io::Result<()> {
+    let mut answer = [0_u8; 64];
+    if ask(asker, &mut answer)? == 0 && ask(asker, &mut answer)? == 0 {
+        return Err(io::Error::new(ErrorKind::TimedOut, "nothing comes back (a firewall?)"));
+    }
+    worker.begun();
+    while worker.wanted() {
+        for _ in 0..ECHOES {
+            worker.count(ask(asker, &mut answer)?);
+        }
+        match source.write(block) {
+            Ok(_) => worker.count(1),
+            Err(error) if is_late(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Sends a packet and waits for it to come back: 1 if it did, 0 if it was lost.
+fn ask(asker: &UdpSocket, answer: &mut [u8]) -> io::Result<u64> {
+    asker.send(&[0x55; 64])?;
+    match asker.recv(answer) {
+        Ok(_) => Ok(1),
+        Err(error) if is_late(&error) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// Sends back whatever comes, until it is over.
+fn echo(worker: &Worker, echoer: &UdpSocket, over: &AtomicBool) {
+    let _ = worker.pin();
+    let mut packet = [0_u8; 64];
+    while !over.load(Ordering::Relaxed) {
+        // An error is a packet that did not come; the asker counts it as lost.
+        if let Ok(length) = echoer.recv(&mut packet) {
+            let _ = echoer.send(&packet[..length]);
+        }
+    }
+}
+
+/// Takes whatever comes, until the stream ends.
+fn drain(worker: &Worker, mut sink: TcpStream) {
+    let _ = worker.pin();
+    let mut bytes = vec![0_u8; 64 * 1024];
+    while !matches!(sink.read(&mut bytes), Ok(0) | Err(_)) {}
+}
+
+fn udp_pair() -> io::Result<(UdpSocket, UdpSocket)> {
+    let ends = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?);
+    ends.0.connect(ends.1.local_addr()?)?;
+    ends.1.connect(ends.0.local_addr()?)?;
+    ends.0.set_read_timeout(Some(PATIENCE))?;
+    ends.1.set_read_timeout(Some(PATIENCE))?;
+    Ok(ends)
+}
+
+fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let source = TcpStream::connect_timeout(&listener.local_addr()?, Duration::from_secs(1))?;
+    let (sink, peer) = listener.accept()?;
+    if peer != source.local_addr()? {
+        return Err(io::Error::other("another program connected to our port"));
+    }
+    source.set_write_timeout(Some(PATIENCE))?;
+    Ok((source, sink))
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+fn explain(error: &io::Error) -> io::Error {
+    let text = format!("loopback (127.0.0.1) does not work: {error}; is it up (ip link set lo up)?");
+    io::Error::new(error.kind(), text)
+}

@@ -1,0 +1,157 @@
+//! Outside programs that are known by name, each with a command line that ends by itself.
+
+use super::LoadError;
+use punctual_hist::Nanos;
+use std::path::{Path, PathBuf};
+
+/// An outside program that is known by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// What the user types; also the program that must be found.
+    pub name: &'static str,
+    /// What it stresses, in one sentence.
+    pub stresses: &'static str,
+    /// Its command line; `{seconds}`, `{cpus}` and `{dir}` stand for the time limit, the number of CPUs, and the
+    /// directory for temporary files.
+    pub command: &'static [&'static str],
+    /// Whether it draws, and so needs a display.
+    pub draws: bool,
+}
+
+/// Every outside program that is known by name.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "stress-ng",
+        stresses: "Arithmetic, memory, disk, context switches and timers at once, by stress-ng.",
+        command: &[
+            "stress-ng",
+            "--quiet",
+            "--cpu",
+            "{cpus}",
+            "--vm",
+            "1",
+            "--vm-bytes",
+            "64M",
+            "--hdd",
+            "1",
+            "--hdd-bytes",
+            "64M",
+            "--temp-path",
+            "{dir}",
+            "--switch",
+            "1",
+            "--timer",
+            "1",
+            "--timeout",
+            "{seconds}s",
+        ],
+        draws: false,
+    },
+    Preset {
+        name: "stress",
+        stresses: "Arithmetic, memory and sync calls, by stress.",
+        command: &[
+            "stress",
+            "--quiet",
+            "--cpu",
+            "{cpus}",
+            "--io",
+            "1",
+            "--vm",
+            "1",
+            "--vm-bytes",
+            "64M",
+            "--timeout",
+            "{seconds}s",
+        ],
+        draws: false,
+    },
+    Preset {
+        name: "hackbench",
+        stresses: "The scheduler and local sockets: groups of processes that send each other messages.",
+        command: &["hackbench", "-g", "1", "-f", "4", "-l", "100000000"],
+        draws: false,
+    },
+    Preset {
+        name: "iperf3",
+        stresses: "The network stack over loopback, by iperf3 as its own server.",
+        command: &[
+            "sh",
+            "-c",
+            "iperf3 -s -1 -B 127.0.0.1 -p 52017 & sleep 0.3; exec iperf3 -c 127.0.0.1 -p 52017 -t {seconds}",
+        ],
+        draws: false,
+    },
+    Preset {
+        name: "glmark2",
+        stresses: "The graphics processor, its driver and the memory they share, by glmark2.",
+        command: &["glmark2", "--run-forever"],
+        draws: true,
+    },
+    Preset {
+        name: "x11perf",
+        stresses: "The X server and its driver, as the graphics load of the 2002 study did.",
+        command: &["x11perf", "-repeat", "1000", "-all"],
+        draws: true,
+    },
+];
+
+impl Preset {
+    /// Where its program is.
+    pub fn program(&self) -> Option<PathBuf> {
+        find_program(self.name)
+    }
+
+    /// Why it cannot run on this machine.
+    pub fn unavailable(&self) -> Option<String> {
+        let shown = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        if self.program().is_none() {
+            return Some(format!("{} is not found on PATH; install it to use this load", self.name));
+        }
+        // The oldest of them knows X only.
+        let display = shown("DISPLAY") || (self.name != "x11perf" && shown("WAYLAND_DISPLAY"));
+        (self.draws && !display).then(|| "there is no display to draw on (DISPLAY is not set)".to_owned())
+    }
+
+    /// The command line for this many CPUs, this directory and this time limit.
+    pub(super) fn command(&self, cpus: usize, dir: &Path, limit: Nanos) -> Result<Vec<String>, LoadError> {
+        if let Some(reason) = self.unavailable() {
+            return Err(LoadError::NotOffered { name: self.name.to_owned(), reason });
+        }
+        // Its own limit lies behind ours, so that an end of its own accord is always one too early.
+        let seconds = limit.whole(Nanos::from_secs(1)).saturating_add(5).to_string();
+        let cpus = cpus.to_string();
+        let dir = dir.to_string_lossy();
+        let fill = |word: &&str| word.replace("{seconds}", &seconds).replace("{cpus}", &cpus).replace("{dir}", &dir);
+        Ok(self.command.iter().map(fill).collect())
+    }
+}
+
+/// The first file of this name on `PATH` that may be run.
+fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let runs = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_looked_for_on_path() {
+        assert!(find_program("sh").is_some_and(|sh| sh.is_absolute()));
+        assert!(find_program("no-such-program-as-this").is_none());
+    }
+
+    #[test]
+    fn every_command_line_is_filled_in_or_refused() {
+        for preset in PRESETS {
+            match preset.command(3, Path::new("/d"), Nanos::from_secs(7)) {
+                Ok(words) => assert!(words.iter().all(|word| !word.contains('{')), "{words:?}"),
+                Err(LoadError::NotOffered { reason, .. }) => assert_eq!(Some(reason), preset.unavailable()),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}

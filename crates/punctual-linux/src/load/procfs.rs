@@ -1,0 +1,73 @@
+//! A walk through `/proc`, as `ps`, `top` and monitoring agents do it.
+//!
+//! Reads only where reading neither blocks, nor consumes, nor does something on every CPU or to a device.
+
+use super::{Load, Worker};
+use rustix::fs::{Mode, OFlags};
+use std::fs::{DirEntry, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+pub(super) const LOAD: Load = Load {
+    name: "proc",
+    stresses: "Walking /proc as monitoring programs do: locks of processes, memory maps and kernel tables.",
+    unit: "files read",
+    needs_dir: false,
+    run,
+};
+
+const ROOT: &str = "/proc";
+/// How deep the walk goes; threads of a process lie at four.
+const DEPTH: u32 = 4;
+/// The most that is read of a file.
+const MOST_BYTES: u64 = 64 * 1024;
+/// Folders at the top, besides those of processes. Others belong to drivers and buses, where a read may act.
+const FOLDERS: [&str; 4] = ["irq", "pressure", "sys", "sysvipc"];
+/// Files that block (kmsg), hold physical or foreign memory, or whose reading runs work on every CPU (`stat_refresh`).
+const SKIPPED: [&str; 9] =
+    ["kmsg", "kcore", "kpagecgroup", "kpagecount", "kpageflags", "mem", "pagemap", "stat_refresh", "vmcore"];
+
+fn run(worker: &Worker) -> io::Result<()> {
+    let device = std::fs::metadata(ROOT)
+        .and_then(|root| std::fs::read_dir(ROOT).map(|_| root.dev()))
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot read the folder {ROOT}: {error}")))?;
+    worker.begun();
+    while worker.wanted() {
+        walk(worker, Path::new(ROOT), device, DEPTH);
+    }
+    Ok(())
+}
+
+fn walk(worker: &Worker, folder: &Path, device: u64, depth: u32) {
+    let top = depth == DEPTH;
+    let Ok(entries) = std::fs::read_dir(folder) else { return }; // gone, or not for us
+    for entry in entries.flatten() {
+        if !worker.wanted() {
+            return;
+        }
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && depth > 0 && (!top || is_walked(&entry)) {
+            // Another file system is not entered: it may be one that is mounted by looking at it.
+            if entry.metadata().is_ok_and(|meta| meta.dev() == device) {
+                walk(worker, &entry.path(), device, depth - 1);
+            }
+        } else if kind.is_file() && entry.file_name().to_str().is_some_and(|name| !SKIPPED.contains(&name)) {
+            worker.count(u64::from(read(&entry.path())));
+        }
+    }
+}
+
+/// Whether a folder at the top is entered: one of a process, or one that is known to be harmless.
+fn is_walked(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let Some(name) = name.to_str() else { return false };
+    name.bytes().all(|byte| byte.is_ascii_digit()) || FOLDERS.contains(&name)
+}
+
+/// Reads a file's beginning; whether it could be read.
+fn read(path: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return false };
+    io::copy(&mut File::from(file).take(MOST_BYTES), &mut io::sink()).is_ok()
+}

@@ -1,0 +1,159 @@
+//! What a user may type as the name of one load, and what it stands for.
+//!
+//! Knows names only; whether a program exists on this machine is asked when it is listed or started.
+
+use super::{ALL, Load, LoadError, PRESETS, Preset, find};
+
+/// What the name of a load stands for.
+#[derive(Clone, Debug)]
+pub enum LoadSpec {
+    /// A load that is part of the program.
+    BuiltIn(&'static Load),
+    /// An outside program that is known by name.
+    Preset(&'static Preset),
+    /// `cmd:PROGRAM ARGS`: the program and its arguments.
+    Program(Vec<String>),
+}
+
+impl LoadSpec {
+    /// Reads one name: that of a load, of a preset, or `cmd:PROGRAM ARGS`.
+    pub fn parse(name: &str) -> Result<Self, LoadError> {
+        if let Some(command) = name.strip_prefix("cmd:") {
+            return match split_words(command) {
+                Ok(words) if !words.is_empty() => Ok(Self::Program(words)),
+                Ok(_) => Err(bad_command(command, "no program is named; write cmd:PROGRAM ARGS")),
+                Err(reason) => Err(bad_command(command, reason)),
+            };
+        }
+        let preset = || PRESETS.iter().find(|preset| preset.name == name);
+        find(name).map(Self::BuiltIn).or_else(|| preset().map(Self::Preset)).ok_or_else(|| unknown(name))
+    }
+
+    /// What one operation is.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::BuiltIn(load) => load.unit,
+            Self::Preset(_) | Self::Program(_) => "not counted",
+        }
+    }
+
+    /// Whether it writes files in the directory given.
+    pub fn needs_dir(&self) -> bool {
+        matches!(self, Self::BuiltIn(load) if load.needs_dir)
+    }
+
+    /// Why it cannot run on this machine, as far as can be told without starting it.
+    pub fn unavailable(&self) -> Option<String> {
+        match self {
+            Self::Preset(preset) => preset.unavailable(),
+            Self::BuiltIn(_) | Self::Program(_) => None,
+        }
+    }
+}
+
+fn bad_command(command: &str, reason: &'static str) -> LoadError {
+    LoadError::Command { command: command.to_owned(), reason }
+}
+
+fn unknown(name: &str) -> LoadError {
+    let names = || ALL.iter().map(|load| load.name).chain(PRESETS.iter().map(|preset| preset.name));
+    let near = names().map(|known| (distance(name, known), known)).min().filter(|(edits, _)| *edits <= 2);
+    let hint = near.map_or_else(String::new, |(_, known)| format!(", did you mean '{known}'?"));
+    LoadError::Unknown { name: name.to_owned(), hint, known: names().collect::<Vec<_>>().join(", ") }
+}
+
+/// How many letters must be added, dropped or changed to turn one word into the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            next.push((row[j] + usize::from(a != *b)).min(row[j + 1] + 1).min(next[j] + 1));
+        }
+        row = next;
+    }
+    row[other.len()]
+}
+
+/// Splits a command line into words as a shell does, with quotes and backslashes but nothing else of a shell.
+fn split_words(line: &str) -> Result<Vec<String>, &'static str> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\0', _) => return Err("it holds a zero byte, which no command line can"),
+            (_, Some(open)) if letter == open => quote = None,
+            ('\'' | '"', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            ('\\', None | Some('"')) => {
+                let next = letters.next().ok_or("it ends in a backslash; write \\\\ for a real one")?;
+                word.get_or_insert_default().push(next);
+            }
+            (_, None) if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    if quote.is_some() {
+        return Err("a quotation mark is not closed");
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn splits_as_a_shell_does() {
+        assert_eq!(split_words(r#"a  'b c' d"e f"\ g "" "#).unwrap(), ["a", "b c", "de f g", ""]);
+        assert!(split_words("a 'b").is_err());
+        assert!(split_words("a \\").is_err());
+        assert!(split_words("a\0").is_err());
+    }
+
+    #[test]
+    fn names_stand_for_loads_presets_and_programs() {
+        assert!(matches!(LoadSpec::parse("io-copy"), Ok(LoadSpec::BuiltIn(load)) if load.needs_dir));
+        assert!(matches!(LoadSpec::parse("stress-ng"), Ok(LoadSpec::Preset(_))));
+        assert!(matches!(LoadSpec::parse("cmd:sleep 1"), Ok(LoadSpec::Program(words)) if words == ["sleep", "1"]));
+        assert!(matches!(LoadSpec::parse("cmd:  "), Err(LoadError::Command { .. })));
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised() {
+        let text = LoadSpec::parse("memroy").unwrap_err().to_string();
+        assert!(text.contains("did you mean 'memory'?"), "{text}");
+        let text = LoadSpec::parse("xyzzy-plugh").unwrap_err().to_string();
+        assert!(!text.contains("did you mean") && text.contains("io-copy"), "{text}");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = ALL.iter().map(|l| l.name).chain(PRESETS.iter().map(|p| p.name)).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_panics(name in ".{0,40}") {
+            let _ = LoadSpec::parse(&name);
+            let _ = LoadSpec::parse(&format!("cmd:{name}"));
+        }
+
+        #[test]
+        fn quoted_words_survive(words in prop::collection::vec("[^'\0]{0,8}", 1..6)) {
+            let line = words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(split_words(&line).unwrap(), words);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! When a worker process must end: its parent closed the pipe or is gone, a signal came, or its time is up.
+
+use punctual_hist::Nanos;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// The longest a worker process may run at all.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// Hears whatever tells a worker process to end.
+pub(super) struct StopRequest {
+    signals: UnixStream,
+    deadline: Instant,
+}
+
+impl StopRequest {
+    /// Listens from now on, for `limit` at most.
+    pub(super) fn listen(limit: Nanos) -> io::Result<Self> {
+        let (signals, write) = UnixStream::pair()?;
+        for signal in [SIGTERM, SIGINT] {
+            signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+        }
+        Ok(Self { signals, deadline: Instant::now() + Duration::from_nanos(limit.as_ns()).min(LONGEST) })
+    }
+
+    /// Waits this long at most; whether it is time to end.
+    pub(super) fn within(&self, wait: Duration) -> bool {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let Ok(timeout) = Timespec::try_from(wait.min(left)) else { return true };
+        let stdin = io::stdin();
+        let mut ends = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
+        if poll(&mut ends, Some(&timeout)).is_err() {
+            return false; // interrupted; the signal that did it is heard on the next call
+        }
+        let closed = !ends[0].revents().is_empty() && at_end(&stdin);
+        closed || !ends[1].revents().is_empty() || Instant::now() >= self.deadline
+    }
+}
+
+/// Whether the pipe from the parent has ended. Nothing is ever said on it, so what comes is dropped.
+fn at_end(stdin: &io::Stdin) -> bool {
+    let mut dropped = [0_u8; 512];
+    match rustix::io::read(stdin, &mut dropped) {
+        Ok(bytes) => bytes == 0,
+        Err(error) => !matches!(error, rustix::io::Errno::INTR | rustix::io::Errno::AGAIN),
+    }
+}

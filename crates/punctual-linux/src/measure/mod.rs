@@ -1,0 +1,112 @@
+//! A scenario, run: frames of its recording handed out as they come.
+//!
+//! The calling thread becomes the housekeeping thread: it keeps off the measured CPUs where there is room, watches the
+//! clocks, switches loads and collects what the measuring threads recorded. Nothing on the machine is changed unless
+//! the scenario asks for it.
+
+mod phases;
+mod prepare;
+mod run;
+mod watch;
+
+pub use prepare::clock_read_cost;
+
+use crate::privilege;
+use crate::probe::ProbeError;
+use punctual_core::finding::Finding;
+use punctual_core::placement::Cpus;
+use punctual_core::recording::{EndReason, Frame};
+use punctual_core::scenario::Scenario;
+use punctual_hist::Nanos;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use thiserror::Error;
+
+/// What a measurement must be told about the machine it runs on.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// CPUs as far as placing threads is concerned.
+    pub cpus: Cpus,
+    /// Facts that identify the machine, for the header.
+    pub machine: Vec<(String, String)>,
+    /// Name of the clock source.
+    pub clock_source: Option<String>,
+    /// What the audit found, for the recording; empty when no audit was made.
+    pub findings: Vec<Finding>,
+    /// Where loads may write.
+    pub load_dir: PathBuf,
+    /// Measure as an ordinary task when the real-time class is refused; the recording then says so. Otherwise nothing
+    /// is measured.
+    pub ordinary_if_refused: bool,
+    /// Version for the header.
+    pub tool_version: String,
+}
+
+/// Takes what a measurement hands out.
+pub trait Observer {
+    /// The next frame of the recording.
+    fn frame(&mut self, frame: Frame);
+    /// Everything handed out so far should be made durable now.
+    fn checkpoint(&mut self);
+    /// How far it is, a few times a second.
+    fn progress(&mut self, progress: &Progress);
+    /// Why the recording could not be written completely, if so: it goes into the last frame.
+    fn write_error(&self) -> Option<String>;
+}
+
+/// How far a measurement is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Time measured.
+    pub elapsed: Nanos,
+    /// Time to be measured.
+    pub total: Nanos,
+    /// Name of the load phase.
+    pub phase: String,
+    /// Per measured CPU: activations so far, and the largest lateness up to the last interval.
+    pub cpus: Vec<(u32, u64, Option<Nanos>)>,
+    /// Releases skipped up to the last interval.
+    pub skipped: u64,
+}
+
+/// Why a measurement did not take place.
+#[derive(Debug, Error)]
+pub enum MeasureError {
+    /// A measuring thread could not be set up.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// `/dev/cpu_dma_latency` was asked for and refused.
+    #[error("open /dev/cpu_dma_latency for writing: {0}; run as root, or leave --dma-latency away")]
+    DmaLatency(#[source] std::io::Error),
+}
+
+impl MeasureError {
+    /// What the user can do about it, where that takes looking at the machine.
+    pub fn remedy(&self) -> Option<String> {
+        use punctual_rt::Error::{Affinity, MemoryLock, Policy};
+        match self {
+            Self::Probe(ProbeError::Refused { source: Policy(errno), .. }) => Some(privilege::explain_policy(*errno)),
+            Self::Probe(ProbeError::Refused { source: Affinity(..), .. }) => Some(
+                "the CPU is outside this process's cpuset (/proc/self/cgroup, cpuset.cpus.effective) or off-line; name \
+                 other CPUs with --cpus"
+                    .to_owned(),
+            ),
+            Self::Probe(ProbeError::Refused { source: MemoryLock(_), .. }) => Some(privilege::explain_memory_lock()),
+            _ => None,
+        }
+    }
+}
+
+/// Runs a scenario that was checked. Sets `interrupted` from a signal handler to end it early and cleanly.
+///
+/// # Errors
+/// Only before the first activation: once measuring has begun, whatever happens is in the recording.
+pub fn measure(
+    scenario: &Scenario,
+    setting: &Setting,
+    interrupted: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<EndReason, MeasureError> {
+    let prepared = prepare::prepare(scenario, setting)?;
+    Ok(run::run(prepared, scenario, setting, interrupted, observer))
+}

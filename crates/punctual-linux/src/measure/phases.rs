@@ -1,0 +1,147 @@
+//! Phases of load: when each begins and ends, and starting and stopping its loads.
+
+use crate::load::{LoadOutcome, RunningLoad, stop_all};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::recording::{Frame, LoadDone, Mark, MarkKind};
+use punctual_core::scenario::{Amount, LoadPhase, Scenario};
+use punctual_hist::Nanos;
+use std::path::PathBuf;
+
+/// A load may outlive its phase by so much before its own time limit ends it, should we be unable to.
+const GRACE: Nanos = Nanos::from_secs(30);
+
+/// How long a phase takes.
+pub(super) struct Lengths {
+    /// Before it counts.
+    pub warm_up: Nanos,
+    /// While it counts.
+    pub counted: Nanos,
+}
+
+impl Lengths {
+    /// Both.
+    pub(super) fn total(&self) -> Nanos {
+        self.warm_up.plus(self.counted)
+    }
+}
+
+/// How long phase number `phase` takes for the slowest thread.
+pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
+    let longest = |count: &dyn Fn(Nanos) -> u64| {
+        scenario.threads.iter().map(|t| t.period.times(count(t.period))).max().unwrap_or_default()
+    };
+    Lengths {
+        warm_up: longest(&|period| warm_ups(scenario, period)),
+        counted: longest(&|period| activations(scenario, phase, period)),
+    }
+}
+
+/// How long all phases count.
+pub(super) fn total(scenario: &Scenario) -> Nanos {
+    (0..scenario.load_phases.len()).fold(Nanos::ZERO, |sum, phase| sum.plus(lengths(scenario, phase).counted))
+}
+
+/// Activations of a warm-up; each phase has one.
+pub(super) fn warm_ups(scenario: &Scenario, period: Nanos) -> u64 {
+    match scenario.warm_up {
+        Amount::Time(time) => time.whole(period),
+        Amount::Activations(n) => n,
+    }
+}
+
+/// Releases due in phase number `phase` for a thread of this period. Over all phases they add up to the whole.
+pub(super) fn activations(scenario: &Scenario, phase: usize, period: Nanos) -> u64 {
+    let whole = match scenario.length {
+        Amount::Time(time) => time.whole(period),
+        Amount::Activations(n) => n,
+    };
+    let parts = |phases: &[LoadPhase]| phases.iter().map(|p| u128::from(p.parts)).sum::<u128>();
+    let sum = parts(&scenario.load_phases).max(1);
+    let up_to = |n: usize| u128::from(whole) * parts(&scenario.load_phases[..n]) / sum;
+    u64::try_from(up_to(phase + 1) - up_to(phase)).unwrap_or(u64::MAX)
+}
+
+/// Runs the loads of one phase at a time.
+pub(super) struct Loads {
+    on: CpuSet,
+    dir: PathBuf,
+    running: Vec<RunningLoad>,
+    phase: u16,
+}
+
+impl Loads {
+    pub(super) fn new(on: CpuSet, dir: PathBuf) -> Self {
+        Self { on, dir, running: Vec::new(), phase: 0 }
+    }
+
+    /// Starts the loads of phase `number`; a load that cannot be started is skipped, and the recording says so.
+    pub(super) fn start(&mut self, number: u16, phase: &LoadPhase, length: Nanos) -> Vec<MarkKind> {
+        self.phase = number;
+        let mut skipped = Vec::new();
+        for name in &phase.loads {
+            match RunningLoad::start(name, &self.on, &self.dir, length.plus(GRACE)) {
+                Ok(load) => self.running.push(load),
+                Err(error) => skipped.push(MarkKind::LoadSkipped(name.clone(), error.to_string())),
+            }
+        }
+        skipped
+    }
+
+    /// Stops what runs and says what it achieved.
+    pub(super) fn stop(&mut self) -> Vec<Frame> {
+        let done = |outcome: LoadOutcome| {
+            Frame::LoadDone(LoadDone {
+                phase: self.phase,
+                name: outcome.name,
+                cpus: self.on.clone(),
+                unit: outcome.unit.to_owned(),
+                operations: outcome.operations,
+                time: outcome.time,
+                failure: outcome.failure,
+            })
+        };
+        stop_all(std::mem::take(&mut self.running)).into_iter().map(done).collect()
+    }
+}
+
+pub(super) fn mark(at: Nanos, kind: MarkKind) -> Frame {
+    Frame::Mark(Mark { at, kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::scenario::{Mechanism, Policy, ProbeThread, TimerPhase};
+
+    fn scenario(parts: &[u32], length: Amount) -> Scenario {
+        Scenario {
+            threads: vec![ProbeThread { cpu: 0, period: Nanos::from_ms(1) }],
+            policy: Policy::Other,
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Activations(2),
+            length,
+            budget: None,
+            limit: None,
+            dma_latency_us: None,
+            load_phases: parts.iter().map(|parts| LoadPhase { loads: vec![], parts: *parts }).collect(),
+            load_cpus: None,
+            suite: None,
+        }
+    }
+
+    #[test]
+    fn phases_share_what_is_due_and_lose_none() {
+        let s = scenario(&[1, 2, 4], Amount::Time(Nanos::from_secs(10)));
+        let shares: Vec<u64> = (0..3).map(|i| activations(&s, i, Nanos::from_ms(1))).collect();
+        assert_eq!(shares, [1428, 2857, 5715]);
+        assert_eq!(total(&s), Nanos::from_secs(10));
+    }
+
+    #[test]
+    fn a_suite_counts_activations() {
+        let s = scenario(&[1, 1], Amount::Activations(1996));
+        assert_eq!(activations(&s, 1, Nanos::from_ms(50)), 998);
+        assert_eq!(lengths(&s, 0).warm_up, Nanos::from_ms(2));
+    }
+}

@@ -1,0 +1,97 @@
+//! Everything before the first activation: places, privileges, threads that are set up and verified.
+
+use super::{MeasureError, Setting};
+use crate::privilege;
+use crate::probe::{Probe, ProbeError, RunControl};
+use punctual_core::placement::place;
+use punctual_core::recording::{Clock, Mark, MarkKind, Placement};
+use punctual_core::scenario::{Mechanism, Policy, Scenario, phase_offsets};
+use punctual_hist::Nanos;
+use punctual_rt::{lock_memory, now, setup, sys};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::Arc;
+
+/// Ready to begin.
+pub(super) struct Prepared {
+    pub placement: Placement,
+    pub clock: Clock,
+    pub probes: Vec<Probe>,
+    pub control: Arc<RunControl>,
+    /// Things the reader of the recording should know.
+    pub notes: Vec<Mark>,
+    /// Held open as long as the run lasts.
+    pub dma_latency: Option<File>,
+}
+
+pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
+    let mut notes = Vec::new();
+    let mut note = |text: String| notes.push(Mark { at: Nanos::ZERO, kind: MarkKind::Note(text) });
+    let placement = place(&scenario.cpus(), &setting.cpus, scenario.load_cpus.as_ref());
+    let housekeeping: Vec<u32> = placement.housekeeping.iter().collect();
+    if let Err(error) = setup::pin_current(&housekeeping) {
+        note(format!("the housekeeping thread could not be kept to CPUs {}: {error}", placement.housekeeping));
+    }
+    let dma_latency = scenario.dma_latency_us.map(hold_dma_latency).transpose()?;
+    let memory_locked = lock_memory().is_ok();
+    if !memory_locked {
+        note(format!("memory is not locked: {}", privilege::explain_memory_lock()));
+    }
+    bound_run_away(scenario);
+    let tick = sys::tick_length();
+    let phase = scenario.threads.iter().map(|t| t.cpu).zip(phase_offsets(scenario, tick)).collect();
+    let clock = Clock { source: setting.clock_source.clone(), read_cost: clock_read_cost(), tick, phase };
+    let control = Arc::new(RunControl::default());
+    let start_all = |policy| {
+        let start =
+            |thread: &_| Probe::start(*thread, policy, scenario.mechanism, scenario.limit, memory_locked, &control);
+        scenario.threads.iter().map(start).collect::<Result<Vec<_>, _>>()
+    };
+    let probes = match start_all(scenario.policy) {
+        Err(ProbeError::Refused { source: punctual_rt::Error::Policy(libc::EPERM), .. })
+            if setting.ordinary_if_refused =>
+        {
+            note(format!("measured as an ordinary task: {}", privilege::explain_policy(libc::EPERM)));
+            start_all(Policy::Other)?
+        }
+        started => started?,
+    };
+    Ok(Prepared { placement, clock, probes, control, notes, dma_latency })
+}
+
+/// A real-time thread that runs on for seconds without ever sleeping is a defect of ours: then the kernel shall end us
+/// before the machine is lost. Threads that spin on purpose leave a CPU free, and are exempt.
+fn bound_run_away(scenario: &Scenario) {
+    const SECOND_IN_US: u64 = 1_000_000;
+    if scenario.mechanism != Mechanism::Spin && scenario.policy != Policy::Other {
+        let limit = Rlimit { current: Some(2 * SECOND_IN_US), maximum: Some(4 * SECOND_IN_US) };
+        // A lower hard limit that is already in force is as good.
+        let _ = setrlimit(Resource::Rttime, limit);
+    }
+}
+
+/// The kernel keeps the request as long as the file is open. Exactly four bytes: any other length is read as text.
+fn hold_dma_latency(us: u32) -> Result<File, MeasureError> {
+    let value = i32::try_from(us).unwrap_or(i32::MAX);
+    let open = || {
+        let mut file = OpenOptions::new().read(true).write(true).open("/dev/cpu_dma_latency")?;
+        file.write_all(&value.to_ne_bytes())?;
+        Ok(file)
+    };
+    open().map_err(MeasureError::DmaLatency)
+}
+
+/// Median time of one clock reading: above 100 ns the clock is not in the vDSO.
+pub fn clock_read_cost() -> Nanos {
+    const BATCH: u64 = 16;
+    let mut costs: Vec<u64> = (0..101)
+        .map(|_| {
+            let before = now();
+            let last = (0..BATCH).map(|_| now()).last().unwrap_or(before);
+            last.since(before).as_ns() / BATCH
+        })
+        .collect();
+    costs.sort_unstable();
+    Nanos::from_ns(costs[costs.len() / 2])
+}

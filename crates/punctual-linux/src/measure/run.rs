@@ -1,0 +1,390 @@
+//! The run itself, as the housekeeping thread sees it.
+
+use super::phases::{self, Loads, mark};
+use super::prepare::Prepared;
+use super::watch::{Accounted, Judgement, Readings, Watch};
+use super::{Observer, Progress, Setting};
+use crate::in_force;
+use crate::probe::{Collector, Go, Probe, RunControl};
+use punctual_core::recording::{
+    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Placement, Worst,
+    interval_length,
+};
+use punctual_core::scenario::Scenario;
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::{Gap, Recorder, now, sys};
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+const SECOND: Nanos = Nanos::from_secs(1);
+/// How often the housekeeping thread looks around.
+const TICK: Nanos = Nanos::from_ms(100);
+/// From the last preparation to the first release of the warm-up.
+const LEAD: Nanos = Nanos::from_ms(20);
+/// A gap is judged when every other thread has had time to report its own.
+const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
+/// A thread that is not back so long after the end is not waited for.
+const PATIENCE: Nanos = Nanos::from_secs(10);
+
+pub(super) fn run(
+    prepared: Prepared,
+    scenario: &Scenario,
+    setting: &Setting,
+    interrupted: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> EndReason {
+    let mut run = Run::new(prepared, scenario, setting, observer);
+    for phase in 0..scenario.load_phases.len() {
+        run.begin_phase(phase, setting);
+        run.housekeep(interrupted);
+        run.end_phase();
+        if run.control.stopped() || run.stalled {
+            break;
+        }
+    }
+    run.finish(interrupted)
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario,
+    observer: &'a mut dyn Observer,
+    placement: Placement,
+    clock: Clock,
+    probes: Vec<Probe>,
+    collectors: Vec<Collector>,
+    control: Arc<RunControl>,
+    notes: Vec<Mark>,
+    /// Kept open until the run is over.
+    _dma_latency: Option<File>,
+    loads: Loads,
+    phase: usize,
+    /// Where the recording's time begins: the first release of the first phase.
+    epoch: MonoTime,
+    /// When the last thread should be done with the phase.
+    phase_end: MonoTime,
+    /// Time measured in former phases.
+    measured: Nanos,
+    watch: Watch,
+    next_tick: MonoTime,
+    next_account: MonoTime,
+    interval_from: MonoTime,
+    skipped: u64,
+    /// Gaps that wait for judgement, with the index of their collector.
+    gaps: Vec<(usize, Gap)>,
+    /// All gaps of late, judged or not: (collector, from, to).
+    recent: Vec<(usize, MonoTime, MonoTime)>,
+    worst: Vec<Worst>,
+    mid_state_written: bool,
+    stalled: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(prepared: Prepared, scenario: &'a Scenario, setting: &Setting, observer: &'a mut dyn Observer) -> Self {
+        let Prepared { placement, clock, probes, control, notes, dma_latency } = prepared;
+        let collector = |probe: &Probe| Collector::new(&probe.granted, probe.thread.period, scenario.budget);
+        let at = now();
+        Self {
+            loads: Loads::new(placement.loads.clone(), setting.load_dir.clone()),
+            collectors: probes.iter().map(collector).collect(),
+            scenario,
+            observer,
+            placement,
+            clock,
+            probes,
+            control,
+            notes,
+            _dma_latency: dma_latency,
+            phase: 0,
+            epoch: MonoTime::default(),
+            phase_end: at,
+            measured: Nanos::ZERO,
+            watch: Watch::new(Readings::take(), Accounted::take()),
+            next_tick: at.plus(TICK),
+            next_account: at.plus(SECOND),
+            interval_from: at,
+            skipped: 0,
+            gaps: Vec::new(),
+            recent: Vec::new(),
+            worst: Vec::new(),
+            mid_state_written: false,
+            stalled: false,
+        }
+    }
+
+    /// Starts the loads of a phase, lets the threads warm up under them, and begins to count.
+    fn begin_phase(&mut self, phase: usize, setting: &Setting) {
+        self.phase = phase;
+        let lengths = phases::lengths(self.scenario, phase);
+        let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
+        let earliest = now().plus(LEAD).plus(lengths.warm_up);
+        let first = phase == 0;
+        // Seconds of the run stay whole across phases.
+        let second = if first { 0 } else { earliest.since(self.epoch).whole(SECOND) + 1 };
+        if first {
+            self.epoch = earliest;
+        }
+        let from = self.epoch.plus(SECOND.times(second));
+        self.send_off(from, second);
+        if first {
+            self.announce(setting);
+        }
+        self.emit(skipped.into_iter().map(|kind| mark(Nanos::ZERO, kind)));
+        sys::sleep_until(from.minus(LEAD));
+        self.collectors.iter_mut().for_each(Collector::zero_counters);
+        sys::sleep_until(from);
+        let warm_up = self.collectors.iter().map(Collector::warm_up).collect();
+        let at = self.since_epoch(from);
+        self.emit([Frame::WarmUp(warm_up), mark(at, MarkKind::PhaseStart(self.phase_number()))]);
+        self.interval_from = from;
+        self.rest();
+    }
+
+    /// Gives each thread its stretch; releases lie at the thread's offset from multiples of its period.
+    fn send_off(&mut self, from: MonoTime, second: u64) {
+        self.phase_end = from;
+        let threads = self.probes.iter_mut().zip(&mut self.collectors).zip(&self.clock.phase);
+        for ((probe, collector), (_, offset)) in threads {
+            let period = probe.thread.period;
+            let count = phases::activations(self.scenario, self.phase, period);
+            let grid = MonoTime::from_ns(from.as_ns().next_multiple_of(period.as_ns()));
+            let first = grid.plus(*offset);
+            let warm_up_from = first.minus(period.times(phases::warm_ups(self.scenario, period)));
+            let (warm_up, warm_up_reader) = Recorder::new(warm_up_from, period, None);
+            let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);
+            let end = first.plus(period.times(count));
+            collector.begin(from, second, warm_up_reader, reader);
+            probe.begin(Go { warm_up_from, from: first, end, warm_up, recorder });
+            self.phase_end = self.phase_end.max(end);
+        }
+    }
+
+    /// The frames that come before all others; written during the first warm-up.
+    fn announce(&mut self, setting: &Setting) {
+        let header = Header {
+            tool_version: setting.tool_version.clone(),
+            started_unix_ns: sys::real_time().saturating_add(self.epoch.since(now()).as_ns()),
+            epoch: self.epoch,
+            scenario: self.scenario.clone(),
+            machine: setting.machine.clone(),
+            placement: self.placement.clone(),
+            clock: self.clock.clone(),
+            checkpoint: interval_length(Nanos::ZERO),
+        };
+        let granted = self.probes.iter().map(|p| p.granted.clone()).collect();
+        let state = in_force::read(Moment::Before, &self.scenario.cpus());
+        self.emit([
+            Frame::Header(Box::new(header)),
+            Frame::Threads(granted),
+            Frame::Findings(setting.findings.clone()),
+            Frame::InForce(state),
+        ]);
+        let notes = std::mem::take(&mut self.notes);
+        self.emit(notes.into_iter().map(Frame::Mark));
+    }
+
+    /// Looks around until every thread has finished its stretch.
+    fn housekeep(&mut self, interrupted: &AtomicBool) {
+        while !self.probes.iter().all(Probe::is_idle) {
+            sys::sleep_until(self.next_tick);
+            let at = now();
+            if interrupted.load(Relaxed) {
+                self.control.stop();
+            }
+            self.tick(at);
+            if at >= self.phase_end.plus(PATIENCE) {
+                // A thread that is still not back cannot be waited for, and must not be.
+                self.stalled = true;
+                return;
+            }
+        }
+    }
+
+    fn end_phase(&mut self) {
+        let at = now();
+        let loads_done = self.loads.stop();
+        self.emit(loads_done);
+        self.take_gaps(at);
+        let gaps = std::mem::take(&mut self.gaps);
+        self.judge(gaps);
+        self.cut_interval(at.max(self.interval_from));
+        self.measured = self.measured.plus(phases::lengths(self.scenario, self.phase).counted);
+        self.emit([mark(self.since_epoch(at), MarkKind::PhaseEnd(self.phase_number()))]);
+    }
+
+    fn phase_number(&self) -> u16 {
+        u16::try_from(self.phase).unwrap_or(u16::MAX)
+    }
+
+    fn tick(&mut self, at: MonoTime) {
+        let events = self.watch.tick(Readings::take(), self.next_tick);
+        self.emit_events(events);
+        self.take_gaps(at);
+        if at >= self.next_account {
+            self.next_account = at.plus(SECOND);
+            self.account(at);
+        }
+        if at >= self.interval_from.plus(interval_length(self.interval_from.since(self.epoch))) {
+            self.cut_interval(at);
+        }
+        if !self.mid_state_written && self.elapsed(at).as_ns() >= phases::total(self.scenario).as_ns() / 2 {
+            self.mid_state_written = true;
+            let state = in_force::read(Moment::During, &self.scenario.cpus());
+            self.emit([Frame::InForce(state)]);
+        }
+        self.observer.progress(&self.progress(at));
+        self.rest();
+    }
+
+    /// What took long here is not the machine's doing: the next tick is due a tick from now.
+    fn rest(&mut self) {
+        self.next_tick = now().plus(TICK);
+    }
+
+    fn account(&mut self, at: MonoTime) {
+        let stolen = self.watch.account(at, Accounted::take());
+        self.emit_events(stolen);
+    }
+
+    fn elapsed(&self, at: MonoTime) -> Nanos {
+        let counted = phases::lengths(self.scenario, self.phase).counted;
+        self.measured.plus(at.since(self.phase_end.minus(counted)).min(counted))
+    }
+
+    fn progress(&self, at: MonoTime) -> Progress {
+        Progress {
+            elapsed: self.elapsed(at),
+            total: phases::total(self.scenario),
+            phase: self.scenario.load_phases[self.phase].name(),
+            cpus: self.collectors.iter().map(|c| (c.cpu, c.activations(), c.max())).collect(),
+            skipped: self.skipped,
+        }
+    }
+
+    fn take_gaps(&mut self, at: MonoTime) {
+        for (i, collector) in self.collectors.iter_mut().enumerate() {
+            while let Some(gap) = collector.take_gap() {
+                self.recent.push((i, gap.activation.release, gap.activation.woke));
+                self.gaps.push((i, gap));
+            }
+        }
+        self.recent.retain(|(_, _, to)| at.since(*to) < Nanos::from_secs(60));
+        let (ready, waiting) = std::mem::take(&mut self.gaps)
+            .into_iter()
+            .partition(|(_, gap)| at.since(gap.activation.woke) >= JUDGE_AFTER);
+        self.gaps = waiting;
+        self.judge(ready);
+    }
+
+    /// Each gap becomes a latency, or all that were a standstill of the machine become one event.
+    fn judge(&mut self, gaps: Vec<(usize, Gap)>) {
+        if gaps.is_empty() {
+            return;
+        }
+        let busy = Accounted::take().busy;
+        let mut standstill: Option<Event> = None;
+        for (i, gap) in gaps {
+            match self.watch.judge(&gap, self.others_ran(i, &gap), busy) {
+                Judgement::Latency => self.collectors[i].count_late(gap),
+                Judgement::MachinePaused => {
+                    let at = Nanos::from_ns(gap.activation.woke.as_ns());
+                    let paused = standstill.get_or_insert(Event {
+                        at,
+                        length: Nanos::ZERO,
+                        kind: EventKind::Paused,
+                        releases_lost: 0,
+                    });
+                    paused.length = paused.length.max(gap.activation.lateness());
+                    paused.releases_lost += gap.skipped + 1;
+                }
+            }
+        }
+        self.emit_events(standstill);
+    }
+
+    /// Whether another measured CPU was seen alive during the gap.
+    fn others_ran(&self, index: usize, gap: &Gap) -> bool {
+        let (from, to) = (gap.activation.release, gap.activation.woke);
+        let half = Nanos::from_ns(to.since(from).as_ns() / 2);
+        let stood_still = |other: usize| {
+            self.recent.iter().any(|(i, start, end)| *i == other && (*end).min(to).since((*start).max(from)) >= half)
+        };
+        (0..self.collectors.len())
+            .filter(|other| *other != index)
+            .any(|other| self.scenario.threads[other].period < half && !stood_still(other))
+    }
+
+    fn cut_interval(&mut self, at: MonoTime) {
+        let (start, length) = (self.since_epoch(self.interval_from), at.since(self.interval_from));
+        self.interval_from = at.max(self.epoch);
+        let cpus: Vec<_> = self.collectors.iter_mut().map(Collector::interval).collect();
+        self.skipped += cpus.iter().flat_map(|c| &c.skipped).map(|(_, n)| n).sum::<u64>();
+        let lost: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
+        if lost > 0 {
+            let at = Nanos::from_ns(at.as_ns());
+            let event = Event { at, length: Nanos::from_secs(lost), kind: EventKind::BlocksLost, releases_lost: 0 };
+            self.emit_events([event]);
+        }
+        self.check_affinity(at);
+        self.emit([Frame::Interval(Interval { start, length, phase: self.phase_number(), cpus })]);
+        self.write_worst();
+        self.observer.checkpoint();
+    }
+
+    /// A CPU that goes off-line takes the pinning of its threads with it.
+    fn check_affinity(&mut self, at: MonoTime) {
+        let moved = self
+            .collectors
+            .iter()
+            .zip(&self.probes)
+            .any(|(collector, probe)| collector.affinity().is_some_and(|cpus| cpus != probe.granted.affinity));
+        if moved {
+            let at = Nanos::from_ns(at.as_ns());
+            self.emit_events([Event { at, length: Nanos::ZERO, kind: EventKind::Moved, releases_lost: 0 }]);
+        }
+    }
+
+    fn write_worst(&mut self) {
+        let worst: Vec<_> = self.collectors.iter().flat_map(Collector::worst).collect();
+        if worst != self.worst {
+            self.worst.clone_from(&worst);
+            self.emit([Frame::Worst(worst)]);
+        }
+    }
+
+    fn finish(mut self, interrupted: &AtomicBool) -> EndReason {
+        self.control.stop();
+        let at = now();
+        self.account(at);
+        let state = in_force::read(Moment::After, &self.scenario.cpus());
+        self.emit([Frame::InForce(state)]);
+        let probes = std::mem::take(&mut self.probes);
+        let all_ended_well = !self.stalled && probes.into_iter().all(Probe::join);
+        let reason = match (all_ended_well, self.control.limit_hit(), interrupted.load(Relaxed)) {
+            (false, ..) => EndReason::Stalled,
+            (_, true, _) => EndReason::LimitExceeded,
+            (_, _, true) => EndReason::Interrupted,
+            _ => EndReason::Completed,
+        };
+        let write_error = self.observer.write_error();
+        self.emit([Frame::End(End { at: self.since_epoch(at), reason, write_error })]);
+        self.observer.checkpoint();
+        reason
+    }
+
+    fn since_epoch(&self, at: MonoTime) -> Nanos {
+        at.since(self.epoch)
+    }
+
+    fn emit(&mut self, frames: impl IntoIterator<Item = Frame>) {
+        frames.into_iter().for_each(|frame| self.observer.frame(frame));
+    }
+
+    /// Events carry instants of the clock until here.
+    fn emit_events(&mut self, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            let at = self.since_epoch(MonoTime::from_ns(event.at.as_ns()));
+            self.observer.frame(Frame::Event(Event { at, ..event }));
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Watches the clocks and the hypervisor, and judges long gaps: a latency, or the whole machine standing still?
+//!
+//! The judging is arithmetic over readings; only [`Readings::take`] touches the machine.
+
+use punctual_core::recording::{Event, EventKind};
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::{Gap, now, sys};
+use std::fs;
+
+/// `CLOCK_BOOTTIME` or the wall clock may differ by this much between two readings without meaning anything.
+const CLOCK_TOLERANCE: Nanos = Nanos::from_ms(10);
+/// The watcher itself came late by this much: worth remembering when a gap is judged.
+const WATCHER_LATE: Nanos = Nanos::from_ms(50);
+/// One tick of `/proc/stat`.
+const STAT_TICK: Nanos = Nanos::from_ms(10);
+
+/// All clocks, read together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readings {
+    /// `CLOCK_MONOTONIC`.
+    pub at: MonoTime,
+    /// `CLOCK_BOOTTIME`, ns.
+    pub boot: u64,
+    /// `CLOCK_REALTIME`, ns.
+    pub real: u64,
+    /// Time stamp counter.
+    pub tsc: Option<u64>,
+}
+
+impl Readings {
+    /// Reads them.
+    pub fn take() -> Self {
+        Self { at: now(), boot: sys::boot_time(), real: sys::real_time(), tsc: sys::time_stamp_counter() }
+    }
+}
+
+/// Accounted time of all CPUs since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accounted {
+    /// Time spent on tasks and interrupts.
+    pub busy: Nanos,
+    /// Time the hypervisor gave to others.
+    pub steal: Nanos,
+}
+
+impl Accounted {
+    /// Reads `/proc/stat`; zeros where it cannot be read.
+    pub fn take() -> Self {
+        fs::read_to_string("/proc/stat").map(|text| Self::parse(&text)).unwrap_or_default()
+    }
+
+    /// Reads the first line of `/proc/stat`: user nice system idle iowait irq softirq steal.
+    fn parse(text: &str) -> Self {
+        let line = text.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = line.split_whitespace().skip(1).map_while(|f| f.parse().ok()).collect();
+        let sum = |fields: &[usize]| fields.iter().filter_map(|i| ticks.get(*i)).sum::<u64>();
+        Self { busy: STAT_TICK.times(sum(&[0, 1, 2, 5, 6])), steal: STAT_TICK.times(sum(&[7])) }
+    }
+}
+
+/// Remembers former readings.
+pub struct Watch {
+    last: Readings,
+    /// First reading, to learn the rate of the TSC from.
+    first: Readings,
+    tsc_rate: Option<f64>,
+    tsc_drifted: bool,
+    accounted: Accounted,
+    /// Busy time of former readings, to know what ran during a gap: (when, busy).
+    busy: Vec<(MonoTime, Nanos)>,
+    /// Stretches in which the watcher did not run though it should have.
+    holes: Vec<(MonoTime, MonoTime)>,
+}
+
+/// What a gap was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// A latency: something else ran, or this CPU alone stood still.
+    Latency,
+    /// The whole machine stood still and did no work.
+    MachinePaused,
+}
+
+impl Watch {
+    /// Starts watching.
+    pub fn new(readings: Readings, accounted: Accounted) -> Self {
+        Self {
+            last: readings,
+            first: readings,
+            tsc_rate: None,
+            tsc_drifted: false,
+            accounted,
+            busy: vec![(readings.at, accounted.busy)],
+            holes: Vec::new(),
+        }
+    }
+
+    /// Compares with the last reading; the watcher should have been back at `due`.
+    pub fn tick(&mut self, readings: Readings, due: MonoTime) -> Vec<Event> {
+        let mut events = Vec::new();
+        let last = std::mem::replace(&mut self.last, readings);
+        if readings.at.since(due) >= WATCHER_LATE {
+            self.holes.push((last.at, readings.at));
+            self.forget_before(readings.at.minus(Nanos::from_secs(60)));
+        }
+        let elapsed = |now: u64, then: u64| i128::from(now) - i128::from(then);
+        let mono = elapsed(readings.at.as_ns(), last.at.as_ns());
+        let suspended = elapsed(readings.boot, last.boot) - mono;
+        if let Some(length) = beyond_tolerance(suspended) {
+            events.push(event(&readings, length, EventKind::Suspended));
+        }
+        let stepped = elapsed(readings.real, last.real) - elapsed(readings.boot, last.boot);
+        if let Some(length) = beyond_tolerance(stepped) {
+            events.push(event(&readings, length, EventKind::WallClockStep));
+        }
+        events.extend(self.check_tsc(&readings));
+        events
+    }
+
+    /// The TSC's rate is learnt over the first second; after that it must predict the monotonic clock to 0.1 %.
+    #[allow(clippy::cast_precision_loss, reason = "a ratio to three digits")]
+    fn check_tsc(&mut self, readings: &Readings) -> Option<Event> {
+        let (first, tsc) = (self.first.tsc?, readings.tsc?);
+        let elapsed = readings.at.since(self.first.at);
+        if elapsed < Nanos::from_secs(1) || self.tsc_drifted {
+            return None;
+        }
+        let rate = tsc.wrapping_sub(first) as f64 / elapsed.as_ns() as f64;
+        let learnt = *self.tsc_rate.get_or_insert(rate);
+        self.tsc_drifted = (rate - learnt).abs() > learnt * 1e-3;
+        self.tsc_drifted.then(|| event(readings, Nanos::ZERO, EventKind::TscDrift))
+    }
+
+    /// Takes in accounted time, about once a second; says how much the hypervisor stole since the last time.
+    pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Event> {
+        let stolen = accounted.steal.minus(self.accounted.steal);
+        self.accounted = accounted;
+        self.busy.push((at, accounted.busy));
+        self.forget_before(at.minus(Nanos::from_secs(60)));
+        (stolen > Nanos::ZERO).then_some(Event {
+            at: Nanos::from_ns(at.as_ns()),
+            length: stolen,
+            kind: EventKind::Steal,
+            releases_lost: 0,
+        })
+    }
+
+    /// What happened during a gap, given busy time accounted up to now and whether every other measured thread had a
+    /// gap at the same time.
+    ///
+    /// A stalled CPU is a latency as soon as anybody ran: another measuring thread, the watcher on its housekeeping
+    /// CPU, or the culprit itself, whose time the kernel accounted. Only if nobody did, the machine stood still.
+    pub fn judge(&self, gap: &Gap, others_ran: bool, busy_now: Nanos) -> Judgement {
+        let (from, to) = (gap.activation.release, gap.activation.woke);
+        let half = Nanos::from_ns(to.since(from).as_ns() / 2);
+        let watcher_out = self.holes.iter().any(|(start, end)| (*end).min(to).since((*start).max(from)) >= half);
+        let busy_before = self.busy.iter().rev().find(|(at, _)| *at <= from).or(self.busy.first());
+        let worked = busy_now.minus(busy_before.map_or(Nanos::ZERO, |(_, busy)| *busy));
+        if watcher_out && !others_ran && worked < half { Judgement::MachinePaused } else { Judgement::Latency }
+    }
+
+    /// Nothing older than a minute is needed, but the last busy reading before that must stay.
+    fn forget_before(&mut self, oldest: MonoTime) {
+        self.holes.retain(|(_, end)| *end >= oldest);
+        let keep_from = self.busy.iter().rposition(|(at, _)| *at < oldest).unwrap_or(0);
+        self.busy.drain(..keep_from);
+    }
+}
+
+fn beyond_tolerance(difference: i128) -> Option<Nanos> {
+    let length = Nanos::from_ns(u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX));
+    (length > CLOCK_TOLERANCE).then_some(length)
+}
+
+/// Times of events are made relative to the epoch by whoever hands them on.
+fn event(readings: &Readings, length: Nanos, kind: EventKind) -> Event {
+    Event { at: Nanos::from_ns(readings.at.as_ns()), length, kind, releases_lost: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_hist::Activation;
+
+    fn readings(mono_ms: u64, boot_ms: u64, real_ms: u64) -> Readings {
+        let ms = 1_000_000;
+        Readings {
+            at: MonoTime::from_ns(mono_ms * ms),
+            boot: boot_ms * ms,
+            real: real_ms * ms,
+            tsc: Some(mono_ms * 2 * ms),
+        }
+    }
+
+    fn watch() -> Watch {
+        Watch::new(readings(0, 0, 0), Accounted::default())
+    }
+
+    fn at_ms(ms: u64) -> MonoTime {
+        MonoTime::from_ns(ms * 1_000_000)
+    }
+
+    fn gap(from_ms: u64, to_ms: u64) -> Gap {
+        let activation = Activation { release: at_ms(from_ms), woke: at_ms(to_ms), ..Activation::default() };
+        Gap { activation, skipped: to_ms - from_ms, last_skipped_late: Nanos::ZERO }
+    }
+
+    #[test]
+    fn a_quiet_machine_raises_nothing() {
+        assert_eq!(watch().tick(readings(100, 100, 100), at_ms(100)), []);
+    }
+
+    #[test]
+    fn a_suspend_is_one_event_and_no_wall_clock_step() {
+        let events = watch().tick(readings(100, 60_100, 60_100), at_ms(100));
+        assert_eq!(events.len(), 1);
+        assert_eq!((events[0].kind, events[0].length), (EventKind::Suspended, Nanos::from_secs(60)));
+    }
+
+    #[test]
+    fn setting_the_wall_clock_back_is_a_step() {
+        let mut watch = Watch::new(readings(0, 0, 50_000), Accounted::default());
+        let events = watch.tick(readings(100, 100, 20_100), at_ms(100));
+        assert_eq!((events[0].kind, events[0].length), (EventKind::WallClockStep, Nanos::from_secs(30)));
+    }
+
+    #[test]
+    fn a_tsc_that_changes_its_rate_is_said_once() {
+        let mut watch = watch();
+        assert_eq!(watch.tick(readings(1_000, 1_000, 1_000), at_ms(1_000)), []);
+        let slow = Readings { tsc: Some(2_900_000_000), ..readings(2_000, 2_000, 2_000) };
+        assert_eq!(watch.tick(slow, at_ms(2_000))[0].kind, EventKind::TscDrift);
+        assert_eq!(watch.tick(slow, at_ms(2_000)), []);
+    }
+
+    #[test]
+    fn nobody_ran_means_the_machine_was_paused() {
+        let mut watch = watch();
+        watch.tick(readings(100, 100, 100), at_ms(100));
+        watch.tick(readings(5_000, 5_000, 5_000), at_ms(200));
+        assert_eq!(watch.judge(&gap(101, 5_000), false, STAT_TICK), Judgement::MachinePaused);
+        assert_eq!(watch.judge(&gap(101, 5_000), true, STAT_TICK), Judgement::Latency, "another thread ran");
+        let hog = Nanos::from_secs(4);
+        assert_eq!(watch.judge(&gap(101, 5_000), false, hog), Judgement::Latency, "something used the CPU");
+    }
+
+    #[test]
+    fn a_watcher_that_ran_proves_a_latency() {
+        let mut watch = watch();
+        for t in 1..=20 {
+            watch.tick(readings(t * 100, t * 100, t * 100), at_ms(t * 100));
+        }
+        assert_eq!(watch.judge(&gap(500, 1_500), false, Nanos::ZERO), Judgement::Latency);
+    }
+
+    #[test]
+    fn steal_is_told_per_reading() {
+        let mut watch = watch();
+        let stat = Accounted::parse("cpu  10 0 5 900 0 1 2 30 0 0\ncpu0 …\n");
+        assert_eq!(stat, Accounted { busy: Nanos::from_ms(180), steal: Nanos::from_ms(300) });
+        assert_eq!(watch.account(at_ms(1_000), stat).map(|e| e.length), Some(Nanos::from_ms(300)));
+        assert_eq!(watch.account(at_ms(2_000), stat), None);
+    }
+
+    #[test]
+    fn a_strange_stat_is_no_time_at_all() {
+        assert_eq!(Accounted::parse(""), Accounted::default());
+        assert_eq!(Accounted::parse("cpu x y"), Accounted::default());
+    }
+}

@@ -1,0 +1,68 @@
+//! Why the kernel refused, in words a user can act on: which limit, which control group, which capability.
+
+use std::fs;
+
+/// Why the real-time class was refused, and what would grant it.
+pub fn explain_policy(errno: i32) -> String {
+    match errno {
+        libc::EPERM => explain_permission(),
+        libc::EBUSY => "the deadline class has no room left: the sum of run time over period of all deadline threads \
+             would exceed what /proc/sys/kernel/sched_rt_runtime_us allows; ask for less run time"
+            .to_owned(),
+        libc::EINVAL => "the kernel does not take these parameters (a deadline run time must be at least 1024 ns and \
+             fit into the period)"
+            .to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn explain_permission() -> String {
+    if let Some(text) = group_without_budget() {
+        return text;
+    }
+    let limit = real_time_priority_limit().unwrap_or_else(|| "unknown".to_owned());
+    format!(
+        "this user may not use real-time priorities: RLIMIT_RTPRIO is {limit} (/proc/self/limits, \"Max realtime \
+         priority\") and CAP_SYS_NICE is missing. Run as root, or give the user `@realtime - rtprio 95` in \
+         /etc/security/limits.d/ and log in again, or measure as an ordinary task with --policy other"
+    )
+}
+
+fn real_time_priority_limit() -> Option<String> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find(|l| l.starts_with("Max realtime priority"))?;
+    line.split_whitespace().nth(3).map(str::to_owned)
+}
+
+/// With `RT_GROUP_SCHED` a control group without real-time run time refuses everybody, root too.
+fn group_without_budget() -> Option<String> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        controllers.split(',').any(|c| c == "cpu").then_some(path)
+    })?;
+    let file = ["cpu", "cpu,cpuacct"]
+        .iter()
+        .map(|mount| format!("/sys/fs/cgroup/{mount}{}/cpu.rt_runtime_us", path.trim_end_matches('/')))
+        .find(|file| fs::metadata(file).is_ok())?;
+    let budget = fs::read_to_string(&file).ok()?;
+    (budget.trim() == "0").then(|| {
+        format!(
+            "the kernel has RT_GROUP_SCHED and this control group has no real-time run time: {file} holds 0. Write \
+             a budget there (950000), move this shell to the root group, or boot with rt_group_sched=0"
+        )
+    })
+}
+
+/// Why memory could not be locked, and what would allow it.
+pub fn explain_memory_lock() -> String {
+    let limit = fs::read_to_string("/proc/self/limits").ok().and_then(|limits| {
+        let line = limits.lines().find(|l| l.starts_with("Max locked memory"))?;
+        line.split_whitespace().nth(3).map(str::to_owned)
+    });
+    format!(
+        "RLIMIT_MEMLOCK is {} bytes (/proc/self/limits) and CAP_IPC_LOCK is missing: run as root or raise `memlock` in \
+         /etc/security/limits.d/",
+        limit.as_deref().unwrap_or("unknown")
+    )
+}

@@ -1,0 +1,317 @@
+//! What one measuring thread recorded, cut into intervals.
+
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
+use punctual_hist::{Counts, Histogram, MonoTime, Nanos, WORST_K};
+use punctual_rt::{Gap, Recorder, RecorderReader};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Reads one thread's recorder from a housekeeping CPU.
+pub struct Collector {
+    /// The measured CPU.
+    pub cpu: u32,
+    period: Nanos,
+    budget: Nanos,
+    tid: u32,
+    warm_up: RecorderReader,
+    reader: RecorderReader,
+    ran: Counts,
+    skipped: Counts,
+    over_budget: u64,
+    early: u64,
+    counters: Counters,
+    /// Gaps judged to be latencies, waiting for the next interval.
+    late: Vec<Gap>,
+    /// Of all intervals so far, including judged gaps, which the recorder's own extremes do not know.
+    ran_min: Option<Nanos>,
+    ran_max: Option<Nanos>,
+    skipped_max: Nanos,
+    judged_worst: Vec<Worst>,
+    /// Largest judged gap of seconds that are not finished yet.
+    judged_max: BTreeMap<u64, Nanos>,
+    /// Of former stretches.
+    former_worst: Vec<Worst>,
+    /// Start of the stretch, and the number of the second it starts with.
+    from: MonoTime,
+    first_second: u64,
+    /// Finished seconds that could not be read in time.
+    pub blocks_lost: u64,
+}
+
+impl Collector {
+    /// A collector for one measuring thread.
+    pub fn new(thread: &Granted, period: Nanos, budget: Option<Nanos>) -> Self {
+        let epoch = MonoTime::default();
+        let ((_, warm_up), (_, reader)) = (Recorder::new(epoch, period, None), Recorder::new(epoch, period, None));
+        Self {
+            cpu: thread.cpu,
+            period,
+            budget: budget.unwrap_or(Nanos::MAX),
+            tid: thread.tid,
+            warm_up,
+            reader,
+            ran: Counts::new(),
+            skipped: Counts::new(),
+            over_budget: 0,
+            early: 0,
+            counters: Counters::default(),
+            late: Vec::new(),
+            ran_min: None,
+            ran_max: None,
+            skipped_max: Nanos::ZERO,
+            judged_worst: Vec::new(),
+            judged_max: BTreeMap::new(),
+            former_worst: Vec::new(),
+            from: MonoTime::default(),
+            first_second: 0,
+            blocks_lost: 0,
+        }
+    }
+
+    /// Begins a stretch that starts at `from`, the run's second number `first_second`.
+    pub fn begin(&mut self, from: MonoTime, first_second: u64, warm_up: RecorderReader, reader: RecorderReader) {
+        self.former_worst = self.worst();
+        self.judged_worst.clear();
+        (self.from, self.first_second) = (from, first_second);
+        (self.warm_up, self.reader) = (warm_up, reader);
+        (self.ran, self.skipped) = (Counts::new(), Counts::new());
+        (self.over_budget, self.early) = (0, 0);
+    }
+
+    /// Takes the thread's counters as the zero from which they are counted.
+    pub fn zero_counters(&mut self) {
+        self.counters = self.kernel_counters();
+    }
+
+    /// What the warm-up showed.
+    pub fn warm_up(&self) -> WarmUp {
+        let ran = self.warm_up.ran();
+        WarmUp { cpu: self.cpu, activations: ran.count(), max: ran.max().unwrap_or_default() }
+    }
+
+    /// Activations so far.
+    pub fn activations(&self) -> u64 {
+        self.reader.activations()
+    }
+
+    /// The oldest gap that waits for judgement.
+    pub fn take_gap(&mut self) -> Option<Gap> {
+        self.reader.take_gap()
+    }
+
+    /// The gap was a latency after all: it goes into the next interval.
+    pub fn count_late(&mut self, gap: Gap) {
+        self.judged_worst.push(Worst { cpu: self.cpu, activation: gap.activation });
+        self.judged_worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        self.judged_worst.truncate(WORST_K);
+        let second = gap.activation.woke.since(self.from).whole(Nanos::from_secs(1));
+        let max = self.judged_max.entry(second).or_default();
+        *max = (*max).max(gap.activation.lateness());
+        self.late.push(gap);
+    }
+
+    /// The worst activations so far.
+    pub fn worst(&self) -> Vec<Worst> {
+        let mut worst = self.former_worst.clone();
+        worst.extend(&self.judged_worst);
+        worst.extend(self.reader.worst().into_iter().map(|activation| Worst { cpu: self.cpu, activation }));
+        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        worst.truncate(WORST_K);
+        worst
+    }
+
+    /// Largest lateness so far.
+    pub fn max(&self) -> Option<Nanos> {
+        self.ran_max
+    }
+
+    /// Everything since the last call.
+    pub fn interval(&mut self) -> CpuInterval {
+        let (ran_now, skipped_now) = (self.reader.ran(), self.reader.skipped());
+        let (mut ran, mut skipped) = (ran_now.since(&self.ran), skipped_now.since(&self.skipped));
+        let (over_budget_now, early_now, counters_now) =
+            (self.reader.over_budget(), self.reader.early(), self.kernel_counters());
+        let (mut blocks, lost) = self.reader.take_blocks();
+        self.blocks_lost += lost;
+        let mut over_budget = over_budget_now.saturating_sub(self.over_budget);
+        for block in &mut blocks {
+            block.max = block.max.max(self.judged_max.remove(&block.second).unwrap_or_default());
+        }
+        let gaps = std::mem::take(&mut self.late);
+        for gap in &gaps {
+            ran.record(gap.activation.lateness());
+            skipped.merge(&skipped_in(gap, self.period));
+            over_budget += u64::from(gap.activation.lateness() > self.budget);
+        }
+        self.note_extremes(&ran_now, &skipped_now, &gaps);
+        let interval = CpuInterval {
+            cpu: self.cpu,
+            ran: pairs(&ran),
+            ran_sum: ran.sum(),
+            ran_min: self.ran_min,
+            ran_max: self.ran_max,
+            skipped: pairs(&skipped),
+            skipped_sum: skipped.sum(),
+            skipped_max: self.skipped_max,
+            over_budget,
+            early: early_now.saturating_sub(self.early),
+            longest_gap: blocks.iter().map(|b| b.longest_gap).max().unwrap_or_default(),
+            block_max: blocks.iter().map(|b| (self.run_second(b.second), b.max)).collect(),
+            counters: difference(&counters_now, &self.counters),
+        };
+        (self.ran, self.skipped) = (ran_now, skipped_now);
+        (self.over_budget, self.early, self.counters) = (over_budget_now, early_now, counters_now);
+        interval
+    }
+
+    /// The number of a stretch's second in the whole run.
+    fn run_second(&self, second: u64) -> u32 {
+        u32::try_from(self.first_second.saturating_add(second)).unwrap_or(u32::MAX)
+    }
+
+    fn note_extremes(&mut self, ran: &Counts, skipped: &Counts, gaps: &[Gap]) {
+        let late = |gap: &Gap| gap.activation.lateness();
+        let least = gaps.iter().map(late).min();
+        self.ran_min = [self.ran_min, ran.min(), least].into_iter().flatten().min();
+        self.ran_max = [self.ran_max, ran.max(), gaps.iter().map(late).max()].into_iter().flatten().max();
+        let gap_skipped = gaps.iter().filter(|g| g.skipped > 0).map(|g| first_skipped_late(g, self.period)).max();
+        self.skipped_max = self.skipped_max.max(skipped.max().max(gap_skipped).unwrap_or_default());
+    }
+
+    /// CPUs the kernel lets the thread run on now; `None` when that cannot be read (the thread has ended).
+    pub fn affinity(&self) -> Option<CpuSet> {
+        CpuSet::parse_list(status_field(&self.status()?, "Cpus_allowed_list")?).ok()
+    }
+
+    fn status(&self) -> Option<String> {
+        fs::read_to_string(format!("/proc/self/task/{}/status", self.tid)).ok()
+    }
+
+    /// The thread's counters, or the last known ones when it has ended.
+    fn kernel_counters(&self) -> Counters {
+        let read = || {
+            let status = self.status()?;
+            let stat = fs::read_to_string(format!("/proc/self/task/{}/stat", self.tid)).ok()?;
+            let field = |name| status_field(&status, name)?.parse().ok();
+            // After the name in parentheses come the fields from number 3 on; 10 and 12 are the faults.
+            let (_, rest) = stat.rsplit_once(')')?;
+            let number = |n: usize| rest.split_whitespace().nth(n - 3)?.parse().ok();
+            Some(Counters {
+                voluntary_switches: field("voluntary_ctxt_switches")?,
+                involuntary_switches: field("nonvoluntary_ctxt_switches")?,
+                minor_faults: number(10)?,
+                major_faults: number(12)?,
+                migrations: self.reader.migrations(),
+            })
+        };
+        read().unwrap_or(self.counters)
+    }
+}
+
+fn status_field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+fn difference(now: &Counters, then: &Counters) -> Counters {
+    Counters {
+        voluntary_switches: now.voluntary_switches.saturating_sub(then.voluntary_switches),
+        involuntary_switches: now.involuntary_switches.saturating_sub(then.involuntary_switches),
+        minor_faults: now.minor_faults.saturating_sub(then.minor_faults),
+        major_faults: now.major_faults.saturating_sub(then.major_faults),
+        migrations: now.migrations.saturating_sub(then.migrations),
+    }
+}
+
+/// The skipped releases of a gap, as the recorder would have recorded them.
+fn skipped_in(gap: &Gap, period: Nanos) -> Counts {
+    let (mut writer, reader) = Histogram::new();
+    writer.record_series(gap.last_skipped_late, period, gap.skipped);
+    reader.snapshot()
+}
+
+fn first_skipped_late(gap: &Gap, period: Nanos) -> Nanos {
+    gap.last_skipped_late.plus(period.times(gap.skipped.saturating_sub(1)))
+}
+
+fn pairs(counts: &Counts) -> Vec<(u16, u64)> {
+    counts.nonzero().filter_map(|(index, n)| Some((u16::try_from(index).ok()?, n))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::scenario::Policy;
+    use punctual_rt::Grid;
+
+    const MS: Nanos = Nanos::from_ms(1);
+
+    fn collect(lates_us: &[u64]) -> (u64, Collector) {
+        let epoch = MonoTime::from_ns(9_000_000_000);
+        let mut grid = Grid::new(epoch, MS);
+        let (mut recorder, reader) = Recorder::new(epoch, MS, Some(Nanos::from_us(50)));
+        for late in lates_us {
+            let woke = grid.release().plus(Nanos::from_us(*late));
+            let step = grid.advance(woke, MonoTime::from_ns(u64::MAX));
+            recorder.record(step, woke);
+        }
+        recorder.finish();
+        let (_, warm_up) = Recorder::new(epoch, MS, None);
+        let thread = Granted { cpu: 0, tid: 0, policy: Policy::Other, affinity: CpuSet::new(), memory_locked: false };
+        let mut collector = Collector::new(&thread, MS, Some(Nanos::from_us(50)));
+        collector.begin(epoch, 0, warm_up, reader);
+        (grid.index(), collector)
+    }
+
+    fn total(pairs: &[(u16, u64)]) -> u64 {
+        pairs.iter().map(|(_, n)| n).sum()
+    }
+
+    #[test]
+    fn a_gap_judged_late_is_counted_as_if_never_set_aside() {
+        let (due, mut collector) = collect(&[10, 10, 300_007, 10]);
+        let gap = collector.take_gap().unwrap();
+        collector.count_late(gap);
+        let interval = collector.interval();
+        assert_eq!(total(&interval.ran) + total(&interval.skipped), due);
+        assert_eq!((total(&interval.ran), interval.over_budget), (4, 1));
+        assert_eq!(interval.ran_max, Some(Nanos::from_us(300_007)));
+        assert_eq!(interval.skipped_max, Nanos::from_us(299_007));
+        assert_eq!(interval.block_max, [(0, Nanos::from_us(300_007))]);
+        assert_eq!(collector.worst()[0].activation.lateness(), Nanos::from_us(300_007));
+    }
+
+    #[test]
+    fn a_gap_not_counted_leaves_no_trace_in_the_latencies() {
+        let (_, mut collector) = collect(&[10, 300_007, 10]);
+        assert!(collector.take_gap().is_some());
+        let interval = collector.interval();
+        assert_eq!((total(&interval.ran), total(&interval.skipped), interval.over_budget), (2, 0, 0));
+        assert_eq!(interval.ran_max, Some(Nanos::from_us(10)));
+    }
+
+    #[test]
+    fn a_second_stretch_keeps_the_extremes_and_the_worst() {
+        let (_, mut collector) = collect(&[10, 900, 30]);
+        collector.interval();
+        let epoch = MonoTime::from_ns(20_000_000_000);
+        let ((mut recorder, reader), (_, warm_up)) = (Recorder::new(epoch, MS, None), Recorder::new(epoch, MS, None));
+        collector.begin(epoch, 11, warm_up, reader);
+        let mut grid = Grid::new(epoch, MS);
+        let step = grid.advance(epoch.plus(Nanos::from_us(5)), MonoTime::from_ns(u64::MAX));
+        recorder.record(step, epoch.plus(Nanos::from_us(5)));
+        recorder.finish();
+        let interval = collector.interval();
+        assert_eq!((interval.ran_min, interval.ran_max), (Some(Nanos::from_us(5)), Some(Nanos::from_us(900))));
+        assert_eq!(interval.block_max, [(11, Nanos::from_us(5))]);
+        assert_eq!(collector.worst().len(), 4);
+        assert_eq!(collector.worst()[0].activation.lateness(), Nanos::from_us(900));
+    }
+
+    #[test]
+    fn intervals_add_up() {
+        let (_, mut collector) = collect(&[10, 20, 30]);
+        assert_eq!(total(&collector.interval().ran), 3);
+        assert_eq!(total(&collector.interval().ran), 0, "nothing new");
+    }
+}

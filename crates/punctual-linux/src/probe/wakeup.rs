@@ -1,0 +1,317 @@
+//! A thread that waits for its releases and records when it woke.
+//!
+//! Set-up happens in the thread itself and is read back; the loop allocates nothing, locks nothing, prints nothing.
+
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::recording::Granted;
+use punctual_core::scenario::{Mechanism, Policy, ProbeThread};
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::{Grid, Recorder, Step, Waiter, now, setup, sys};
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicBool, AtomicU32,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use thiserror::Error;
+
+/// Why a measuring thread could not be set up.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    /// The kernel refused something.
+    #[error("CPU {cpu}: {source}")]
+    Refused {
+        /// The CPU to be measured.
+        cpu: u32,
+        /// What was refused.
+        source: punctual_rt::Error,
+    },
+    /// The kernel granted something else than was asked.
+    #[error("CPU {cpu}: asked for {asked}, granted {granted}")]
+    GrantedOtherwise {
+        /// The CPU to be measured.
+        cpu: u32,
+        /// What was asked.
+        asked: String,
+        /// What was granted.
+        granted: String,
+    },
+    /// The period is shorter than one sleep takes.
+    #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
+    PeriodTooShort {
+        /// The CPU to be measured.
+        cpu: u32,
+        /// What was asked.
+        period: Nanos,
+        /// What one sleep takes.
+        needs: Nanos,
+    },
+    /// The thread itself could not be made.
+    #[error("CPU {cpu}: no thread could be started: {source}")]
+    NoThread {
+        /// The CPU to be measured.
+        cpu: u32,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The thread died.
+    #[error("CPU {cpu}: the measuring thread ended before it began")]
+    Died {
+        /// The CPU to be measured.
+        cpu: u32,
+    },
+}
+
+/// How a run is stopped from outside, and how it stops itself.
+#[derive(Debug, Default)]
+pub struct RunControl {
+    stop: AtomicBool,
+    limit_hit: AtomicBool,
+}
+
+impl RunControl {
+    /// Ends every loop at its next wake-up.
+    pub fn stop(&self) {
+        self.stop.store(true, Release);
+    }
+
+    /// Whether the loops were told to end.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Acquire)
+    }
+
+    /// Whether an activation was later than the stop limit.
+    pub fn limit_hit(&self) -> bool {
+        self.limit_hit.load(Acquire)
+    }
+}
+
+/// Everything a thread needs to begin.
+pub struct Go {
+    /// First release of the warm-up.
+    pub warm_up_from: MonoTime,
+    /// First release that counts.
+    pub from: MonoTime,
+    /// No release at or after this is due.
+    pub end: MonoTime,
+    /// Where the warm-up goes.
+    pub warm_up: Recorder,
+    /// Where the measurement goes.
+    pub recorder: Recorder,
+}
+
+/// A measuring thread that is set up and waits to begin.
+pub struct Probe {
+    /// What it measures.
+    pub thread: ProbeThread,
+    /// What the kernel granted.
+    pub granted: Granted,
+    go: Sender<Go>,
+    /// Stretches the thread has finished, and was sent.
+    done: Arc<AtomicU32>,
+    sent: u32,
+    handle: JoinHandle<()>,
+}
+
+impl Probe {
+    /// Starts a thread and waits until it is set up.
+    ///
+    /// # Errors
+    /// The kernel refused or changed something; then no thread is left behind.
+    pub fn start(
+        thread: ProbeThread,
+        policy: Policy,
+        mechanism: Mechanism,
+        limit: Option<Nanos>,
+        memory_locked: bool,
+        control: &Arc<RunControl>,
+    ) -> Result<Self, ProbeError> {
+        let (go, begin) = channel();
+        let done = Arc::new(AtomicU32::new(0));
+        let (report, reported) = channel();
+        let plan = ThreadPlan {
+            thread,
+            policy,
+            mechanism,
+            limit: limit.unwrap_or(Nanos::MAX),
+            control: Arc::clone(control),
+            done: Arc::clone(&done),
+        };
+        let cpu = thread.cpu;
+        let handle = std::thread::Builder::new()
+            .name(format!("probe/{cpu}"))
+            .stack_size(256 * 1024)
+            .spawn(move || plan.run(&report, &begin))
+            .map_err(|source| ProbeError::NoThread { cpu, source })?;
+        let granted = reported.recv().map_err(|_| ProbeError::Died { cpu })??;
+        Ok(Self { thread, granted: Granted { memory_locked, ..granted }, go, done, sent: 0, handle })
+    }
+
+    /// Lets the thread measure one stretch.
+    pub fn begin(&mut self, go: Go) {
+        self.sent += 1;
+        // A thread that died shows as one that ended.
+        let _ = self.go.send(go);
+    }
+
+    /// Whether the thread has finished what it was sent, or died.
+    pub fn is_idle(&self) -> bool {
+        self.done.load(Acquire) == self.sent || self.handle.is_finished()
+    }
+
+    /// Waits for the thread to end. `false` when it panicked.
+    pub fn join(self) -> bool {
+        drop(self.go);
+        self.handle.join().is_ok()
+    }
+}
+
+struct ThreadPlan {
+    thread: ProbeThread,
+    policy: Policy,
+    mechanism: Mechanism,
+    limit: Nanos,
+    control: Arc<RunControl>,
+    done: Arc<AtomicU32>,
+}
+
+impl ThreadPlan {
+    fn run(&self, report: &Sender<Result<Granted, ProbeError>>, begin: &Receiver<Go>) {
+        let waiter = match self.set_up() {
+            Ok((granted, waiter)) => {
+                let _ = report.send(Ok(granted));
+                waiter
+            }
+            Err(error) => {
+                let _ = report.send(Err(error));
+                return;
+            }
+        };
+        let mut waiter = waiter;
+        while let Ok(go) = begin.recv() {
+            self.measure(&mut waiter, go);
+            self.done.fetch_add(1, Release);
+        }
+    }
+
+    fn set_up(&self) -> Result<(Granted, Option<Waiter>), ProbeError> {
+        let cpu = self.thread.cpu;
+        let refused = |source| ProbeError::Refused { cpu, source };
+        setup::quiet_current();
+        let wanted = rt_policy(self.policy, self.thread.period);
+        // The deadline class admits a thread only if it may run on every CPU of its scheduling domain.
+        let pinned = !matches!(self.policy, Policy::Deadline { .. });
+        if pinned {
+            setup::pin_current(&[cpu]).map_err(refused)?;
+        }
+        punctual_rt::prefault_stack();
+        setup::set_policy(wanted).map_err(refused)?;
+        let granted = setup::granted().map_err(refused)?;
+        self.verify(wanted, pinned, &granted)?;
+        let waiter = rt_mechanism(self.mechanism).map(Waiter::new).transpose().map_err(refused)?;
+        self.check_period()?;
+        let affinity: CpuSet = granted.cpus.iter().copied().collect();
+        Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, waiter))
+    }
+
+    fn verify(&self, wanted: punctual_rt::Policy, pinned: bool, granted: &setup::Granted) -> Result<(), ProbeError> {
+        let cpu = self.thread.cpu;
+        let otherwise = |asked: String, granted: String| Err(ProbeError::GrantedOtherwise { cpu, asked, granted });
+        if granted.policy != wanted {
+            return otherwise(format!("{wanted:?}"), format!("{:?}", granted.policy));
+        }
+        if pinned && granted.cpus != [cpu] {
+            return otherwise(format!("CPU {cpu} alone"), format!("CPUs {:?}", granted.cpus));
+        }
+        Ok(())
+    }
+
+    /// A sleep has a price; a period below it would leave nothing of the CPU to anyone.
+    fn check_period(&self) -> Result<(), ProbeError> {
+        if self.mechanism == Mechanism::Spin {
+            return Ok(());
+        }
+        let mut costs = [Nanos::MAX; 15];
+        for cost in &mut costs {
+            let before = now();
+            sys::sleep_until(before.plus(Nanos::from_us(1)));
+            *cost = now().since(before);
+        }
+        costs.sort_unstable();
+        // The quickest, not the median: a busy machine is no reason to refuse.
+        let needs = costs[0];
+        let Self { thread: ProbeThread { cpu, period }, .. } = *self;
+        if period <= needs { Err(ProbeError::PeriodTooShort { cpu, period, needs }) } else { Ok(()) }
+    }
+
+    fn measure(&self, waiter: &mut Option<Waiter>, go: Go) {
+        let Go { warm_up_from, from, end, mut warm_up, mut recorder } = go;
+        let Some(waiter) = waiter else {
+            self.sleep_from_here(warm_up_from, from, &mut warm_up);
+            recorder.arm();
+            self.sleep_from_here(from, end, &mut recorder);
+            return recorder.finish();
+        };
+        self.on_grid(waiter, warm_up_from, from, &mut warm_up);
+        recorder.arm();
+        self.on_grid(waiter, from, end, &mut recorder);
+        recorder.finish();
+    }
+
+    /// The loop.
+    fn on_grid(&self, waiter: &mut Waiter, from: MonoTime, end: MonoTime, recorder: &mut Recorder) {
+        let mut grid = Grid::new(from, self.thread.period);
+        while grid.release() < end && !self.control.stop.load(Relaxed) {
+            let woke = waiter.wait_until(grid.release());
+            let step = grid.advance(woke, end);
+            recorder.record(step, woke);
+            self.check_limit(woke.since(step.release));
+        }
+    }
+
+    /// The loop of 2002: sleep a period from wherever we are.
+    fn sleep_from_here(&self, from: MonoTime, end: MonoTime, recorder: &mut Recorder) {
+        sys::sleep_until(from);
+        let count = end.since(from).whole(self.thread.period);
+        for index in 0..count {
+            if self.control.stop.load(Relaxed) {
+                break;
+            }
+            let release = now().plus(self.thread.period);
+            sys::sleep_for(self.thread.period);
+            let woke = now();
+            recorder.record(Step { release, index, skipped: 0 }, woke);
+            self.check_limit(woke.since(release));
+        }
+    }
+
+    #[inline]
+    fn check_limit(&self, late: Nanos) {
+        if late > self.limit {
+            self.control.limit_hit.store(true, Relaxed);
+            self.control.stop.store(true, Release);
+        }
+    }
+}
+
+fn rt_policy(policy: Policy, period: Nanos) -> punctual_rt::Policy {
+    match policy {
+        Policy::Fifo(priority) => punctual_rt::Policy::Fifo(priority),
+        Policy::RoundRobin(priority) => punctual_rt::Policy::RoundRobin(priority),
+        Policy::Deadline { runtime } => punctual_rt::Policy::Deadline { runtime, period },
+        Policy::Other => punctual_rt::Policy::Other,
+    }
+}
+
+/// The library's mechanism; `None` for the suite of 2002, which has no grid to wait on.
+fn rt_mechanism(mechanism: Mechanism) -> Option<punctual_rt::Mechanism> {
+    Some(match mechanism {
+        Mechanism::Absolute => punctual_rt::Mechanism::Absolute,
+        Mechanism::Relative => punctual_rt::Mechanism::Relative,
+        Mechanism::Timerfd => punctual_rt::Mechanism::Timerfd,
+        Mechanism::Futex => punctual_rt::Mechanism::Futex,
+        Mechanism::Spin => punctual_rt::Mechanism::Spin,
+        Mechanism::Nanosleep => return None,
+    })
+}

@@ -1,0 +1,226 @@
+//! Recordings as files: frames are appended, checkpoints reach the disk, and a file that could not be finished can
+//! still be read.
+//!
+//! What a frame looks like is known to `punctual_core::recording` alone. Nothing here runs on a measuring thread.
+
+use punctual_core::recording::{Frame, Recording, RecordingReader, Unencodable, Unreadable, encode, encode_preamble};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// How much of a recording is read at once.
+const PIECE: usize = 1 << 18;
+
+/// Why a recording could not be written or read: path, operation, reason, remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file exists; a recording is never overwritten.
+    #[error("{}: create recording: the file exists. Choose another name with --out, or remove it first", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be made.
+    #[error("{}: create recording: {reason}. Choose a directory you may write to with --out", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// A frame could not be written. What was written before is a recording that can be read.
+    #[error("{}: write recording: {reason}. What is in the file so far can be read; {}", path.display(), write_remedy(reason))]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// A frame that has no place in a recording.
+    #[error("{}: write recording: {reason}. This is a mistake in punctual: please report it", path.display())]
+    Frame {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with the frame.
+        reason: Unencodable,
+    },
+    /// The file cannot be read.
+    #[error("{}: read recording: {reason}. Check the name and that you may read it", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The file was read and is no recording.
+    #[error("{}: read recording: {reason}. {}", path.display(), read_remedy(reason))]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: Unreadable,
+    },
+}
+
+fn write_remedy(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on that disk and measure again",
+        io::ErrorKind::FileTooLarge => "raise the limit on file sizes (ulimit -f) and measure again",
+        _ => "measure again with --out on another disk",
+    }
+}
+
+fn read_remedy(reason: &Unreadable) -> &'static str {
+    match reason {
+        Unreadable::Empty => "The run ended before anything was written: measure again",
+        Unreadable::NotARecording => "Give a file that punctual wrote (*.punctual)",
+        Unreadable::Newer { .. } => "Read it with the punctual that wrote it, or a later one",
+        Unreadable::HeaderDamaged(_) => "Nothing in it can be shown: measure again",
+    }
+}
+
+/// Appends frames to a recording. Uses the same memory however long the run.
+///
+/// The first error is returned once; from then on frames are counted and dropped, and the file stays as it was after
+/// the last good frame.
+#[derive(Debug)]
+pub struct RecordingWriter {
+    path: PathBuf,
+    file: File,
+    buffer: Vec<u8>,
+    /// Length of the file up to the last good frame.
+    good_bytes: u64,
+    failed: bool,
+    dropped: u64,
+}
+
+impl RecordingWriter {
+    /// Makes the file, which must not exist, and writes its first line.
+    ///
+    /// A file beyond `ulimit -f` is then an error like any other: the signal that would end the process is caught.
+    pub fn create(path: &Path) -> Result<Self, RecordingError> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = file.map_err(|reason| match reason.kind() {
+            io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.to_owned() },
+            _ => RecordingError::Create { path: path.to_owned(), reason },
+        })?;
+        let mut writer = Self::over(path, file);
+        survive_file_size_limit().map_err(|reason| RecordingError::Create { path: path.to_owned(), reason })?;
+        encode_preamble(&mut writer.buffer);
+        if let Err(error) = writer.flush().and_then(|()| writer.checkpoint()) {
+            // Made just now and empty: nobody misses it, and the name is free for the next attempt.
+            let _best_effort = std::fs::remove_file(path);
+            return Err(error);
+        }
+        sync_directory(path);
+        Ok(writer)
+    }
+
+    fn over(path: &Path, file: File) -> Self {
+        Self { path: path.to_owned(), file, buffer: Vec::new(), good_bytes: 0, failed: false, dropped: 0 }
+    }
+
+    /// Appends one frame. After a failure the frame is dropped, and counted, without another error.
+    pub fn append(&mut self, frame: &Frame) -> Result<(), RecordingError> {
+        if self.failed {
+            self.dropped = self.dropped.saturating_add(1);
+            return Ok(());
+        }
+        self.buffer.clear();
+        if let Err(reason) = encode(frame, &mut self.buffer) {
+            self.dropped = self.dropped.saturating_add(1);
+            return Err(RecordingError::Frame { path: self.path.clone(), reason });
+        }
+        self.flush()
+    }
+
+    /// Writes the buffer in full, or not at all.
+    fn flush(&mut self) -> Result<(), RecordingError> {
+        match self.file.write_all(&self.buffer) {
+            Ok(()) => {
+                self.good_bytes = self.good_bytes.saturating_add(self.buffer.len() as u64);
+                Ok(())
+            }
+            Err(reason) => {
+                self.dropped = self.dropped.saturating_add(1);
+                Err(self.fail(reason))
+            }
+        }
+    }
+
+    /// Half a frame at the end would be found and ignored by any reader; without it there is nothing to find.
+    fn fail(&mut self, reason: io::Error) -> RecordingError {
+        self.failed = true;
+        let _best_effort = self.file.set_len(self.good_bytes);
+        RecordingError::Write { path: self.path.clone(), reason }
+    }
+
+    /// Returns when everything appended so far is on the disk.
+    pub fn checkpoint(&mut self) -> Result<(), RecordingError> {
+        if self.failed {
+            return Ok(());
+        }
+        self.file.sync_data().map_err(|reason| self.fail(reason))
+    }
+
+    /// The last checkpoint. Gives the number of frames that were dropped.
+    pub fn finish(mut self) -> Result<u64, RecordingError> {
+        self.checkpoint()?;
+        Ok(self.dropped)
+    }
+
+    /// Whether something could not be written.
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// How many frames are not in the file.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Length of the file up to the last good frame.
+    pub fn good_bytes(&self) -> u64 {
+        self.good_bytes
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The default action of `SIGXFSZ` ends the process in the middle of a measurement.
+fn survive_file_size_limit() -> io::Result<()> {
+    static ONCE: std::sync::OnceLock<Result<(), i32>> = std::sync::OnceLock::new();
+    let seen = std::sync::Arc::default();
+    let register = || signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen).map(drop);
+    let registered = ONCE.get_or_init(|| register().map_err(|reason| reason.raw_os_error().unwrap_or(0)));
+    registered.map_err(io::Error::from_raw_os_error)
+}
+
+/// Without this the name may be lost with the power although the content is not. Some file systems refuse it; then
+/// nothing better can be done.
+fn sync_directory(path: &Path) {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _best_effort = File::open(parent).and_then(|directory| directory.sync_all());
+}
+
+/// Reads a recording and folds it, in memory that does not grow with its length. A file that was cut off is read up to
+/// its last good frame, and says so.
+pub fn read_file(path: &Path) -> Result<Recording, RecordingError> {
+    let unread = |reason| RecordingError::Read { path: path.to_owned(), reason };
+    let unreadable = |reason| RecordingError::Unreadable { path: path.to_owned(), reason };
+    let mut file = File::open(path).map_err(unread)?;
+    let mut piece = vec![0; PIECE];
+    let mut reader = RecordingReader::new();
+    loop {
+        let length = match file.read(&mut piece) {
+            Ok(0) => return reader.finish().map_err(unreadable),
+            Ok(length) => length,
+            Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => continue,
+            Err(reason) => return Err(unread(reason)),
+        };
+        reader.feed(piece.get(..length).unwrap_or_default()).map_err(unreadable)?;
+    }
+}

@@ -1,0 +1,46 @@
+//! Policy, birth and death of processes and threads.
+
+use rustix::process::{Pid, Signal, WaitOptions, getppid, set_parent_process_death_signal, waitpid};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Makes the calling thread an ordinary one (`SCHED_OTHER`). Threads and processes it starts later inherit that.
+pub fn become_ordinary() -> io::Result<()> {
+    let priority: libc::c_int = 0; // `struct sched_param` is this one number
+    // SAFETY: the kernel reads one int behind the pointer, which lives until the call returns. The raw call is used
+    // because one C library refuses its own wrapper.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_OTHER, &raw const priority) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Creates a process that ends at once, and waits for its end.
+pub fn fork_and_wait() -> io::Result<()> {
+    // SAFETY: the child calls nothing but `_exit`, which is safe after a fork in a program of many threads.
+    let child = match unsafe { libc::fork() } {
+        0 => {
+            // SAFETY: ends the child without running anything of ours.
+            unsafe { libc::_exit(0) }
+        }
+        child => Pid::from_raw(child).filter(|_| child > 0).ok_or_else(io::Error::last_os_error)?,
+    };
+    loop {
+        match waitpid(Some(child), WaitOptions::empty()) {
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Lets the program that `command` will start be killed when the calling thread ends, however it ends.
+pub fn tie_to_this_thread(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    let tie = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have ended before the tie was made.
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from(rustix::io::Errno::SRCH)) }
+    };
+    // SAFETY: between fork and exec, `tie` makes two system calls; it neither allocates nor locks.
+    unsafe { command.pre_exec(tie) };
+}

@@ -1,0 +1,340 @@
+//! Statistics of a periodic thread: written by the thread, read by any other, without either waiting.
+
+use crate::blocks::{self, Block, BlockReader, BlockWriter};
+use crate::gaps::{self, Gap, GapReader, GapWriter};
+use crate::timing::Step;
+use crate::{now, sys};
+use punctual_hist::{
+    Activation, Counts, Histogram, HistogramReader, HistogramWriter, MonoTime, Nanos, WorstList, WorstReader,
+    WorstWriter,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// From this lateness on an activation is set aside as a [`Gap`] to be judged, if it also spans two periods.
+pub const GAP_DEFERRED: Nanos = Nanos::from_ms(100);
+const SECOND: Nanos = Nanos::from_secs(1);
+
+#[derive(Default)]
+struct Shared {
+    activations: AtomicU64,
+    over_budget: AtomicU64,
+    early: AtomicU64,
+    migrations: AtomicU64,
+    last_wake: AtomicU64,
+}
+
+/// The writing side: one call per activation.
+pub struct Recorder {
+    ran: HistogramWriter,
+    skipped: HistogramWriter,
+    worst: WorstWriter,
+    blocks: BlockWriter,
+    gaps: GapWriter,
+    shared: Arc<Shared>,
+    period: Nanos,
+    budget: Nanos,
+    epoch: MonoTime,
+    last_woke: MonoTime,
+    block: Block,
+    block_end: MonoTime,
+    usage: Usage,
+    cpu: u32,
+    migrations: u32,
+}
+
+/// Kernel counters as last read, and when.
+struct Usage {
+    at: MonoTime,
+    counts: sys::ThreadUsage,
+    migrations: u32,
+}
+
+impl Recorder {
+    /// The two sides for a thread whose releases start at `epoch`. Activations later than `budget` are counted.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop.
+    pub fn new(epoch: MonoTime, period: Nanos, budget: Option<Nanos>) -> (Self, RecorderReader) {
+        let ((ran, ran_reader), (skipped, skipped_reader)) = (Histogram::new(), Histogram::new());
+        let (worst, worst_reader) = WorstList::new();
+        let (block_writer, block_reader) = blocks::ring();
+        let (gap_writer, gap_reader) = gaps::ring();
+        let shared = Arc::new(Shared::default());
+        let reader = RecorderReader {
+            ran: ran_reader,
+            skipped: skipped_reader,
+            worst: worst_reader,
+            blocks: block_reader,
+            gaps: gap_reader,
+            shared: Arc::clone(&shared),
+        };
+        let recorder = Self {
+            ran,
+            skipped,
+            worst,
+            blocks: block_writer,
+            gaps: gap_writer,
+            shared,
+            period,
+            budget: budget.unwrap_or(Nanos::MAX),
+            epoch,
+            last_woke: epoch,
+            block: Block { second: 0, max: Nanos::ZERO, longest_gap: Nanos::ZERO },
+            block_end: epoch.plus(SECOND),
+            usage: Usage::read(epoch, 0),
+            cpu: sys::current_cpu(),
+            migrations: 0,
+        };
+        (recorder, reader)
+    }
+
+    /// Reads the kernel's counters once more, so that what setting up cost is not blamed on the first activation.
+    ///
+    /// # Real-time
+    /// Enters the kernel: call last before the loop.
+    pub fn arm(&mut self) {
+        self.cpu = sys::current_cpu();
+        self.usage = Usage::read(now(), self.migrations);
+    }
+
+    /// Records one activation: what the grid says of it, and when it woke.
+    ///
+    /// # Real-time
+    /// Wait-free, allocates nothing; about 25 ns. Once a second, and for one of the worst activations so far, it
+    /// reads the thread's counters (`getrusage`, 0.3 us).
+    #[inline]
+    pub fn record(&mut self, step: Step, woke: MonoTime) {
+        let late = woke.since(step.release);
+        if woke >= self.block_end {
+            self.finish_block(woke);
+        }
+        let gap = woke.since(self.last_woke);
+        self.last_woke = woke;
+        self.block.longest_gap = self.block.longest_gap.max(gap);
+        bump(&self.shared.activations, 1);
+        self.note_cpu(sys::current_cpu());
+        self.shared.last_wake.store(woke.as_ns(), Relaxed);
+        if late >= GAP_DEFERRED && step.skipped >= 2 && self.defer(step, woke) {
+            return;
+        }
+        self.ran.record(late);
+        self.block.max = self.block.max.max(late);
+        if late > self.budget {
+            bump(&self.shared.over_budget, 1);
+        }
+        if woke < step.release {
+            bump(&self.shared.early, 1);
+        }
+        if step.skipped > 0 {
+            self.skipped.record_series(self.last_skipped_late(step, woke), self.period, step.skipped);
+        }
+        if self.worst.wants(late) {
+            let activation = self.describe(step, woke);
+            self.worst.offer(activation);
+        }
+    }
+
+    #[inline]
+    fn note_cpu(&mut self, cpu: u32) {
+        if cpu != self.cpu {
+            self.cpu = cpu;
+            self.migrations = self.migrations.saturating_add(1);
+            bump(&self.shared.migrations, 1);
+        }
+    }
+
+    /// Hands over the unfinished second. Call once, after the loop.
+    pub fn finish(mut self) {
+        self.blocks.push(self.block);
+    }
+
+    fn last_skipped_late(&self, step: Step, woke: MonoTime) -> Nanos {
+        woke.since(step.release.plus(self.period.times(step.skipped)))
+    }
+
+    #[cold]
+    fn finish_block(&mut self, woke: MonoTime) {
+        self.blocks.push(self.block);
+        let second = woke.since(self.epoch).whole(SECOND);
+        self.block = Block { second, max: Nanos::ZERO, longest_gap: Nanos::ZERO };
+        self.block_end = self.epoch.plus(SECOND.times(second.saturating_add(1)));
+        self.usage.refresh(woke, self.migrations);
+    }
+
+    #[cold]
+    fn defer(&mut self, step: Step, woke: MonoTime) -> bool {
+        let gap = Gap {
+            activation: self.describe(step, woke),
+            skipped: step.skipped,
+            last_skipped_late: self.last_skipped_late(step, woke),
+        };
+        self.gaps.push(&gap)
+    }
+
+    #[cold]
+    fn describe(&mut self, step: Step, woke: MonoTime) -> Activation {
+        let before = self.usage.refresh(woke, self.migrations);
+        let grown = |now: u64, then: u64| u32::try_from(now.saturating_sub(then)).unwrap_or(u32::MAX);
+        let counts = &self.usage.counts;
+        Activation {
+            release: step.release,
+            woke,
+            index: step.index,
+            cpu: self.cpu,
+            involuntary_switches: grown(counts.involuntary_switches, before.counts.involuntary_switches),
+            faults: grown(counts.faults, before.counts.faults),
+            migrations: self.usage.migrations.saturating_sub(before.migrations),
+            counted_over: woke.since(before.at),
+        }
+    }
+}
+
+#[inline]
+fn bump(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).saturating_add(n), Relaxed);
+}
+
+impl Usage {
+    fn read(at: MonoTime, migrations: u32) -> Self {
+        Self { at, counts: sys::thread_usage(), migrations }
+    }
+
+    /// Reads anew and returns the former reading.
+    fn refresh(&mut self, at: MonoTime, migrations: u32) -> Self {
+        std::mem::replace(self, Self::read(at, migrations))
+    }
+}
+
+/// The reading side. Nothing it does delays the thread that records.
+pub struct RecorderReader {
+    ran: HistogramReader,
+    skipped: HistogramReader,
+    worst: WorstReader,
+    blocks: BlockReader,
+    gaps: GapReader,
+    shared: Arc<Shared>,
+}
+
+impl RecorderReader {
+    /// Lateness of the activations that ran and were not set aside.
+    pub fn ran(&self) -> Counts {
+        self.ran.snapshot()
+    }
+
+    /// Time from each skipped release to the moment the thread ran next.
+    pub fn skipped(&self) -> Counts {
+        self.skipped.snapshot()
+    }
+
+    /// The worst activations, worst first.
+    pub fn worst(&self) -> Vec<Activation> {
+        self.worst.snapshot()
+    }
+
+    /// Seconds finished since the last call, and how many were lost because the calls were too far apart.
+    pub fn take_blocks(&mut self) -> (Vec<Block>, u64) {
+        self.blocks.take()
+    }
+
+    /// The oldest gap that was set aside and not yet taken; it is in no histogram.
+    pub fn take_gap(&mut self) -> Option<Gap> {
+        self.gaps.take()
+    }
+
+    /// Releases in gaps that are set aside: the late activation and those skipped.
+    pub fn gaps_waiting(&self) -> u64 {
+        self.gaps.waiting()
+    }
+
+    /// Activations so far: proof of life.
+    pub fn activations(&self) -> u64 {
+        self.shared.activations.load(Relaxed)
+    }
+
+    /// When the thread last woke.
+    pub fn last_wake(&self) -> MonoTime {
+        MonoTime::from_ns(self.shared.last_wake.load(Relaxed))
+    }
+
+    /// Activations that ran later than the budget.
+    pub fn over_budget(&self) -> u64 {
+        self.shared.over_budget.load(Relaxed)
+    }
+
+    /// Changes of CPU between two wake-ups.
+    pub fn migrations(&self) -> u64 {
+        self.shared.migrations.load(Relaxed)
+    }
+
+    /// Activations that woke before their release.
+    pub fn early(&self) -> u64 {
+        self.shared.early.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Grid;
+    use proptest::prelude::*;
+
+    const FAR: MonoTime = MonoTime::from_ns(u64::MAX);
+    const MS: Nanos = Nanos::from_ms(1);
+
+    /// A pretend clock: each wake-up is late by the given amount; what was recorded must be what the clock did.
+    fn run(lates_us: &[u64], budget: Option<Nanos>) -> (u64, RecorderReader) {
+        let epoch = MonoTime::from_ns(5_000_000_000);
+        let mut grid = Grid::new(epoch, MS);
+        let (mut recorder, reader) = Recorder::new(epoch, MS, budget);
+        for late in lates_us {
+            let woke = grid.release().plus(Nanos::from_us(*late));
+            let step = grid.advance(woke, FAR);
+            recorder.record(step, woke);
+        }
+        recorder.finish();
+        (grid.index(), reader)
+    }
+
+    #[test]
+    fn a_hog_of_20_ms_costs_20_releases_and_both_views_show_it() {
+        let mut lates = vec![10; 1000];
+        lates[500] = 20_010;
+        let (due, reader) = run(&lates, Some(Nanos::from_us(50)));
+        assert_eq!((due, reader.ran().count(), reader.skipped().count()), (1020, 1000, 20));
+        assert_eq!(reader.over_budget(), 1);
+        let skipped = reader.skipped();
+        assert_eq!((skipped.min(), skipped.max()), (Some(Nanos::from_us(10)), Some(Nanos::from_us(19_010))));
+        assert_eq!(reader.worst()[0].lateness(), Nanos::from_us(20_010));
+    }
+
+    #[test]
+    fn a_tenth_of_a_second_is_set_aside_not_recorded() {
+        let (due, mut reader) = run(&[10, 250_000, 10], None);
+        assert_eq!((reader.ran().count(), reader.skipped().count(), reader.gaps_waiting()), (2, 0, 251));
+        assert_eq!(due, 253);
+        let gap = reader.take_gap().unwrap();
+        assert_eq!((gap.skipped, gap.last_skipped_late), (250, Nanos::ZERO));
+        assert_eq!(gap.activation.lateness(), Nanos::from_ms(250));
+        assert_eq!(reader.take_gap(), None);
+    }
+
+    #[test]
+    fn every_second_has_its_exact_maximum() {
+        let mut lates = vec![10; 2500];
+        (lates[3], lates[1500], lates[2400]) = (77, 88, 99);
+        let (_, mut reader) = run(&lates, None);
+        let (blocks, lost) = reader.take_blocks();
+        let seen: Vec<_> = blocks.iter().map(|b| (b.second, b.max.as_ns() / 1000)).collect();
+        assert_eq!((seen, lost), (vec![(0, 77), (1, 88), (2, 99)], 0));
+    }
+
+    proptest! {
+        #[test]
+        fn every_release_due_is_accounted_for(lates in prop::collection::vec(0u64..300_000, 0..100)) {
+            let (due, reader) = run(&lates, None);
+            prop_assert_eq!(reader.ran().count() + reader.skipped().count() + reader.gaps_waiting(), due);
+            prop_assert_eq!(reader.activations(), lates.len() as u64);
+        }
+    }
+}

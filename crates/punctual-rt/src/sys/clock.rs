@@ -1,0 +1,195 @@
+//! Clocks and timers.
+
+use super::{checked, errno};
+use punctual_hist::{MonoTime, Nanos};
+use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU32;
+
+const NS: u64 = 1_000_000_000;
+
+#[allow(clippy::cast_sign_loss, reason = "the kernel's clocks are not negative")]
+fn nanos(t: libc::timespec) -> u64 {
+    (t.tv_sec as u64).saturating_mul(NS).saturating_add(t.tv_nsec as u64)
+}
+
+#[allow(clippy::cast_possible_wrap, reason = "u64 nanoseconds are fewer than i64 seconds")]
+fn timespec(ns: u64) -> libc::timespec {
+    let (seconds, rest) = (ns / NS, ns % NS);
+    libc::timespec { tv_sec: seconds as libc::time_t, tv_nsec: rest as libc::c_long }
+}
+
+#[inline]
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut t = MaybeUninit::uninit();
+    // SAFETY: the pointer is valid for one timespec.
+    let result = unsafe { libc::clock_gettime(clock, t.as_mut_ptr()) };
+    if result != 0 {
+        return 0;
+    }
+    // SAFETY: the call succeeded, so it filled the timespec.
+    nanos(unsafe { t.assume_init() })
+}
+
+/// `CLOCK_MONOTONIC` now.
+///
+/// # Real-time
+/// About 22 ns where the clock is in the vDSO; otherwise one kernel entry.
+#[inline]
+pub fn now() -> MonoTime {
+    MonoTime::from_ns(read(libc::CLOCK_MONOTONIC))
+}
+
+/// `CLOCK_BOOTTIME` now, in nanoseconds: like `CLOCK_MONOTONIC` but runs on during suspend.
+pub fn boot_time() -> u64 {
+    read(libc::CLOCK_BOOTTIME)
+}
+
+/// `CLOCK_REALTIME` now, nanoseconds since 1970.
+pub fn real_time() -> u64 {
+    read(libc::CLOCK_REALTIME)
+}
+
+/// Length of the scheduler tick: the resolution of the coarse clock.
+///
+/// # Kernel
+/// `clock_getres(CLOCK_MONOTONIC_COARSE)`, Linux 2.6.32 and later.
+pub fn tick_length() -> Nanos {
+    let mut t = MaybeUninit::uninit();
+    // SAFETY: the pointer is valid for one timespec.
+    let result = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, t.as_mut_ptr()) };
+    if result != 0 {
+        return Nanos::ZERO;
+    }
+    // SAFETY: the call succeeded, so it filled the timespec.
+    Nanos::from_ns(nanos(unsafe { t.assume_init() }))
+}
+
+/// The CPU's time stamp counter, where there is one a program may read.
+pub fn time_stamp_counter() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 CPU has the instruction; Linux leaves it enabled unless the process asked otherwise.
+        Some(unsafe { core::arch::x86_64::_rdtsc() })
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let count: u64;
+        // SAFETY: Linux lets user space read the virtual counter on every arm64 machine.
+        unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack)) };
+        Some(count)
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    None
+}
+
+/// Sleeps until `release`; signals do not end the sleep.
+///
+/// # Real-time
+/// One kernel entry; none when `release` is past.
+#[inline]
+pub fn sleep_until(release: MonoTime) {
+    if now() >= release {
+        return;
+    }
+    let t = timespec(release.as_ns());
+    loop {
+        // SAFETY: the request is valid for the call; no remainder is asked for.
+        let result = unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const t, std::ptr::null_mut())
+        };
+        if result != libc::EINTR {
+            return;
+        }
+    }
+}
+
+/// Sleeps for `length`; a signal shortens the sleep by nothing.
+///
+/// # Real-time
+/// One kernel entry; none when `length` is zero.
+#[inline]
+pub fn sleep_for(length: Nanos) {
+    if length == Nanos::ZERO {
+        return;
+    }
+    let mut left = timespec(length.as_ns());
+    loop {
+        let asked = left;
+        // SAFETY: both pointers are valid for the call.
+        let result = unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const asked, &raw mut left) };
+        if result != libc::EINTR {
+            return;
+        }
+    }
+}
+
+/// Waits on a futex nobody wakes, with `release` as its time-out.
+///
+/// # Real-time
+/// One kernel entry; none when `release` is past.
+pub fn futex_wait_until(release: MonoTime) {
+    let word = AtomicU32::new(0);
+    let t = timespec(release.as_ns());
+    while now() < release {
+        let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: word and time-out outlive the call; the kernel only reads them.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                operation,
+                0u32,
+                &raw const t,
+                std::ptr::null::<u32>(),
+                u32::MAX,
+            )
+        };
+    }
+}
+
+/// A timer behind a file descriptor.
+pub struct Timerfd(libc::c_int);
+
+impl Timerfd {
+    /// Makes a timer on `CLOCK_MONOTONIC`.
+    ///
+    /// # Errors
+    /// The `errno` of `timerfd_create`.
+    pub fn new() -> Result<Self, i32> {
+        // SAFETY: no pointers are passed.
+        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
+        if fd == -1 { Err(errno()) } else { Ok(Self(fd)) }
+    }
+
+    /// Arms the timer for `release` and reads it.
+    ///
+    /// # Real-time
+    /// Two kernel entries; none when `release` is past.
+    pub fn wait_until(&self, release: MonoTime) {
+        if now() >= release {
+            return;
+        }
+        let spec = libc::itimerspec { it_interval: timespec(0), it_value: timespec(release.as_ns()) };
+        // SAFETY: spec is valid for the call; the old value is not asked for.
+        let armed =
+            unsafe { libc::timerfd_settime(self.0, libc::TFD_TIMER_ABSTIME, &raw const spec, std::ptr::null_mut()) };
+        if checked(libc::c_long::from(armed)).is_err() {
+            return;
+        }
+        let mut expirations = 0u64;
+        loop {
+            // SAFETY: the buffer is eight bytes long and valid for the call.
+            let got = unsafe { libc::read(self.0, (&raw mut expirations).cast(), 8) };
+            if got != -1 || errno() != libc::EINTR {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Timerfd {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours and closed once.
+        unsafe { libc::close(self.0) };
+    }
+}

@@ -1,0 +1,118 @@
+//! Scheduling: policies and CPUs.
+
+use super::checked;
+use crate::Policy;
+use punctual_hist::Nanos;
+
+/// Machines have fewer CPUs than this.
+const CPUS: usize = 8192;
+const WORD: usize = usize::BITS as usize;
+type Mask = [usize; CPUS / WORD];
+
+/// `struct sched_attr` of the kernel's interface, first version.
+#[repr(C)]
+#[derive(Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+const ATTR_SIZE: u32 = 48;
+const SCHED_DEADLINE: u32 = 6;
+
+/// Gives the calling thread a policy.
+///
+/// # Errors
+/// The `errno`.
+///
+/// # Kernel
+/// `sched_setattr`, Linux 3.14.
+#[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
+pub fn set_policy(policy: Policy) -> Result<(), i32> {
+    let mut attr = SchedAttr { size: ATTR_SIZE, ..SchedAttr::default() };
+    match policy {
+        Policy::Other => attr.policy = libc::SCHED_OTHER as u32,
+        Policy::Fifo(priority) => (attr.policy, attr.priority) = (libc::SCHED_FIFO as u32, priority.into()),
+        Policy::RoundRobin(priority) => (attr.policy, attr.priority) = (libc::SCHED_RR as u32, priority.into()),
+        Policy::Deadline { runtime, period } => {
+            attr.policy = SCHED_DEADLINE;
+            (attr.runtime, attr.deadline, attr.period) = (runtime.as_ns(), period.as_ns(), period.as_ns());
+        }
+    }
+    // SAFETY: attr is a sched_attr of the size it states.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+    checked(result).map(drop)
+}
+
+/// The calling thread's policy; policies of other names (batch, idle, ext) count as ordinary.
+///
+/// # Errors
+/// The `errno`.
+#[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
+pub fn policy() -> Result<Policy, i32> {
+    const FIFO: u32 = libc::SCHED_FIFO as u32;
+    const RR: u32 = libc::SCHED_RR as u32;
+    let mut attr = SchedAttr::default();
+    // SAFETY: attr is valid for the size that is stated.
+    checked(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, ATTR_SIZE, 0) })?;
+    let priority = u8::try_from(attr.priority).unwrap_or(u8::MAX);
+    Ok(match attr.policy {
+        FIFO => Policy::Fifo(priority),
+        RR => Policy::RoundRobin(priority),
+        SCHED_DEADLINE => {
+            Policy::Deadline { runtime: Nanos::from_ns(attr.runtime), period: Nanos::from_ns(attr.period) }
+        }
+        _ => Policy::Other,
+    })
+}
+
+/// Lets the calling thread run on `cpus` only.
+///
+/// # Errors
+/// The `errno`: `EINVAL` when none of them is on-line and allowed.
+#[allow(clippy::arithmetic_side_effects, reason = "divides by a constant")]
+pub fn set_affinity(cpus: &[u32]) -> Result<(), i32> {
+    let mut mask: Mask = [0; CPUS / WORD];
+    for cpu in cpus {
+        let cpu = *cpu as usize;
+        let word = mask.get_mut(cpu / WORD).ok_or(libc::EINVAL)?;
+        *word |= 1 << (cpu % WORD);
+    }
+    // SAFETY: the mask is as long as stated; 0 is the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), mask.as_ptr()) };
+    checked(result).map(drop)
+}
+
+/// CPUs the calling thread may run on, ascending.
+///
+/// # Errors
+/// The `errno`.
+#[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "indices below CPUS")]
+pub fn affinity() -> Result<Vec<u32>, i32> {
+    let mut mask: Mask = [0; CPUS / WORD];
+    // SAFETY: the mask is as long as stated; 0 is the calling thread.
+    checked(unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<Mask>(), mask.as_mut_ptr()) })?;
+    let is_set = |cpu: &usize| mask.get(cpu / WORD).is_some_and(|word| word >> (cpu % WORD) & 1 == 1);
+    Ok((0..CPUS).filter(is_set).map(|cpu| cpu as u32).collect())
+}
+
+/// The CPU the calling thread is on.
+///
+/// # Real-time
+/// No kernel entry on current C libraries (rseq or vDSO).
+pub fn current_cpu() -> u32 {
+    // SAFETY: no pointers are passed.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)
+}
+
+/// The calling thread's id.
+pub fn thread_id() -> u32 {
+    // SAFETY: no pointers are passed.
+    u32::try_from(unsafe { libc::gettid() }).unwrap_or(0)
+}

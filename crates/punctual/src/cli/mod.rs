@@ -1,0 +1,302 @@
+//! What can be typed; nothing else.
+
+mod value;
+
+pub use value::{Period, parse_duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::finding::Severity;
+use punctual_core::scenario::{Amount, LoadPhase};
+use punctual_hist::Nanos;
+use std::path::PathBuf;
+use value::{parse_amount, parse_cpus, parse_loads, parse_period};
+
+/// Makes a Linux machine punctual, and proves it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "punctual",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The main job: audit, measure under load, and say whether the need is held
+    Check(CheckArgs),
+    /// What on this machine stands between it and real time
+    Audit(AuditArgs),
+    /// Latency of a stated scenario, into one recording file
+    Measure(MeasureArgs),
+    /// Render a recording again
+    Report(ReportArgs),
+    /// (internal) run one load until standard input closes
+    #[command(name = "__load", hide = true)]
+    Load(LoadArgs),
+    /// (internal) write man pages into a directory
+    #[command(name = "__man", hide = true)]
+    Man {
+        /// Where to.
+        dir: PathBuf,
+    },
+    /// (internal) write shell completions into a directory
+    #[command(name = "__completions", hide = true)]
+    Completions {
+        /// Where to.
+        dir: PathBuf,
+    },
+}
+
+/// From which findings on the exit code is 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Findings that are high or fatal
+    Fail,
+    /// Findings that are medium, too
+    Warn,
+}
+
+impl FailOn {
+    /// The least severity that counts.
+    pub fn least(self) -> Severity {
+        match self {
+            Self::Fail => Severity::High,
+            Self::Warn => Severity::Medium,
+        }
+    }
+}
+
+/// `punctual audit`.
+#[derive(Args, Clone, Debug)]
+pub struct AuditArgs {
+    /// Kind of work the machine is for
+    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
+    pub profile: Profile,
+    /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpus: Option<CpuSet>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Tell all about one knob
+    #[arg(long, value_name = "KNOB", conflicts_with = "json")]
+    pub explain: Option<String>,
+    /// Exit with 2 when a finding is at least this bad
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub fail_on: Option<FailOn>,
+    /// Audit a captured machine instead of this one
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+}
+
+/// Kinds of work, as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// A loop that blocks until its next release: control, field buses
+    Periodic,
+    /// A thread that never gives its CPU up: packet processing
+    Poll,
+    /// Audio and the like on a shared desktop
+    Audio,
+}
+
+/// `punctual check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Time between releases, for example 1ms or 250us
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
+    pub period: Nanos,
+    /// Largest lateness you can live with
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = parse_duration)]
+    pub budget: Nanos,
+    /// CPUs to check, for example 2-3 [default: the isolated ones, or every CPU this process may use]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpus: Option<CpuSet>,
+    /// SCHED_FIFO priority, 1 to 95
+    #[arg(long, value_name = "N", default_value_t = 90)]
+    pub priority: u8,
+    /// How long to measure
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub duration: Nanos,
+    /// Load phases in turn, loads of a phase joined by +; `none` for no load
+    #[arg(long, value_name = "NAMES", default_value = "idle:1,cpu+memory+io-write+switch+net:2", value_parser = parse_loads)]
+    pub load: Loads,
+    /// Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with 2 when a finding is at least this bad
+    #[arg(long, value_name = "LEVEL")]
+    pub fail_on: Option<FailOn>,
+}
+
+/// Load phases as typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loads(pub Vec<LoadPhase>);
+
+/// `punctual measure`.
+#[derive(Debug, Args)]
+pub struct MeasureArgs {
+    /// CPUs to measure [default: every CPU this process may use]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpus: Option<CpuSet>,
+    /// Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]
+    #[arg(long, value_name = "TIME", value_parser = parse_period)]
+    pub period: Option<Period>,
+    /// Scheduling policy
+    #[arg(long, value_enum, default_value_t = PolicyName::Fifo)]
+    pub policy: PolicyName,
+    /// Priority for fifo and rr, 1 to 95
+    #[arg(long, value_name = "N", default_value_t = 90)]
+    pub priority: u8,
+    /// Run time per period for deadline [default: a fifth of the shortest period]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub runtime: Option<Nanos>,
+    /// How the threads wait
+    #[arg(long, value_enum, default_value_t = MechanismName::Absolute)]
+    pub mechanism: MechanismName,
+    /// Where on the clock the releases lie
+    #[arg(long, value_enum, default_value_t = PhaseName::Auto)]
+    pub phase: PhaseName,
+    /// Seed of --phase random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// What runs before statistics begin: a time, or a number of activations
+    #[arg(long, value_name = "AMOUNT", default_value = "500ms", value_parser = parse_amount)]
+    pub warm_up: Amount,
+    /// How long to measure
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration, conflicts_with = "activations")]
+    pub duration: Nanos,
+    /// Measure so many activations of each thread instead
+    #[arg(long, value_name = "N")]
+    pub activations: Option<u64>,
+    /// Largest lateness you can live with: activations beyond it are counted
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// Stop at the first activation later than this, and exit with 2
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub limit: Option<Nanos>,
+    /// Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise
+    #[arg(long, value_name = "US")]
+    pub dma_latency: Option<u32>,
+    /// Load phases in turn, each with an optional weight: idle:1,cpu+memory:2
+    #[arg(long, value_name = "NAMES", default_value = "none", value_parser = parse_loads)]
+    pub load: Loads,
+    /// CPUs the loads run on [default: every CPU that is not isolated]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub load_cpus: Option<CpuSet>,
+    /// Directory for the files of I/O loads [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub load_dir: Option<PathBuf>,
+    /// List the loads there are
+    #[arg(long)]
+    pub list_loads: bool,
+    /// Run a published suite instead of a scenario of your own
+    #[arg(long, value_enum, conflicts_with_all = ["load", "mechanism", "period", "duration", "activations", "warm_up"])]
+    pub suite: Option<SuiteName>,
+    /// Recording to write [default: punctual-DATE-TIME.punctual]
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// Write an HTML report here, too
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Scheduling policies by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PolicyName {
+    /// `SCHED_FIFO`
+    Fifo,
+    /// `SCHED_RR`
+    Rr,
+    /// `SCHED_DEADLINE`: threads are not pinned
+    Deadline,
+    /// `SCHED_OTHER`
+    Other,
+}
+
+/// Mechanisms by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MechanismName {
+    /// `clock_nanosleep` to the release itself
+    Absolute,
+    /// `clock_nanosleep` for the time left
+    Relative,
+    /// `timerfd` and `read`
+    Timerfd,
+    /// `futex` with a time-out
+    Futex,
+    /// Poll the clock; leaves one CPU free
+    Spin,
+    /// Sleep one period from wherever it is, as the suite of 2002 did
+    Nanosleep,
+}
+
+/// Timer phases by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PhaseName {
+    /// Same instant on all CPUs, as far from the tick as possible
+    Auto,
+    /// Same instant on all CPUs, at multiples of the period
+    Aligned,
+    /// Spread evenly over the period, CPU by CPU
+    Staggered,
+    /// At random
+    Random,
+}
+
+/// Suites by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SuiteName {
+    /// Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped
+    #[value(name = "classic-2002")]
+    Classic2002,
+}
+
+/// `punctual report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The recording
+    pub recording: PathBuf,
+    /// Write an HTML report here
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Print text, in full [default unless another form is asked for]
+    #[arg(long)]
+    pub text: bool,
+}
+
+/// `punctual __load`.
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// Which load.
+    pub name: String,
+    /// CPUs to run on.
+    #[arg(long, value_parser = parse_cpus)]
+    pub on: CpuSet,
+    /// Directory for files.
+    #[arg(long)]
+    pub dir: PathBuf,
+    /// Ends by itself after so long.
+    #[arg(long)]
+    pub seconds: u64,
+}

@@ -1,0 +1,155 @@
+//! Words to values: times with a unit, CPU lists, load phases.
+
+use super::Loads;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::scenario::{Amount, LoadPhase};
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+
+/// A time with its unit: `50us`, `1.5ms`, `30s`, `10m`, `211h`, `3d`.
+pub fn parse_duration(text: &str) -> Result<Nanos, String> {
+    const UNITS: [(&str, u64); 8] = [
+        ("ns", 1),
+        ("us", 1_000),
+        ("µs", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("m", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("d", 86_400_000_000_000),
+    ];
+    let wrong = || format!("'{text}' is not a time: write a number and a unit, as in 50us, 1ms, 30s, 10m, 3d");
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = UNITS.iter().find(|(name, _)| *name == unit.trim()).map(|(_, scale)| *scale).ok_or_else(wrong)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    let too_long = || format!("'{text}' is too long a time");
+    let ns =
+        whole.checked_mul(scale).and_then(|ns| ns.checked_add(fraction_of(fraction, scale)?)).ok_or_else(too_long)?;
+    Ok(Nanos::from_ns(ns))
+}
+
+/// The digits after the point, as part of `scale`.
+fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
+    if digits.is_empty() {
+        return Some(0);
+    }
+    let power = 10u128.checked_pow(u32::try_from(digits.len()).ok()?)?;
+    let value: u128 = digits.parse().ok()?;
+    u64::try_from(value.checked_mul(u128::from(scale))? / power).ok()
+}
+
+/// A time, or a bare number of activations.
+pub fn parse_amount(text: &str) -> Result<Amount, String> {
+    match text.parse() {
+        Ok(count) => Ok(Amount::Activations(count)),
+        Err(_) => parse_duration(text).map(Amount::Time),
+    }
+}
+
+/// A CPU list.
+pub fn parse_cpus(text: &str) -> Result<CpuSet, String> {
+    let cpus = CpuSet::parse_list(text).map_err(|e| e.to_string())?;
+    if cpus.is_empty() { Err("the list names no CPU: write for example 2-3".to_owned()) } else { Ok(cpus) }
+}
+
+/// One period for all CPUs, or one each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// The same for all.
+    All(Nanos),
+    /// By CPU.
+    ByCpu(BTreeMap<u32, Nanos>),
+}
+
+/// `1ms`, or `0=1ms,1=500us`.
+pub fn parse_period(text: &str) -> Result<Period, String> {
+    if !text.contains('=') {
+        return parse_duration(text).map(Period::All);
+    }
+    let pair = |part: &str| {
+        let (cpu, time) = part.split_once('=').ok_or_else(|| format!("'{part}' is not CPU=TIME"))?;
+        let cpu = cpu.trim().parse().map_err(|_| format!("'{cpu}' is not a CPU number"))?;
+        Ok((cpu, parse_duration(time.trim())?))
+    };
+    text.split(',').map(pair).collect::<Result<_, String>>().map(Period::ByCpu)
+}
+
+/// Phases separated by commas, loads of a phase by `+`, an optional weight after a colon: `idle:1,cpu+memory:2`. An
+/// outside program (`cmd:…`) is a phase of its own and takes the rest of its part as it stands.
+pub fn parse_loads(text: &str) -> Result<Loads, String> {
+    if text == "none" {
+        return Ok(Loads(vec![LoadPhase { loads: Vec::new(), parts: 1 }]));
+    }
+    text.split(',').map(parse_phase).collect::<Result<_, _>>().map(Loads)
+}
+
+fn parse_phase(text: &str) -> Result<LoadPhase, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("a load phase is empty: write for example idle,cpu+memory".to_owned());
+    }
+    if text.starts_with("cmd:") {
+        return Ok(LoadPhase { loads: vec![text.to_owned()], parts: 1 });
+    }
+    let (names, parts) = match text.rsplit_once(':') {
+        Some((names, weight)) => {
+            let parts = weight.parse().map_err(|_| format!("'{weight}' in '{text}' is not a weight: write idle:1"))?;
+            (names, parts)
+        }
+        None => (text, 1),
+    };
+    if parts == 0 {
+        return Err(format!("'{text}' has weight 0: it would never run"));
+    }
+    let loads: Vec<String> = names.split('+').map(|name| name.trim().to_owned()).collect();
+    match loads.as_slice() {
+        [only] if only == "idle" => Ok(LoadPhase { loads: Vec::new(), parts }),
+        names if names.iter().any(|n| n == "idle" || n.is_empty()) => {
+            Err(format!("'{text}': idle cannot be joined with a load"))
+        }
+        _ => Ok(LoadPhase { loads, parts }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_need_a_unit_and_may_have_a_point() {
+        let ns = |text| parse_duration(text).map(Nanos::as_ns);
+        assert_eq!(ns("50us"), Ok(50_000));
+        assert_eq!(ns("1.5ms"), Ok(1_500_000));
+        assert_eq!(ns("3d"), Ok(259_200_000_000_000));
+        for wrong in ["", "5", "ms", "-1ms", "1.2.3s", "1e3us", "99999999999d", "1 parsec"] {
+            assert!(ns(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn loads_in_turn_and_together() {
+        let Loads(phases) = parse_loads("idle:1,cpu+io-copy:2").unwrap();
+        assert_eq!((phases[0].name(), phases[0].parts), ("idle".to_owned(), 1));
+        assert_eq!((phases[1].name(), phases[1].parts), ("cpu+io-copy".to_owned(), 2));
+        assert_eq!(parse_loads("none").unwrap().0[0].name(), "idle");
+        assert_eq!(parse_loads("cmd:sleep 5: x").unwrap().0[0].loads, ["cmd:sleep 5: x"]);
+        for wrong in ["", "cpu,,memory", "idle+cpu", "cpu:0", "cpu:x", "cpu+"] {
+            assert!(parse_loads(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn periods_by_cpu() {
+        let by_cpu = BTreeMap::from([(0, Nanos::from_ms(1)), (1, Nanos::from_us(500))]);
+        assert_eq!(parse_period("0=1ms,1=500us"), Ok(Period::ByCpu(by_cpu)));
+        assert!(parse_period("0=1ms,x").is_err());
+    }
+
+    #[test]
+    fn an_empty_cpu_list_is_refused() {
+        assert!(parse_cpus("").is_err());
+        assert!(parse_cpus("3-1").is_err());
+    }
+}

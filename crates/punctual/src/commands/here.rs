@@ -1,0 +1,45 @@
+//! The machine the program runs on, as the commands need it.
+
+use punctual_core::audit::audit;
+use punctual_core::finding::Finding;
+use punctual_core::machine::Machine;
+use punctual_core::placement::Cpus;
+use punctual_core::profile::Need;
+use punctual_linux::live::LiveTree;
+use punctual_linux::measure::Setting;
+use std::path::PathBuf;
+
+/// This machine.
+pub struct Here {
+    tree: LiveTree,
+    machine: Machine,
+    /// Its CPUs, as far as placing threads is concerned.
+    pub cpus: Cpus,
+}
+
+impl Here {
+    /// Reads it.
+    pub fn read() -> Self {
+        let tree = LiveTree::new("/");
+        let machine = Machine::read(&tree);
+        Self { cpus: Cpus::read(&tree, &machine), machine, tree }
+    }
+
+    /// What stands between it and `need`.
+    pub fn audit(&self, need: &Need) -> Vec<Finding> {
+        audit(&self.tree, &self.machine, need)
+    }
+
+    /// What a measurement must be told.
+    pub fn setting(&self, load_dir: Option<PathBuf>, findings: Vec<Finding>, ordinary_if_refused: bool) -> Setting {
+        Setting {
+            cpus: self.cpus.clone(),
+            machine: self.machine.fingerprint(),
+            clock_source: self.machine.clocksource.known().cloned(),
+            findings,
+            load_dir: load_dir.unwrap_or_else(std::env::temp_dir),
+            ordinary_if_refused,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}

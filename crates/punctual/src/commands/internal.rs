@@ -1,0 +1,29 @@
+//! Commands the program gives to itself, or that only the build uses.
+
+use crate::cli::{Cli, LoadArgs};
+use crate::exit::Exit;
+use anyhow::{Context, Result};
+use clap::{CommandFactory, ValueEnum};
+use punctual_hist::Nanos;
+use std::path::Path;
+
+/// Runs one load until standard input closes.
+pub fn load(args: &LoadArgs) -> Result<Exit> {
+    punctual_linux::load::worker_main(&args.name, &args.on, &args.dir, Nanos::from_secs(args.seconds))?;
+    Ok(Exit::Fine)
+}
+
+/// Writes the man pages.
+pub fn man(dir: &Path) -> Result<Exit> {
+    clap_mangen::generate_to(Cli::command(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
+    Ok(Exit::Fine)
+}
+
+/// Writes completions for every shell clap knows.
+pub fn completions(dir: &Path) -> Result<Exit> {
+    for shell in clap_complete::Shell::value_variants() {
+        clap_complete::generate_to(*shell, &mut Cli::command(), "punctual", dir)
+            .with_context(|| format!("write completions into {}", dir.display()))?;
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,133 @@
+//! `punctual measure`: the probe alone, with every knob.
+
+use crate::cli::{MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName};
+use crate::commands::here::Here;
+use crate::commands::session::{self, Outputs};
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Result, bail};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::placement::Cpus;
+use punctual_core::recording::EndReason;
+use punctual_core::report::{Answer, Report};
+use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_hist::Nanos;
+use punctual_linux::load::LoadSpec;
+
+/// Measures, writes the recording, prints the numbers.
+pub fn run(args: &MeasureArgs) -> Result<Exit> {
+    if args.list_loads {
+        render::print(&render::loads::list())?;
+        return Ok(Exit::Fine);
+    }
+    for name in args.load.0.iter().flat_map(|phase| &phase.loads) {
+        LoadSpec::parse(name)?;
+    }
+    let machine = Here::read();
+    let scenario = scenario(args, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
+    let setting = machine.setting(args.load_dir.clone(), Vec::new(), false);
+    let outputs = Outputs {
+        recording: Outputs::recording_path(args.out.as_deref()),
+        html: args.html.clone(),
+        progress: !args.quiet && !args.json,
+    };
+    let report = session::run(&scenario, &setting, &outputs)?;
+    render::print(&if args.json {
+        render::json::check(&report, Some(&outputs.recording))
+    } else {
+        render::text::check(&report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+    })?;
+    Ok(exit_of(&report))
+}
+
+/// 2 when the stop limit or the budget was exceeded, 3 when the run cannot be trusted, 1 when it was not all written.
+fn exit_of(report: &Report) -> Exit {
+    let failed = if report.write_error.is_some() { Exit::Error } else { Exit::Fine };
+    let limit = report.end == Some(EndReason::LimitExceeded);
+    failed
+        .and(Exit::exceeded_if(limit || report.verdict.answer == Answer::NotHeld))
+        .and(Exit::doubtful_if(!report.trust.ok()))
+}
+
+fn scenario(args: &MeasureArgs, cpus: &Cpus) -> Result<Scenario> {
+    let suite = args.suite.map(classic);
+    let mechanism = if suite.is_some() { Mechanism::Nanosleep } else { mechanism(args.mechanism) };
+    let threads = threads(args, cpus, if mechanism == Mechanism::Nanosleep { 50 } else { 1 })?;
+    let shortest = threads.iter().map(|t| t.period).min().unwrap_or_default();
+    let length = args.activations.map_or(Amount::Time(args.duration), Amount::Activations);
+    Ok(Scenario {
+        policy: policy(args, shortest),
+        mechanism,
+        phase: phase(args),
+        warm_up: if suite.is_some() { Amount::Activations(2) } else { args.warm_up },
+        length: suite.as_ref().map_or(length, |phases| Amount::Activations(998 * phases.len() as u64)),
+        budget: args.budget,
+        limit: args.limit,
+        dma_latency_us: args.dma_latency,
+        load_phases: suite.unwrap_or_else(|| args.load.0.clone()),
+        load_cpus: args.load_cpus.clone(),
+        suite: args.suite.map(|SuiteName::Classic2002| "classic-2002".to_owned()),
+        threads,
+    })
+}
+
+fn threads(args: &MeasureArgs, cpus: &Cpus, default_ms: u64) -> Result<Vec<ProbeThread>> {
+    let all = |measured: &CpuSet, period| measured.iter().map(|cpu| ProbeThread { cpu, period }).collect();
+    let asked = args.cpus.as_ref();
+    Ok(match &args.period {
+        None => all(asked.unwrap_or(&cpus.allowed), Nanos::from_ms(default_ms)),
+        Some(Period::All(period)) => all(asked.unwrap_or(&cpus.allowed), *period),
+        Some(Period::ByCpu(periods)) => {
+            let named: CpuSet = periods.keys().copied().collect();
+            if asked.is_some_and(|asked| *asked != named) {
+                bail!("--period names CPUs {named}, --cpus names others: name the same, or leave --cpus away");
+            }
+            periods.iter().map(|(cpu, period)| ProbeThread { cpu: *cpu, period: *period }).collect()
+        }
+    })
+}
+
+fn policy(args: &MeasureArgs, shortest: Nanos) -> Policy {
+    match args.policy {
+        PolicyName::Fifo => Policy::Fifo(args.priority),
+        PolicyName::Rr => Policy::RoundRobin(args.priority),
+        PolicyName::Other => Policy::Other,
+        PolicyName::Deadline => {
+            Policy::Deadline { runtime: args.runtime.unwrap_or(Nanos::from_ns(shortest.as_ns() / 5)) }
+        }
+    }
+}
+
+fn mechanism(name: MechanismName) -> Mechanism {
+    match name {
+        MechanismName::Absolute => Mechanism::Absolute,
+        MechanismName::Relative => Mechanism::Relative,
+        MechanismName::Timerfd => Mechanism::Timerfd,
+        MechanismName::Futex => Mechanism::Futex,
+        MechanismName::Spin => Mechanism::Spin,
+        MechanismName::Nanosleep => Mechanism::Nanosleep,
+    }
+}
+
+fn phase(args: &MeasureArgs) -> TimerPhase {
+    match args.phase {
+        PhaseName::Auto => TimerPhase::Auto,
+        PhaseName::Aligned => TimerPhase::Aligned,
+        PhaseName::Staggered => TimerPhase::Staggered,
+        PhaseName::Random => TimerPhase::Random(args.seed),
+    }
+}
+
+/// The five loads of the 2002 study after its idle run, each over 1000 sleeps of 50 ms. Graphics runs if x11perf is
+/// there, and is otherwise said to be skipped.
+fn classic(_: SuiteName) -> Vec<LoadPhase> {
+    let phase = |loads: &[&str]| LoadPhase { loads: loads.iter().map(|l| (*l).to_owned()).collect(), parts: 1 };
+    vec![
+        phase(&[]),
+        phase(&["io-copy"]),
+        phase(&["io-read"]),
+        phase(&["io-write"]),
+        phase(&["proc"]),
+        phase(&["cmd:x11perf -repeat 1000 -time 1 -all"]),
+    ]
+}

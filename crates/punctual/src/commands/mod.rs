@@ -1,0 +1,9 @@
+//! One file per verb; each is its own short chain of values.
+
+pub mod audit;
+pub mod check;
+mod here;
+pub mod internal;
+pub mod measure;
+pub mod report;
+mod session;

@@ -1,0 +1,38 @@
+//! The way out: standard output for results, standard error for everything else.
+
+use super::text::Style;
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+/// Writes a result. A reader that has seen enough (`| head`) is no failure of ours.
+///
+/// # Errors
+/// What standard output says, a closed pipe excepted.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Says something beside the result.
+pub fn say(text: &str) {
+    // Nobody can be told that standard error is gone.
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Says why the program ends with an error: what failed, and what that was caused by.
+pub fn error(error: &dyn Display) {
+    say(&format!("error: {error:#}"));
+}
+
+/// How to lay text out for whoever reads standard output: as wide as the terminal is, within reason.
+pub fn style() -> Style {
+    let plain = Style::default();
+    if !io::stdout().is_terminal() {
+        return plain;
+    }
+    let columns = rustix::termios::tcgetwinsize(io::stdout()).map_or(plain.width, |size| usize::from(size.ws_col));
+    Style { width: columns.clamp(60, 120), colour: true }
+}

@@ -1,0 +1,34 @@
+//! Why a scenario cannot be run, and what to write instead.
+
+use super::{cpus, units};
+use punctual_core::scenario::{PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
+
+/// The reason with its remedy, as an error of the command.
+pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
+    anyhow::Error::msg(match error {
+        ScenarioError::NoCpus => "no CPU to measure: name some with --cpus".to_owned(),
+        ScenarioError::NotOnline(asked, online) => {
+            format!("{} cannot be measured: not online; online are {}", cpus(&asked), cpus(&online))
+        }
+        ScenarioError::Period(period) => format!(
+            "a period of {} cannot be measured: write one from {} to {}",
+            units::latency(period),
+            units::latency(PERIOD_MIN),
+            units::duration(PERIOD_MAX)
+        ),
+        ScenarioError::Priority(priority) => format!(
+            "priority {priority} is not handed out: write 1 to {PRIORITY_MAX}; above live the kernel's own threads, \
+             whose starvation hangs the machine"
+        ),
+        ScenarioError::TooShort(length) => {
+            format!("{} holds no activation: measure at least one period, or --activations 1", units::duration(length))
+        }
+        ScenarioError::NoPhase => "no load phase: write for example --load none".to_owned(),
+        ScenarioError::SpinEverywhere => "real-time threads that never sleep on every CPU would lock up this machine: \
+             leave at least one CPU out with --cpus, or use --policy other"
+            .to_owned(),
+        ScenarioError::Runtime(runtime) => {
+            format!("a deadline run time of {} does not fit into the period", units::latency(runtime))
+        }
+    })
+}

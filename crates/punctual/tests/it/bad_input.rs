@@ -1,0 +1,92 @@
+//! Wrong words, wrong paths, wrong files: refused by name, before anything is measured, and never with a panic.
+
+use crate::run::Run;
+use std::fs;
+
+const MEASURE: [&str; 5] = ["measure", "--policy", "other", "--duration", "200ms"];
+
+#[track_caller]
+fn refused(words: &[&str], parts: &[&str]) {
+    let run = Run::new();
+    run.punctual(&[&MEASURE, words].concat()).refused(parts);
+    let left = fs::read_dir(run.dir.path()).unwrap().count();
+    assert_eq!(left, 0, "nothing was measured, so no file may be left behind");
+}
+
+#[test]
+fn a_cpu_that_is_not_there() {
+    refused(&["--cpus", "0,4000"], &["4000", "online"]);
+    refused(&["--cpus", ""], &["names no CPU"]);
+    refused(&["--cpus", "3-1"], &["backwards"]);
+    refused(&["--cpus", "99999"], &["no machine has that many"]);
+}
+
+#[test]
+fn a_period_that_cannot_be() {
+    refused(&["--period", "0s"], &["period"]);
+    refused(&["--period", "1ns"], &["period"]);
+    refused(&["--period", "5"], &["unit"]);
+    refused(&["--period", "1h"], &["period"]);
+    refused(&["--cpus", "0", "--period", "1=1ms"], &["name the same"]);
+}
+
+#[test]
+fn a_priority_out_of_range() {
+    let run = Run::new();
+    for priority in ["0", "96", "99"] {
+        run.punctual(&["measure", "--priority", priority, "--duration", "1s"]).refused(&["priority", "95"]);
+    }
+    run.punctual(&["measure", "--priority", "1000"]).refused(&["1000"]);
+}
+
+#[test]
+fn a_length_that_holds_no_activation() {
+    refused(&["--duration", "1us"], &["1"]);
+    let run = Run::new();
+    run.punctual(&["measure", "--policy", "other", "--activations", "0"]).refused(&["activation"]);
+}
+
+#[test]
+fn a_load_nobody_knows() {
+    let run = Run::new();
+    run.punctual(&[&MEASURE[..], &["--load", "memroy"]].concat()).refused(&["memroy", "memory"]);
+    run.punctual(&[&MEASURE[..], &["--load", "cpu,,cpu"]].concat()).refused(&["empty"]);
+    run.punctual(&[&MEASURE[..], &["--load", "cpu:0"]].concat()).refused(&["never run"]);
+}
+
+#[test]
+fn a_result_path_that_cannot_be_written_is_found_before_measuring() {
+    let run = Run::new();
+    let said = run.punctual(&["measure", "--policy", "other", "--duration", "1h", "--out", "/nonexistent/r.punctual"]);
+    said.refused(&["/nonexistent/r.punctual", "No such file"]);
+}
+
+#[test]
+fn a_result_is_never_overwritten() {
+    let run = Run::new();
+    fs::write(run.path("r.punctual"), "precious").unwrap();
+    run.punctual(&[&MEASURE[..], &["--out", "r.punctual"]].concat()).refused(&["r.punctual", "exists"]);
+    assert_eq!(fs::read_to_string(run.path("r.punctual")).unwrap(), "precious");
+    run.punctual(&[&MEASURE[..], &["--out", "new.punctual", "--html", "r.punctual"]].concat()).refused(&["r.punctual"]);
+    assert_eq!(fs::read_to_string(run.path("r.punctual")).unwrap(), "precious");
+}
+
+#[test]
+fn files_that_are_no_recordings() {
+    let run = Run::new();
+    run.punctual(&["report", "missing.punctual"]).refused(&["missing.punctual"]);
+    for (name, bytes) in [("empty", &b""[..]), ("text", b"hello, world\n"), ("random", &[0x9c; 4096])] {
+        fs::write(run.path(name), bytes).unwrap();
+        run.punctual(&["report", name]).refused(&[name]);
+    }
+    run.punctual(&["report", "."]).refused(&["."]);
+}
+
+#[test]
+fn unknown_words() {
+    let run = Run::new();
+    run.punctual(&["mesure"]).refused(&["mesure", "measure"]);
+    run.punctual(&["audit", "--explain", "sched.rt_runtme"]).refused(&["sched.rt_runtme", "sched.rt_runtime"]);
+    run.punctual(&[]).refused(&["Usage"]);
+    assert_eq!(run.punctual(&["--version"]).code, 0);
+}

@@ -1,0 +1,109 @@
+//! Runs that do not end as planned: signals, kill -9, a full disk, a cut-off file.
+
+use crate::run::Run;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+fn start(run: &Run, name: &str) -> Child {
+    let words =
+        ["measure", "--policy", "other", "--cpus", "0", "--duration", "1h", "--warm-up", "10", "-q", "--out", name];
+    run.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_signal_ends_the_run_cleanly() {
+    for name in ["-INT", "-TERM"] {
+        let run = Run::new();
+        let mut child = start(&run, "r.punctual");
+        sleep(Duration::from_millis(1500));
+        signal(&child, name);
+        let status = child.wait().unwrap();
+        assert!(status.code().is_some_and(|code| code == 3 || code == 2), "{name}: {status:?}");
+        let report = run.json(&["report", "r.punctual", "--json"]);
+        assert_eq!(report["end"], "interrupted", "{name}");
+        assert!(report["cpus"][0]["due"].as_u64().unwrap() > 100, "{name}");
+    }
+}
+
+/// Fifty runs killed at moments spread over three seconds, ten at a time.
+#[test]
+fn kill_9_loses_at_most_a_checkpoint() {
+    let mut lost = Vec::new();
+    for batch in 0..5u32 {
+        let run = Run::new();
+        let mut children: Vec<(u32, Child)> = (0..10).map(|i| (i, start(&run, &format!("{i}.punctual")))).collect();
+        let began = std::time::Instant::now();
+        for (i, child) in &mut children {
+            let moment = Duration::from_millis(u64::from(300 + (*i * 5 + batch) * 53));
+            sleep(moment.saturating_sub(began.elapsed()));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let killed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+            lost.extend(seconds_lost(&run, &format!("{i}.punctual"), killed));
+        }
+    }
+    assert!(lost.len() >= 25, "most runs lived long enough to have a header: {}", lost.len());
+    let largest = lost.iter().copied().fold(0.0, f64::max);
+    println!("{} recordings, largest loss {largest:.2} s", lost.len());
+    // One checkpoint interval is 1 s; the rest is what a busy machine takes to get round to it.
+    assert!(largest < 2.0, "{lost:?}");
+}
+
+/// Seconds between the last thing on disk and the kill; `None` when the run was killed before its header was written.
+fn seconds_lost(run: &Run, name: &str, killed: f64) -> Option<f64> {
+    let said = run.punctual(&["report", name, "--json"]);
+    if said.code == 1 {
+        assert!(said.err.contains(name) && !said.err.contains("panicked"), "{said:?}");
+        return None;
+    }
+    assert_eq!(said.code, 3, "a cut-off recording says so: {said:?}");
+    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let number =
+        |path: &str| report.pointer(path).and_then(serde_json::Value::as_f64).unwrap_or_else(|| panic!("{path}"));
+    let (started, measured) = (number("/started_unix_ns") / 1e9, number("/measured_ns") / 1e9);
+    Some((killed - started - measured).max(0.0))
+}
+
+#[test]
+fn a_full_disk_is_said_at_once_and_what_was_written_is_readable() {
+    let run = Run::new();
+    let program = env!("CARGO_BIN_EXE_punctual");
+    let words = "measure --policy other --cpus 0 --duration 3s --warm-up 10 --out r.punctual";
+    // Writes beyond 4 KB fail as on a full disk, instead of killing.
+    let script = format!("trap '' XFSZ; ulimit -f 4; exec {program} {words}");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(run.dir.path()).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("r.punctual") && err.contains("goes on"), "{err}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("3 000"), "the run itself was complete");
+    let said = run.punctual(&["report", "r.punctual", "--json"]);
+    assert!(said.code == 3 || said.code == 1 && said.err.contains("r.punctual"), "{said:?}");
+}
+
+#[test]
+fn a_truncated_file_is_read_up_to_its_last_good_frame() {
+    let run = Run::new();
+    let name = run.recording("1200ms");
+    let whole = fs::read(run.path(name)).unwrap();
+    let mut readable = 0;
+    for tenth in 1..10 {
+        fs::write(run.path("cut"), &whole[..whole.len() * tenth / 10]).unwrap();
+        let said = run.punctual(&["report", "cut"]);
+        assert!(!said.err.contains("panicked"), "{said:?}");
+        match said.code {
+            3 => {
+                readable += 1;
+                assert!(said.out.contains("cut off"), "{said:?}");
+            }
+            1 => assert!(said.err.contains("cut"), "{said:?}"),
+            other => panic!("exit {other}: {said:?}"),
+        }
+    }
+    assert!(readable >= 3, "the header is small: {readable} of 9");
+}

@@ -1,0 +1,9 @@
+//! The real executable, as a user runs it. Tests here use the ordinary scheduling class, so that they need no
+//! privilege; those that need root are ignored by default and run by `cargo xtask ci` when it is root.
+
+mod bad_input;
+mod documents;
+mod interrupted;
+mod measuring;
+mod privileged;
+mod run;

@@ -1,0 +1,69 @@
+//! Running the program and looking at what it said.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// The program, in a directory of its own.
+pub struct Run {
+    pub dir: TempDir,
+}
+
+impl Run {
+    pub fn new() -> Self {
+        Self { dir: TempDir::new().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The program with these words, in this run's directory.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(words).current_dir(self.dir.path()).env("NO_COLOR", "1").env("TMPDIR", self.dir.path());
+        command
+    }
+
+    pub fn punctual(&self, words: &[&str]) -> Said {
+        Said::of(self.command(words).output().unwrap())
+    }
+
+    /// A short recording made by an ordinary task; returns its name.
+    pub fn recording(&self, duration: &str) -> &'static str {
+        let words =
+            ["measure", "--policy", "other", "--cpus", "0", "--duration", duration, "--out", "r.punctual", "-q"];
+        let said = self.punctual(&words);
+        assert!(said.code == 0 || said.code == 3, "{said:?}");
+        "r.punctual"
+    }
+
+    pub fn json(&self, words: &[&str]) -> serde_json::Value {
+        let said = self.punctual(words);
+        serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"))
+    }
+}
+
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    pub fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// An error of the user's making: exit 1, nothing on standard output, and all of `parts` on standard error.
+    #[track_caller]
+    pub fn refused(&self, parts: &[&str]) {
+        assert_eq!((self.code, self.out.as_str()), (1, ""), "{self:?}");
+        for part in parts {
+            assert!(self.err.contains(part), "no '{part}' in {self:?}");
+        }
+        assert!(!self.err.contains("panicked"), "{self:?}");
+    }
+}

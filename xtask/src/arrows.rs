@@ -1,0 +1,124 @@
+//! Which crate may reach which: the arrows of ARCHITECTURE.md, held by what Cargo itself resolves.
+//!
+//! Names are compared with the whole tree, on every target and without development dependencies. (`cargo tree -i`
+//! would be shorter, but it answers a misspelt name just as it answers an absent one.)
+
+use crate::run;
+use anyhow::{Result, bail};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What one crate may reach, directly or not.
+struct Arrow {
+    from: &'static str,
+    /// Crates of this repository it may reach.
+    ours: &'static [&'static str],
+    foreign: Foreign,
+}
+
+/// Crates of others.
+enum Foreign {
+    /// These and no more.
+    Only(&'static [&'static str]),
+    /// Any but these.
+    AnyBut(&'static [&'static str]),
+}
+
+/// Ways to the kernel, which a crate that only decides must not have.
+const KERNEL: &[&str] = &["errno", "getrandom", "libc", "linux-raw-sys", "nix", "rustix", "signal-hook", "tempfile"];
+/// Ways to the user's terminal, which belong to the binary.
+const TERMINAL: &[&str] = &["anstream", "anyhow", "clap", "indicatif", "minijinja"];
+
+const ARROWS: &[Arrow] = &[
+    Arrow { from: "punctual-hist", ours: &[], foreign: Foreign::Only(&[]) },
+    Arrow { from: "punctual-rt", ours: &["punctual-hist"], foreign: Foreign::Only(&["libc"]) },
+    Arrow { from: "punctual-core", ours: &["punctual-hist"], foreign: Foreign::AnyBut(KERNEL) },
+    Arrow {
+        from: "punctual-linux",
+        ours: &["punctual-core", "punctual-hist", "punctual-rt"],
+        foreign: Foreign::AnyBut(TERMINAL),
+    },
+    Arrow { from: "xtask", ours: &[], foreign: Foreign::Only(&["anyhow"]) },
+];
+
+/// Complains about every arrow that points the wrong way.
+pub fn check(root: &Path) -> Result<()> {
+    let mut wrong = Vec::new();
+    for arrow in ARROWS {
+        let tree = run::read(&mut run::cargo(
+            root,
+            &["tree", "-p", arrow.from, "-e", "no-dev", "--target", "all", "--prefix", "none", "--format", "{p}"],
+        ))?;
+        let reached = names(&tree);
+        if !reached.contains(arrow.from) {
+            bail!("`cargo tree -p {}` does not list the crate itself: its output is not understood", arrow.from);
+        }
+        let forbidden = arrow.forbidden(&reached);
+        match forbidden.as_slice() {
+            [] => println!("{} reaches {} crates, none forbidden", arrow.from, reached.len() - 1),
+            _ => wrong.push(format!("{} must not reach {}", arrow.from, forbidden.join(", "))),
+        }
+    }
+    if !wrong.is_empty() {
+        bail!("{}; `cargo tree -p CRATE -i OTHER` shows the way", wrong.join("; "));
+    }
+    Ok(())
+}
+
+impl Arrow {
+    fn forbidden<'a>(&self, reached: &BTreeSet<&'a str>) -> Vec<&'a str> {
+        let refused = |name: &str| {
+            if name == self.from {
+                return false;
+            }
+            if is_ours(name) {
+                return !self.ours.contains(&name);
+            }
+            match self.foreign {
+                Foreign::Only(allowed) => !allowed.contains(&name),
+                Foreign::AnyBut(forbidden) => forbidden.contains(&name),
+            }
+        };
+        reached.iter().copied().filter(|name| refused(name)).collect()
+    }
+}
+
+fn is_ours(name: &str) -> bool {
+    name == "xtask" || name == "punctual" || name.starts_with("punctual-")
+}
+
+/// The first word of each line.
+fn names(tree: &str) -> BTreeSet<&str> {
+    tree.lines().filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RT: &str =
+        "punctual-rt v0.1.0 (/x/crates/punctual-rt)\nlibc v0.2.1\npunctual-hist v0.1.0 (/x)\n\nlibc v0.2.1 (*)\n";
+
+    fn forbidden(from: &str, tree: &'static str) -> Vec<&'static str> {
+        let arrow = ARROWS.iter().find(|arrow| arrow.from == from).unwrap();
+        arrow.forbidden(&names(tree))
+    }
+
+    #[test]
+    fn what_is_allowed_passes() {
+        assert_eq!(forbidden("punctual-rt", RT), Vec::<&str>::new());
+        assert_eq!(forbidden("punctual-core", "punctual-core v1\nserde v1\npunctual-hist v1\n"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_named() {
+        assert_eq!(forbidden("punctual-rt", "punctual-rt v1\nlibc v1\nserde v1\n"), ["serde"]);
+        assert_eq!(forbidden("punctual-hist", "punctual-hist v1\nlibc v1\n"), ["libc"]);
+        assert_eq!(
+            forbidden("punctual-core", "punctual-core v1\nlibc v1\nrustix v1\npunctual-linux v1\npunctual-rt v1\n"),
+            ["libc", "punctual-linux", "punctual-rt", "rustix"]
+        );
+        assert_eq!(forbidden("punctual-linux", "punctual-linux v1\nclap v1\npunctual v1\n"), ["clap", "punctual"]);
+        assert_eq!(forbidden("xtask", "xtask v1\nanyhow v1\npunctual-core v1\n"), ["punctual-core"]);
+    }
+}

@@ -1,0 +1,172 @@
+//! `cargo xtask ci`: every check that needs no lab, in one command.
+//!
+//! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
+
+use crate::step::{Done, Outcome, table, verdict};
+use crate::{arrows, codegen, run, tidy};
+use anyhow::{Result, bail, ensure};
+use std::path::Path;
+use std::time::Instant;
+
+/// A step by name. What it adds to the summary beside its outcome goes into the tally.
+type Step = (&'static str, fn(&Path, &mut Tally) -> Outcome);
+
+const STEPS: &[Step] = &[
+    ("tidy", |root, _| Outcome::of(tidy::run(root))),
+    ("fmt", |root, _| cargo(root, &["fmt", "--all", "--check"])),
+    ("arrows", |root, _| Outcome::of(arrows::check(root))),
+    ("clippy", |root, _| {
+        cargo(root, &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"])
+    }),
+    ("test", |root, tally| {
+        test(root, &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"], tally)
+    }),
+    ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
+    ("doc", |root, _| doc(root)),
+    ("generated", |root, _| Outcome::of(codegen::check(root))),
+    ("msrv", |root, _| msrv(root)),
+    ("fuzz", |root, _| fuzz(root)),
+];
+
+/// Runs all steps, or those named in `only`.
+pub fn run(root: &Path, only: &[&str]) -> Result<()> {
+    for name in only {
+        ensure!(
+            STEPS.iter().any(|(step, _)| step == name),
+            "no step `{name}`; there are {}",
+            STEPS.iter().map(|(step, _)| *step).collect::<Vec<_>>().join(", ")
+        );
+    }
+    let mut tally = Tally::default();
+    let mut done = Vec::new();
+    for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
+        println!("\n== {name} ==");
+        let start = Instant::now();
+        let outcome = step(root, &mut tally);
+        match &outcome {
+            Outcome::Passed => {}
+            Outcome::Failed(why) => println!("{name} failed: {why}"),
+            Outcome::NotRun(why) => println!("{name} not run: {why}"),
+        }
+        done.push(Done { name, outcome, took: start.elapsed() });
+    }
+    println!("\n== summary ==\n{}", table(&done));
+    if tally.binaries > 0 {
+        println!("{tally}");
+    }
+    match verdict(&done) {
+        Ok(good) => {
+            println!("ci: ok, {good}");
+            Ok(())
+        }
+        Err(bad) => bail!("ci {bad}"),
+    }
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
+    Outcome::of(run::show(&mut run::cargo(root, arguments)))
+}
+
+fn test(root: &Path, arguments: &[&str], tally: &mut Tally) -> Outcome {
+    let before = tally.passed;
+    let result = run::show_and_see(&mut run::cargo(root, arguments), |line| tally.see(line));
+    // Documentation may have no examples; any other run without a test is a mistake in this file.
+    if result.is_ok() && tally.passed == before && !arguments.contains(&"--doc") {
+        return Outcome::Failed("no test ran".to_owned());
+    }
+    Outcome::of(result)
+}
+
+fn doc(root: &Path) -> Outcome {
+    let mut command = run::cargo(root, &["doc", "--workspace", "--no-deps"]);
+    Outcome::of(run::show(command.env("RUSTDOCFLAGS", "-D warnings")))
+}
+
+/// The oldest Rust that Cargo.toml promises, in a target folder of its own so that caches do not fight.
+fn msrv(root: &Path) -> Outcome {
+    let Some(version) = std::option_env!("CARGO_PKG_RUST_VERSION").filter(|version| !version.is_empty()) else {
+        return Outcome::Failed("Cargo.toml states no rust-version".to_owned());
+    };
+    if !run::has_toolchain(version, root) {
+        return Outcome::NotRun(format!("no Rust {version} (rustup toolchain install {version})"));
+    }
+    let arguments = ["check", "--workspace", "--all-targets", "--target-dir", "target/msrv"];
+    Outcome::of(run::show(&mut run::cargo_of(version, root, &arguments)))
+}
+
+/// Builds the fuzz targets, which need a nightly compiler; running them is a job for a night.
+fn fuzz(root: &Path) -> Outcome {
+    if !root.join("fuzz/Cargo.toml").is_file() {
+        return Outcome::Failed("fuzz/Cargo.toml is not there".to_owned());
+    }
+    if !run::has_toolchain("nightly", root) {
+        return Outcome::NotRun("not built: no nightly toolchain".to_owned());
+    }
+    if !run::has_program("c++") {
+        return Outcome::NotRun("not built: libFuzzer needs a C++ compiler, and there is no `c++`".to_owned());
+    }
+    Outcome::of(run::show(&mut run::cargo_of(
+        "nightly",
+        root,
+        &["build", "--manifest-path", "fuzz/Cargo.toml", "--bins"],
+    )))
+}
+
+/// What all test programs said together, from their closing lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    binaries: u64,
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Tally {
+    fn see(&mut self, line: &str) {
+        let Some(counts) = line.strip_prefix("test result: ") else { return };
+        self.binaries += 1;
+        for part in counts.split(['.', ';']) {
+            let mut words = part.split_whitespace();
+            if let (Some(Ok(number)), Some(what)) = (words.next().map(str::parse::<u64>), words.next()) {
+                match what {
+                    "passed" => self.passed += number,
+                    "failed" => self.failed += number,
+                    "ignored" => self.ignored += number,
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { binaries, passed, failed, ignored } = self;
+        write!(f, "tests: {passed} passed, {failed} failed, {ignored} ignored, in {binaries} test programs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_added_up() {
+        let mut tally = Tally::default();
+        tally.see("test result: ok. 31 passed; 0 failed; 2 ignored; 0 measured; 5 filtered out; finished in 0.11s");
+        tally.see("test result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.50s");
+        tally.see("running 4 tests");
+        assert_eq!(tally, Tally { binaries: 2, passed: 32, failed: 3, ignored: 2 });
+        assert_eq!(tally.to_string(), "tests: 32 passed, 3 failed, 2 ignored, in 2 test programs");
+    }
+
+    #[test]
+    fn step_names_are_unique_and_an_unknown_one_is_refused() {
+        let mut names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), STEPS.len());
+        let error = run(Path::new("/nonexistent"), &["fmt", "clipy"]).unwrap_err();
+        assert!(error.to_string().starts_with("no step `clipy`; there are tidy, fmt"), "{error}");
+    }
+}

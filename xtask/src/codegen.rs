@@ -1,0 +1,166 @@
+//! Generated files that are committed: man pages, completions and the knob reference.
+//!
+//! The first two are written by the program itself into a folder, so that they cannot say other than it does. The
+//! knob reference is held by a test beside the catalogue, which writes it under `BLESS=1`.
+
+use crate::run;
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Hidden command of the program, and the folder its files are committed in.
+const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
+/// The test that holds the knob reference: crate, test program, name.
+const KNOB_REFERENCE: [&str; 3] = ["punctual-core", "it", "book::the_page_is_fresh"];
+const KNOB_REFERENCE_FILE: &str = "book/src/knobs.md";
+
+/// Complains when a committed file is not what would be generated now.
+pub fn check(root: &Path) -> Result<()> {
+    let mut wrong = Vec::new();
+    for (command, folder) in FOLDERS {
+        match compare(root, command, folder) {
+            Ok(stale) => wrong.extend(stale),
+            Err(error) => wrong.push(format!("{error:#}")),
+        }
+    }
+    // The test that compares the reference is part of the tests; here both only have to be there.
+    if !root.join(KNOB_REFERENCE_FILE).is_file() {
+        wrong.push(format!("{KNOB_REFERENCE_FILE} is missing"));
+    }
+    if let Err(error) = find_knob_test(root) {
+        wrong.push(format!("{error:#}"));
+    }
+    if !wrong.is_empty() {
+        bail!("{}; `cargo xtask codegen` writes what is stale", wrong.join("; "));
+    }
+    Ok(())
+}
+
+fn compare(root: &Path, command: &str, folder: &str) -> Result<Vec<String>> {
+    let fresh = generate(root, command)?;
+    let committed = contents(&root.join(folder))?;
+    println!("{folder}/: {} files generated, {} committed", fresh.len(), committed.len());
+    Ok(differences(&committed, &fresh).into_iter().map(|line| format!("{folder}/{line}")).collect())
+}
+
+/// Writes every generated file.
+pub fn write(root: &Path) -> Result<()> {
+    for (command, folder) in FOLDERS {
+        let fresh = generate(root, command)?;
+        let target = root.join(folder);
+        fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
+        for name in contents(&target)?.keys().filter(|name| !fresh.contains_key(*name)) {
+            let old = target.join(name);
+            fs::remove_file(&old).with_context(|| format!("remove {}", old.display()))?;
+        }
+        for (name, text) in &fresh {
+            let path = target.join(name);
+            fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+        }
+        println!("wrote {} files into {folder}/", fresh.len());
+    }
+    find_knob_test(root)?;
+    let [package, program, test] = KNOB_REFERENCE;
+    let arguments = ["test", "-p", package, "--test", program, "--", "--exact", test];
+    run::show(run::cargo(root, &arguments).env("BLESS", "1"))
+}
+
+/// A filter that finds no test passes silently, so whether there is one is asked first.
+fn find_knob_test(root: &Path) -> Result<()> {
+    let [package, program, test] = KNOB_REFERENCE;
+    let arguments = ["test", "--quiet", "-p", package, "--test", program, "--", "--list"];
+    let listed = run::read(&mut run::cargo(root, &arguments))?;
+    let found = listed.lines().any(|line| line == format!("{test}: test"));
+    ensure!(found, "no test `{test}` in {package} holds {KNOB_REFERENCE_FILE}");
+    Ok(())
+}
+
+/// What the program writes now: file name to contents.
+fn generate(root: &Path, command: &str) -> Result<BTreeMap<String, Vec<u8>>> {
+    let folder = Scratch::new(command)?;
+    let target = folder.0.to_string_lossy().into_owned();
+    run::show(&mut run::cargo(root, &["run", "--quiet", "--package", "punctual", "--", command, &target]))?;
+    let fresh = contents(&folder.0)?;
+    ensure!(!fresh.is_empty(), "`punctual {command}` wrote no file");
+    Ok(fresh)
+}
+
+/// The files of a folder; a folder that is not there has none.
+fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    if !folder.is_dir() {
+        return Ok(files);
+    }
+    for entry in fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
+        let path = entry.with_context(|| format!("list {}", folder.display()))?.path();
+        if let Some(name) = path.file_name().filter(|_| path.is_file()) {
+            let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+            files.insert(name.to_string_lossy().into_owned(), text);
+        }
+    }
+    Ok(files)
+}
+
+/// What a reader must know to mend it, one line a file.
+fn differences(committed: &BTreeMap<String, Vec<u8>>, fresh: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, text) in fresh {
+        match committed.get(name) {
+            None => lines.push(format!("{name} is missing")),
+            Some(old) if old != text => lines.push(format!("{name} differs")),
+            Some(_) => {}
+        }
+    }
+    lines.extend(committed.keys().filter(|name| !fresh.contains_key(*name)).map(|name| format!("{name} is left over")));
+    lines
+}
+
+/// A folder of our own that goes away with the value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(purpose: &str) -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("punctual-xtask-{}-{purpose}", std::process::id()));
+        fs::create_dir(&path).with_context(|| format!("create {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A folder left behind in the temporary directory harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(entries: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+        entries.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn equal_folders_do_not_differ() {
+        assert_eq!(differences(&files(&[("a.1", "x")]), &files(&[("a.1", "x")])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn missing_changed_and_left_over_files_are_named() {
+        let committed = files(&[("a.1", "x"), ("old.1", "y")]);
+        let fresh = files(&[("a.1", "z"), ("new.1", "y")]);
+        assert_eq!(differences(&committed, &fresh), ["a.1 differs", "new.1 is missing", "old.1 is left over"]);
+    }
+
+    #[test]
+    fn a_folder_is_read_by_name_and_goes_away() {
+        let scratch = Scratch::new("test").unwrap();
+        fs::write(scratch.0.join("a.1"), "x").unwrap();
+        assert_eq!(contents(&scratch.0).unwrap(), files(&[("a.1", "x")]));
+        let path = scratch.0.clone();
+        drop(scratch);
+        assert_eq!(contents(&path).unwrap(), files(&[]));
+    }
+}

@@ -1,0 +1,116 @@
+//! Starting other programs, above all Cargo.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The Cargo that started us, working in the repository.
+pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root);
+    command
+}
+
+/// Cargo of another toolchain, through rustup's proxy, which must not install anything on the way.
+pub fn cargo_of(toolchain: &str, root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.arg(format!("+{toolchain}")).args(arguments).current_dir(root);
+    command.env("RUSTUP_AUTO_INSTALL", "0").env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTDOC");
+    command
+}
+
+/// Whether a toolchain of that name can be used.
+pub fn has_toolchain(toolchain: &str, root: &Path) -> bool {
+    answers(&mut cargo_of(toolchain, root, &["--version"]))
+}
+
+/// Whether a program of that name is there and says its version.
+pub fn has_program(name: &str) -> bool {
+    answers(Command::new(name).arg("--version"))
+}
+
+fn answers(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Runs with the output going where ours goes.
+pub fn show(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    println!("$ {shown}");
+    let status = command.status().with_context(|| format!("start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs with standard output going where ours goes, and each of its lines to `see`.
+pub fn show_and_see(command: &mut Command, mut see: impl FnMut(&str)) -> Result<()> {
+    let shown = shown(command);
+    println!("$ {shown}");
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("start `{shown}`"))?;
+    if let Some(output) = child.stdout.take() {
+        let mut lines = BufReader::new(output);
+        let mut line = Vec::new();
+        // Bytes, not text: a test may print anything.
+        while lines.read_until(b'\n', &mut line).with_context(|| format!("read the output of `{shown}`"))? > 0 {
+            std::io::stdout().write_all(&line).context("write to standard output")?;
+            see(String::from_utf8_lossy(&line).trim_end());
+            line.clear();
+        }
+    }
+    let status = child.wait().with_context(|| format!("wait for `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs and returns standard output as text.
+pub fn read(command: &mut Command) -> Result<String> {
+    let shown = shown(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("start `{shown}`"))?;
+    if !output.status.success() {
+        bail!("`{shown}` ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("read the output of `{shown}` as text"))
+}
+
+/// The command as one would type it: program by name, not by path.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(command.get_program()).to_string_lossy();
+    let words = command.get_args().map(|word| word.to_string_lossy());
+    std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_shown_as_typed() {
+        assert_eq!(shown(Command::new("/opt/x/bin/cargo").args(["fmt", "--check"])), "cargo fmt --check");
+    }
+
+    #[test]
+    fn a_failing_program_is_an_error_that_names_it() {
+        let error = show(Command::new("false").arg("x")).unwrap_err();
+        assert!(error.to_string().starts_with("`false x` ended with"), "{error}");
+        let error = show(&mut Command::new("no-such-program-here")).unwrap_err();
+        assert!(error.to_string().contains("start `no-such-program-here`"), "{error}");
+    }
+
+    #[test]
+    fn lines_are_seen_even_when_the_program_fails() {
+        let mut seen = Vec::new();
+        let script = "echo one; printf two; echo; exit 3";
+        let result = show_and_see(Command::new("sh").args(["-c", script]), |line| seen.push(line.to_owned()));
+        assert!(result.is_err());
+        assert_eq!(seen, ["one", "two"]);
+    }
+}

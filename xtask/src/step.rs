@@ -1,0 +1,106 @@
+//! What one step of the check came to, and how all of them are shown.
+//!
+//! A step that could not run is told apart from one that passed: a skip is never shown as a pass.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ran and found nothing wrong.
+    Passed,
+    /// It ran and something is wrong: this.
+    Failed(String),
+    /// It could not run, because of this. Neither good nor bad.
+    NotRun(String),
+}
+
+impl Outcome {
+    /// The outcome of work that either succeeds or says why not.
+    pub fn of(result: anyhow::Result<()>) -> Self {
+        match result {
+            Ok(()) => Self::Passed,
+            Err(error) => Self::Failed(format!("{error:#}")),
+        }
+    }
+}
+
+/// A step that has been run.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Its name, as `cargo xtask ci NAME` takes it.
+    pub name: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// The table at the end, without a verdict.
+pub fn table(steps: &[Done]) -> String {
+    let wide = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Done { name, outcome, took } in steps {
+        let (word, why) = match outcome {
+            Outcome::Passed => ("ok", ""),
+            Outcome::Failed(why) => ("FAILED", first_line(why)),
+            Outcome::NotRun(why) => ("NOT RUN", first_line(why)),
+        };
+        let line = format!("  {name:wide$}  {word:<7}  {:>6.1} s  {why}", took.as_secs_f64());
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// The last sentence, and whether it is a good one.
+pub fn verdict(steps: &[Done]) -> Result<String, String> {
+    let named = |wanted: fn(&Outcome) -> bool| -> Vec<&str> {
+        steps.iter().filter(|step| wanted(&step.outcome)).map(|step| step.name).collect()
+    };
+    let failed = named(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let not_run = named(|outcome| matches!(outcome, Outcome::NotRun(_)));
+    let passed = steps.len() - failed.len() - not_run.len();
+    let skipped = if not_run.is_empty() { String::new() } else { format!(", not run: {}", not_run.join(", ")) };
+    if !failed.is_empty() {
+        return Err(format!("failed: {}; {passed} of {} steps passed{skipped}", failed.join(", "), steps.len()));
+    }
+    if passed == 0 {
+        return Err(format!("nothing was checked{skipped}"));
+    }
+    Ok(format!("{passed} of {} steps passed{skipped}", steps.len()))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(name: &'static str, outcome: Outcome) -> Done {
+        Done { name, outcome, took: Duration::from_millis(1_250) }
+    }
+
+    #[test]
+    fn a_skip_is_never_shown_as_a_pass() {
+        let steps = [done("fmt", Outcome::Passed), done("fuzz", Outcome::NotRun("no nightly toolchain".into()))];
+        assert_eq!(table(&steps), "  fmt   ok          1.2 s\n  fuzz  NOT RUN     1.2 s  no nightly toolchain\n");
+        assert_eq!(verdict(&steps), Ok("1 of 2 steps passed, not run: fuzz".into()));
+    }
+
+    #[test]
+    fn one_failure_is_enough_and_only_its_first_line_is_in_the_table() {
+        let steps = [done("tidy", Outcome::Failed("3 complaints\na\nb".into())), done("fmt", Outcome::Passed)];
+        assert!(table(&steps).contains("tidy  FAILED      1.2 s  3 complaints\n"));
+        assert_eq!(verdict(&steps), Err("failed: tidy; 1 of 2 steps passed".into()));
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_was_checked_is_no_pass() {
+        assert!(verdict(&[done("fuzz", Outcome::NotRun("no".into()))]).is_err());
+        assert!(verdict(&[]).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! House rules that a program can hold, so that nobody has to remember them.
+//!
+//! This module lists the files and runs the rules over them; the rules are in [`rust`] and [`text`] and see only a
+//! path and a text, so that each is tested on strings. What Clippy can hold (length of functions, printing,
+//! `unwrap`) is in the lint table instead.
+
+mod rust;
+mod source;
+mod text;
+
+use crate::run;
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// One thing that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// From the root of the repository.
+    pub path: String,
+    /// Counted from one; zero where it is about the whole file.
+    pub line: usize,
+    /// What is wrong and what to do.
+    pub what: String,
+}
+
+impl Complaint {
+    fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, what: what.into() }
+    }
+}
+
+impl std::fmt::Display for Complaint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// Checks every committed file.
+pub fn run(root: &Path) -> Result<()> {
+    let paths = paths(root)?;
+    ensure!(!paths.is_empty(), "no file found in {}", root.display());
+    let mut complaints = text::whole_tree(&paths);
+    let mut promised = Vec::new();
+    let mut functions = BTreeSet::new();
+    for path in &paths {
+        let full = root.join(path);
+        let bytes = match fs::read(&full) {
+            Ok(bytes) => bytes,
+            // Deleted but not yet committed so.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error).with_context(|| format!("read {}", full.display())),
+        };
+        complaints.extend(check(path, &bytes, &paths));
+        let text = String::from_utf8_lossy(&bytes);
+        if path == "ARCHITECTURE.md" {
+            promised = text::promised_tests(&text);
+        } else if text::ending(path) == "rs" {
+            functions.extend(rust::functions(&text));
+        }
+    }
+    let missing = promised.iter().filter(|(_, test)| !functions.contains(test));
+    complaints.extend(missing.map(|(line, test)| {
+        Complaint::new("ARCHITECTURE.md", *line, format!("no test `{test}` holds this invariant"))
+    }));
+    if complaints.is_empty() {
+        println!("{} files, no complaint", paths.len());
+        return Ok(());
+    }
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    bail!("{} complaints", complaints.len())
+}
+
+/// All rules for one file.
+fn check(path: &str, bytes: &[u8], paths: &BTreeSet<String>) -> Vec<Complaint> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return text::not_text(path, bytes) };
+    let mut complaints = text::check(path, text);
+    complaints.extend(text::links(path, text, paths));
+    if text::ending(path) == "rs" {
+        complaints.extend(rust::check(path, text));
+    }
+    complaints
+}
+
+/// What is committed, or about to be; without Git (an unpacked archive), what is there.
+fn paths(root: &Path) -> Result<BTreeSet<String>> {
+    let listed = run::read(Command::new("git").args(["ls-files", "-z", "--cached"]).current_dir(root));
+    if let Ok(listed) = listed {
+        return Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect());
+    }
+    println!("git does not list the files here, so every file of the folder is looked at");
+    let mut found = BTreeSet::new();
+    walk(root, "", &mut found)?;
+    Ok(found)
+}
+
+fn walk(root: &Path, below: &str, found: &mut BTreeSet<String>) -> Result<()> {
+    let folder = root.join(below);
+    for entry in fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))? {
+        let entry = entry.with_context(|| format!("list {}", folder.display()))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        let kind = entry.file_type().with_context(|| format!("look at {path}"))?;
+        if kind.is_dir() && name != "target" && name != ".git" {
+            walk(root, &path, found)?;
+        } else if kind.is_file() && !name.ends_with(".punctual") {
+            found.insert(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_says_where() {
+        assert_eq!(Complaint::new("a/b.rs", 3, "x").to_string(), "a/b.rs:3: x");
+        assert_eq!(Complaint::new("a/b.rs", 0, "x").to_string(), "a/b.rs: x");
+    }
+
+    #[test]
+    fn a_folder_without_git_is_walked() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut found = BTreeSet::new();
+        walk(root, "", &mut found).unwrap();
+        assert!(found.contains("Cargo.toml") && found.contains("src/tidy/rust.rs"), "{found:?}");
+    }
+}

@@ -1,0 +1,278 @@
+//! Rules for Rust sources: what each part of the product may know, and what things may be called.
+
+use super::Complaint;
+use super::source::{Source, after_closing};
+
+/// Modules of the standard library that reach the machine.
+const EFFECTS: [&str; 7] = ["env", "fs", "io", "net", "process", "thread", "time"];
+/// Crates that only decide.
+const PURE: [&str; 2] = ["crates/punctual-core/src/", "crates/punctual-hist/src/"];
+
+/// Where serialised forms may be defined: one module for each outside format. A shape that has to travel gets a twin
+/// there; the values inside stay free to change.
+const FORMATS: [&str; 5] = [
+    "crates/punctual-core/src/recording/",
+    "crates/punctual-linux/src/journal.rs",
+    "crates/punctual-linux/src/snapshot.rs",
+    "crates/punctual/src/render/audit",
+    "crates/punctual/src/render/json",
+];
+
+/// Crates that name the machine's files only in the places below. (`punctual-core` names them everywhere, as data: its
+/// knobs say what a `Tree` is asked for. It cannot open them.)
+const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
+/// The places, each because it is about exactly those files.
+const MAY_NAME_PATHS: [&str; 9] = [
+    "crates/punctual-linux/src/in_force.rs",
+    "crates/punctual-linux/src/live.rs",
+    "crates/punctual-linux/src/load/",
+    "crates/punctual-linux/src/measure",
+    "crates/punctual-linux/src/privilege.rs",
+    "crates/punctual-linux/src/probe/",
+    "crates/punctual-linux/src/sys/",
+    "crates/punctual-rt/src/memory.rs",
+    "crates/punctual-rt/src/sys/",
+];
+const MACHINE_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Who may print, and so may lift the lints against it.
+const MAY_PRINT: [&str; 5] =
+    ["crates/punctual/src/main.rs", "crates/punctual/src/render/", "crates/punctual/src/render.rs", "fuzz/", "xtask/"];
+
+/// Where `unsafe` is allowed: beside the system calls.
+const MAY_BE_UNSAFE: [&str; 2] = ["crates/punctual-linux/src/sys/", "crates/punctual-rt/src/sys/"];
+
+/// Names that say nothing of what is inside.
+const EMPTY_NAMES: [&str; 8] = ["common", "helper", "helpers", "manager", "misc", "util", "utilities", "utils"];
+
+/// All rules for one Rust file.
+pub fn check(path: &str, text: &str) -> Vec<Complaint> {
+    let source = Source::new(text);
+    let mut complaints = Vec::new();
+    complaints.extend(module_header(path, text));
+    complaints.extend(empty_names(path, &source));
+    complaints.extend(lifted_lints(path, &source));
+    if !is_test(path) {
+        complaints.extend(pure(path, &source));
+        complaints.extend(formats(path, &source));
+        complaints.extend(paths(path, &source));
+    }
+    complaints
+}
+
+/// Names of all functions, tests above all.
+pub fn functions(text: &str) -> Vec<String> {
+    let starts = text.split("fn ").skip(1);
+    starts.filter_map(|rest| first_names(rest).first().map(|name| (*name).to_owned())).collect()
+}
+
+/// Files that are only built for tests, benchmarks and examples.
+fn is_test(path: &str) -> bool {
+    let mut parts = path.split('/');
+    path.ends_with("/tests.rs") || parts.any(|part| matches!(part, "tests" | "benches" | "examples" | "fuzz"))
+}
+
+fn within(path: &str, places: &[&str]) -> bool {
+    places.iter().any(|place| path.starts_with(place))
+}
+
+/// Every module opens with the reason it exists.
+fn module_header(path: &str, text: &str) -> Option<Complaint> {
+    let first = text.lines().find(|line| !line.trim().is_empty())?;
+    let opens = first.starts_with("//!") || first.starts_with("#![") || is_test(path);
+    (!opens)
+        .then(|| Complaint::new(path, 1, "begins without `//!`: say why this module exists and what it must not know"))
+}
+
+/// Deciding crates do not touch the machine.
+fn pure(path: &str, source: &Source) -> Vec<Complaint> {
+    if !within(path, &PURE) {
+        return Vec::new();
+    }
+    let mut complaints = Vec::new();
+    for (line, at) in source.words("std") {
+        let Some(rest) = source.code.get(at + 3..).map(str::trim_start).and_then(|rest| rest.strip_prefix("::")) else {
+            continue;
+        };
+        for name in first_names(rest.trim_start()) {
+            if EFFECTS.contains(&name) {
+                complaints.push(Complaint::new(path, line, format!("`std::{name}` in a crate that only decides")));
+            }
+        }
+    }
+    complaints
+}
+
+/// The names that a path goes on with: `fs` of `fs::read`, `fs` and `io` of `{fs, io::Read}`.
+fn first_names(rest: &str) -> Vec<&str> {
+    let name = |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let Some(inside) = rest.strip_prefix('{') else { return rest.get(..name(rest)).into_iter().collect() };
+    let inside = inside.get(..after_closing(rest.as_bytes(), 0).saturating_sub(2)).unwrap_or(inside);
+    let mut names = Vec::new();
+    let mut depth = 0_i32;
+    for part in inside.split_inclusive([',', '{', '}']) {
+        let trimmed = part.trim_start();
+        if depth == 0 {
+            names.extend(trimmed.get(..name(trimmed)).filter(|name| !name.is_empty()));
+        }
+        depth += i32::from(part.ends_with('{')) - i32::from(part.ends_with('}'));
+    }
+    names
+}
+
+/// Serialised forms are defined in the modules of the outside formats and nowhere else.
+fn formats(path: &str, source: &Source) -> Vec<Complaint> {
+    if !path.starts_with("crates/") || within(path, &FORMATS) {
+        return Vec::new();
+    }
+    let found =
+        ["Serialize", "Deserialize"].into_iter().flat_map(|word| source.words(word).map(move |(line, _)| (line, word)));
+    found
+        .map(|(line, word)| Complaint::new(path, line, format!("`{word}` outside the modules of the outside formats")))
+        .collect()
+}
+
+/// Files of the machine are named where they are read, and nowhere else.
+fn paths(path: &str, source: &Source) -> Vec<Complaint> {
+    if !within(path, &NAMES_NO_PATHS) || within(path, &MAY_NAME_PATHS) {
+        return Vec::new();
+    }
+    let named = |text: &str| {
+        MACHINE_ROOTS
+            .iter()
+            .any(|root| text.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    };
+    let found = source.strings.iter().filter(|(_, text)| named(text));
+    found
+        .map(|(line, text)| {
+            Complaint::new(path, *line, format!("names \"{text}\": ask for it through `live` or add its place"))
+        })
+        .collect()
+}
+
+/// Modules are named after what is in them.
+fn empty_names(path: &str, source: &Source) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    for part in path.split('/') {
+        let name = part.strip_suffix(".rs").unwrap_or(part);
+        if EMPTY_NAMES.contains(&name) {
+            complaints.push(Complaint::new(path, 0, format!("`{name}` says nothing: name it after what it holds")));
+        }
+    }
+    for (line, at) in source.words("mod") {
+        let rest = source.code.get(at + 3..).unwrap_or_default().trim_start();
+        if let Some(name) = first_names(rest).first().filter(|name| EMPTY_NAMES.contains(name)) {
+            complaints.push(Complaint::new(
+                path,
+                line,
+                format!("`mod {name}` says nothing: name it after what it holds"),
+            ));
+        }
+    }
+    complaints
+}
+
+/// A lint is lifted with a reason, and the ones against printing and `unsafe` only where that is the job.
+fn lifted_lints(path: &str, source: &Source) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    for word in ["allow", "expect"] {
+        for (line, at) in source.words(word) {
+            let before = source.code.get(..at).unwrap_or_default().trim_end();
+            let is_attribute = before.ends_with("#[") || before.ends_with("#![") || inside_cfg_attr(before);
+            let open = at + word.len();
+            if !is_attribute || source.code.as_bytes().get(open) != Some(&b'(') {
+                continue;
+            }
+            let inside = source.code.get(open..after_closing(source.code.as_bytes(), open)).unwrap_or_default();
+            if !inside.contains("reason") {
+                complaints.push(Complaint::new(path, line, format!("`{word}(...)` without `reason = \"...\"`")));
+            }
+            let prints = inside.contains("print_stdout") || inside.contains("print_stderr");
+            if prints && !within(path, &MAY_PRINT) && !is_test(path) {
+                complaints.push(Complaint::new(path, line, "prints: only `render/` and `main.rs` do"));
+            }
+            if inside.contains("unsafe_code") && !within(path, &MAY_BE_UNSAFE) {
+                complaints.push(Complaint::new(path, line, "`unsafe` belongs into `sys/`"));
+            }
+        }
+    }
+    complaints
+}
+
+fn inside_cfg_attr(before: &str) -> bool {
+    before.rfind("cfg_attr(").is_some_and(|at| !before.get(at..).unwrap_or_default().contains(']'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Complaints as lines, for a file that opens as it should.
+    fn complaints(path: &str, text: &str) -> Vec<String> {
+        let text = format!("//! Why.\n{text}");
+        check(path, &text).iter().map(ToString::to_string).collect()
+    }
+
+    fn clean(path: &str, text: &str) {
+        assert_eq!(complaints(path, text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn modules_open_with_their_reason() {
+        assert_eq!(check("a.rs", "use x;\n").len(), 1);
+        assert_eq!(check("a.rs", "//! Why.\nuse x;\n"), []);
+        assert_eq!(check("a.rs", ""), []);
+    }
+
+    #[test]
+    fn the_core_does_not_touch_the_machine() {
+        let core = "crates/punctual-core/src/x.rs";
+        assert_eq!(complaints(core, "use std::fs;"), [format!("{core}:2: `std::fs` in a crate that only decides")]);
+        assert_eq!(complaints(core, "use std::{fmt, io::{self, Read}, time};").len(), 2);
+        assert_eq!(complaints(core, "fn f() { std::thread::sleep(d) }").len(), 1);
+        clean(core, "use std::{fmt::{self, io}, collections::BTreeMap};\nuse core::time::Duration; // std::fs\n");
+        clean(core, "#[cfg(test)]\nmod tests { use std::fs; }");
+        clean("crates/punctual-linux/src/x.rs", "use std::fs;");
+    }
+
+    #[test]
+    fn formats_are_defined_in_their_modules() {
+        let text = "#[derive(Serialize)] struct A;\nuse serde::Deserialize;";
+        assert_eq!(complaints("crates/punctual-core/src/finding.rs", text).len(), 2);
+        assert_eq!(complaints("crates/punctual/src/render/term.rs", text).len(), 2);
+        clean("crates/punctual-core/src/recording/header.rs", text);
+        clean("crates/punctual/src/render/json.rs", text);
+        clean("crates/punctual/tests/it/main.rs", text);
+    }
+
+    #[test]
+    fn files_of_the_machine_are_named_in_their_places() {
+        let text = "f(\"/proc/stat\"); g(\"see /proc/stat\"); h(\"/system\"); i(\"/dev\")";
+        assert_eq!(complaints("crates/punctual/src/commands/check.rs", text).len(), 2);
+        assert_eq!(complaints("crates/punctual-linux/src/apply.rs", text).len(), 2);
+        clean("crates/punctual-linux/src/load/proc.rs", text);
+        clean("crates/punctual-core/src/knobs/idle.rs", text);
+    }
+
+    #[test]
+    fn names_say_what_is_inside() {
+        assert_eq!(complaints("crates/punctual/src/utils.rs", "").len(), 1);
+        assert_eq!(complaints("crates/punctual/src/common/x.rs", "").len(), 1);
+        assert_eq!(complaints("a.rs", "pub mod helpers;").len(), 1);
+        clean("a.rs", "mod utilization; // mod utils");
+    }
+
+    #[test]
+    fn lints_are_lifted_with_a_reason() {
+        assert_eq!(complaints("a.rs", "#[allow(dead_code)]").len(), 1);
+        assert_eq!(complaints("a.rs", "#![cfg_attr(x, expect(dead_code))]").len(), 1);
+        clean("a.rs", "#[allow(dead_code, reason = \"(why) not\")]\nfn f() { x.expect(\"y\"); allow(z) }");
+        let print = "#![allow(clippy::print_stdout, reason = \"why\")]";
+        assert_eq!(complaints("crates/punctual/src/commands/check.rs", print).len(), 1);
+        clean("crates/punctual/src/render/mod.rs", print);
+        clean("crates/punctual-hist/benches/record.rs", print);
+        let unsafe_code = "#![allow(unsafe_code, reason = \"why\")]";
+        assert_eq!(complaints("crates/punctual-rt/src/recorder.rs", unsafe_code).len(), 1);
+        clean("crates/punctual-rt/src/sys/mod.rs", unsafe_code);
+    }
+}
