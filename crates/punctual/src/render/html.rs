@@ -72,7 +72,8 @@ fn head(report: &Report) -> Value {
     context! {
         verdict => context! { word => verdict.word, class, seen => verdict.seen, bound => verdict.bound, but => verdict.but },
         trust => context! { ok => report.trust.ok(), answer => words::trust_answer(&report.trust), reasons, remarks },
-        ruler => chart::ruler(&view, report.need.budget, &ruler_says),
+        ruler => chart::ruler(&view, report.need.budget, &ruler_says, false),
+        ruler_small => chart::ruler(&view, report.need.budget, &ruler_says, true),
         ruler_says,
         next,
     }
@@ -88,9 +89,10 @@ fn numbers(report: &Report) -> Value {
             cpu.worst_at.as_ref().map(|(at, load)| format!("{}, {}", units::moment(*at), words::phase_name(load)));
         let row = row(cpu.cpu.to_string(), &cpu.row, budget);
         let worst = worst.unwrap_or_else(|| units::ABSENT.to_owned());
-        cpus.push(match many {
-            true => context! { key => chart::series(number), worst, ..row },
-            false => context! { worst, ..row },
+        cpus.push(if many {
+            context! { key => chart::series(number), worst, ..row }
+        } else {
+            context! { worst, ..row }
         });
     }
     if let Some(total) = &report.total {
@@ -190,6 +192,7 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
     let note = format!("Drawn are the {} CPUs with the largest lateness; the table has all.", charted.len());
     context! {
         overlaid => chart::histogram(&report.cpus, charted, budget, false),
+        overlaid_small => chart::histogram(&report.cpus, charted, budget, true),
         separate,
         timelines,
         charted => if left_out > 0 { note } else { String::new() },

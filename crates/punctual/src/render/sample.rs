@@ -97,6 +97,37 @@ pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
     }
 }
 
+/// One of every reason to doubt a run.
+pub fn every_distrust() -> Vec<Distrust> {
+    let (cpus, length) = (CpuSet::from_iter([0, 1]), Nanos::from_ms(40));
+    vec![
+        Distrust::Steal(length),
+        Distrust::Paused(2, length),
+        Distrust::Suspended(1, length),
+        Distrust::WallClockStep(1),
+        Distrust::TscDrift,
+        Distrust::HelperShared(cpus.clone()),
+        Distrust::HelperSibling(cpus),
+        Distrust::Throttled,
+        Distrust::RtThrottled,
+        Distrust::SlowClock(Nanos::from_ns(850)),
+        Distrust::Faults(3, 7),
+        Distrust::Migrations(3, 7),
+        Distrust::MemoryNotLocked,
+        Distrust::NotRealTime,
+        Distrust::GrantedOtherwise(3),
+        Distrust::TooFew(0),
+        Distrust::TooFew(200),
+        Distrust::EndedEarly(EndReason::Interrupted),
+        Distrust::CutOff,
+        Distrust::WriteFailed,
+        Distrust::BlocksLost(3),
+        Distrust::ChangedDuring("/proc/sys/kernel/sched_rt_runtime_us".to_owned()),
+        Distrust::Tracing("function".to_owned()),
+        Distrust::Early(1, 4),
+    ]
+}
+
 fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Event {
     Event { at: Nanos::from_secs(at_s), length: Nanos::from_ms(length_ms), kind, releases_lost }
 }
@@ -393,21 +424,21 @@ fn in_force() -> Vec<InForce> {
     vec![at(Moment::Before, "schedutil"), at(Moment::During, "schedutil"), at(Moment::After, "performance")]
 }
 
+fn finding(
+    id: &str,
+    title: &str,
+    severity: Severity,
+    state: State,
+    evidence: &[(&str, &str)],
+    words: [&str; 3],
+) -> Finding {
+    let [why, fix, cost] = words.map(str::to_owned);
+    let evidence = pairs(evidence).into_iter().map(|(source, value)| Evidence { source, value }).collect();
+    let confidence = if severity == Severity::High { Confidence::High } else { Confidence::Medium };
+    Finding { id: id.to_owned(), title: title.to_owned(), severity, state, evidence, why, fix, cost, confidence }
+}
+
 fn findings() -> Vec<Finding> {
-    let finding = |id: &str, title: &str, severity, state, evidence: &[(&str, &str)], words: [&str; 3]| Finding {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        severity,
-        state,
-        evidence: evidence
-            .iter()
-            .map(|(source, value)| Evidence { source: (*source).to_owned(), value: (*value).to_owned() })
-            .collect(),
-        why: words[0].to_owned(),
-        fix: words[1].to_owned(),
-        cost: words[2].to_owned(),
-        confidence: if severity == Severity::High { Confidence::High } else { Confidence::Medium },
-    };
     vec![
         finding(
             "kernel-preemption",
@@ -456,14 +487,14 @@ fn findings() -> Vec<Finding> {
             &[("/dev/cpu/0/msr", "permission denied")],
             ["Firmware stops all CPUs for as long as it likes.", "Look for SMI sources in the firmware set-up.", ""],
         ),
-        finding("swap", "Swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], ["", "", ""]),
+        finding("swap", "Swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
         finding(
             "hyperthreads",
             "SMT siblings",
             Severity::Medium,
             State::NotApplicable("the processor has no SMT".to_owned()),
             &[("/sys/devices/system/cpu/smt/control", "notsupported")],
-            ["", "", ""],
+            [""; 3],
         ),
     ]
 }

@@ -74,9 +74,10 @@ pub fn histogram(rows: &[CpuRow], shown: &[usize], budget: Option<Nanos>, small:
 
     let names: Vec<String> = shown.iter().filter_map(|i| rows.get(*i)).map(|row| row.cpu.to_string()).collect();
     let says = escaped(&format!("Histogram of lateness, CPU {}; both axes logarithmic", names.join(", ")));
-    let focus = if small { "" } else { r#" tabindex="0""# };
-    let mut out =
-        format!(r#"<svg class="histogram" viewBox="0 0 {width} {height}" role="img"{focus} aria-label="{says}">"#);
+
+    let mut out = format!(
+        r#"<svg class="histogram" viewBox="0 0 {width} {height}" role="img" tabindex="0" aria-label="{says}">"#
+    );
     budget_zone(&mut out, &x, plot, budget);
     axis::latencies_below(&mut out, &x, plot);
     axis::counts_left(&mut out, &y, plot);
@@ -133,7 +134,7 @@ fn steps(columns: &Columns, counts: &BTreeMap<usize, u64>, x: &LogScale, y: &Log
 /// Invisible columns that say what they hold when pointed at.
 fn hits(out: &mut String, columns: &Columns, rows: &[CpuRow], shown: &[usize], x: &LogScale, plot: Plot) {
     let shown: Vec<&CpuRow> = shown.iter().filter_map(|i| rows.get(*i)).collect();
-    let counted: Vec<(u32, BTreeMap<usize, u64>, BTreeMap<usize, u64>)> =
+    let counted: Vec<_> =
         shown.iter().map(|row| (row.cpu, columns.counts(&row.ran), columns.counts(&row.skipped))).collect();
     out.push_str(r#"<g class="hits">"#);
     for column in columns.first..=columns.last {

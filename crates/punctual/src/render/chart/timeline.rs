@@ -13,6 +13,9 @@ use std::fmt::Write as _;
 const COLUMNS: usize = 150;
 const WIDTH: f64 = 900.0;
 
+/// Which number of a point is drawn.
+type Value = fn(&TimelinePoint) -> Option<Nanos>;
+
 /// The time line of the CPU with this place in the report. The first of a stack names the load phases, the last has
 /// the labels of time. `None` when nothing ran on it.
 pub fn timeline(report: &Report, number: usize, first: bool, last: bool) -> Option<String> {
@@ -96,8 +99,7 @@ fn lines(out: &mut String, points: &[TimelinePoint], end: Nanos, plot: Plot, y: 
         }
     }
     let _ = write!(out, r#"<path class="band {class}" d="{band}"/>"#);
-    let series: [(&str, fn(&TimelinePoint) -> Option<Nanos>); 3] =
-        [("line-max", |p| p.max), ("line-p999", |p| p.p99_9), ("line-p50", |p| p.p50)];
+    let series: [(&str, Value); 3] = [("line-max", |p| p.max), ("line-p999", |p| p.p99_9), ("line-p50", |p| p.p50)];
     for (name, value) in series {
         let mut path = String::new();
         let mut drawn_to = None;
@@ -134,7 +136,7 @@ fn events(out: &mut String, events: &[Event], end: Nanos, plot: Plot) {
 
 /// Names at the right end of the lines, moved apart where they would cover each other.
 fn names(out: &mut String, points: &[TimelinePoint], plot: Plot, y: &LogScale, budget: Option<Nanos>) {
-    let last = |value: fn(&TimelinePoint) -> Option<Nanos>| points.iter().rev().find_map(value);
+    let last = |value: Value| points.iter().rev().find_map(value);
     let named = [
         ("min", last(|p| p.min), "name"),
         ("p50", last(|p| p.p50), "name"),

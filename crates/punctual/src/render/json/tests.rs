@@ -100,3 +100,15 @@ fn a_bound_at_another_confidence_is_not_passed_off_as_95() {
     report.verdict.confidence = 0.99;
     assert_eq!(document(&report)["miss_probability_upper_95"], Value::Null);
 }
+
+#[test]
+fn every_reason_to_doubt_has_a_code_of_its_own_and_validates() {
+    let mut report = sample::two_cpus();
+    report.trust.reasons = sample::every_distrust();
+    let document = document(&report);
+    assert!(validator().is_valid(&document));
+    let codes: std::collections::BTreeSet<&str> =
+        document["trust"]["reasons"].as_array().unwrap().iter().map(|r| r["code"].as_str().unwrap()).collect();
+    assert_eq!(codes.len(), report.trust.reasons.len() - 1, "only the two reasons for too few share one");
+    assert_eq!(document["trust"]["ok"], false);
+}

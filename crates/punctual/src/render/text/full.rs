@@ -8,6 +8,9 @@ use punctual_core::report::{Percentiles, Report};
 use punctual_hist::Nanos;
 use std::path::Path;
 
+/// Which point of a distribution is shown.
+type Point = fn(&Percentiles) -> Option<Nanos>;
+
 /// The whole text.
 pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
@@ -51,8 +54,7 @@ fn by_core(sheet: &mut Sheet, report: &Report) {
     let mut table = Table::new(&columns);
     let mut line = |name: &str, cells: Vec<String>| table.row(std::iter::once(name.to_owned()).chain(cells));
     line("Total", report.cpus.iter().map(|c| units::count(c.row.ran)).collect());
-    let points: [(&str, fn(&Percentiles) -> Option<Nanos>); 3] =
-        [("Min", |p| p.min), ("Avg", |p| p.mean), ("Max", |p| p.max)];
+    let points: [(&str, Point); 3] = [("Min", |p| p.min), ("Avg", |p| p.mean), ("Max", |p| p.max)];
     for (name, point) in points {
         line(name, report.cpus.iter().map(|c| units::exact_us(point(&c.row.latency))).collect());
     }

@@ -114,10 +114,11 @@ impl Table {
             let (Some(cell), Some((_, edge))) = (cells.get(*column), self.columns.get(*column)) else { continue };
             let width = self.column_width(*column);
             line.push_str(&" ".repeat(if place == 0 { 0 } else { GAP }));
-            line.push_str(&match edge {
-                Edge::Left => format!("{cell:<width$}"),
-                Edge::Right => format!("{cell:>width$}"),
-            });
+            let blank = " ".repeat(width.saturating_sub(cell.chars().count()));
+            match edge {
+                Edge::Left => line.extend([cell.as_str(), &blank]),
+                Edge::Right => line.extend([&blank, cell.as_str()]),
+            }
         }
         line.trim_end().to_owned()
     }
@@ -136,7 +137,7 @@ mod tests {
     }
 
     fn text(width: usize) -> String {
-        table().lines(width).iter().map(|l| format!("{}\n", l.text)).collect()
+        table().lines(width).iter().fold(String::new(), |text, line| text + &line.text + "\n")
     }
 
     #[test]

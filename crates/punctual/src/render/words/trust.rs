@@ -125,3 +125,34 @@ fn of_recording(reason: &Distrust) -> String {
         _ => "The recording is cut off: what happened after its last good checkpoint is not in it.".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sample;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_reason_has_its_own_sentence_and_names_its_numbers() {
+        let reasons = sample::every_distrust();
+        let sentences: BTreeSet<String> = reasons.iter().map(distrust).collect();
+        assert_eq!(sentences.len(), reasons.len());
+        for sentence in &sentences {
+            assert!(sentence.ends_with('.') && !sentence.contains("  "), "{sentence}");
+        }
+        let number = units::counted(7, "page fault");
+        assert!(distrust(&Distrust::Faults(3, 7)).contains(&number));
+        assert!(
+            distrust(&Distrust::SlowClock(punctual_hist::Nanos::from_ns(850)))
+                .contains(&format!("850{}ns", units::THIN))
+        );
+    }
+
+    #[test]
+    fn remarks_do_not_turn_a_yes_into_a_no() {
+        let remarks = vec![Distrust::NotRealTime];
+        assert_eq!(trust_answer(&Trust::default()), "Yes.");
+        assert!(trust_answer(&Trust { reasons: Vec::new(), remarks: remarks.clone() }).starts_with("Yes."));
+        assert!(trust_answer(&Trust { reasons: remarks, remarks: Vec::new() }).starts_with("No"));
+    }
+}

@@ -5,6 +5,9 @@ use crate::render::units;
 use punctual_core::report::{Answer, CpuRow, Inconclusive, NextStep, Percentiles, Report, Verdict};
 use punctual_hist::Nanos;
 
+/// Which point of a distribution is compared.
+type Point = fn(&Percentiles) -> Option<Nanos>;
+
 /// The verdict in words.
 pub struct VerdictWords {
     /// `Held`, `Not held`, `Inconclusive`.
@@ -99,7 +102,7 @@ pub fn skip_difference(row: &CpuRow) -> Option<String> {
     let head = format!("CPU {} skipped {skipped} of {}", row.cpu, units::counted(row.row.due, "release"));
     let gap = format!("longest time between two wake-ups: {}", units::latency(row.longest_gap));
     let (ran, due) = (&row.row.latency, &row.row.latency_due);
-    let points: [(&str, fn(&Percentiles) -> Option<Nanos>); 4] =
+    let points: [(&str, Point); 4] =
         [("p99", |p| p.p99), ("p99.9", |p| p.p99_9), ("p99.99", |p| p.p99_99), ("the largest", |p| p.max)];
     let apart = points.iter().find_map(|(name, of)| {
         let (ran, due) = (of(ran)?, of(due)?);
@@ -138,6 +141,99 @@ pub fn next_step(step: &NextStep, report: &Report) -> String {
             format!(
                 "Find out what held CPU {cpu}{gap}: its skipped releases are what makes the two rows of percentiles differ."
             )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sample;
+
+    fn plain(text: &str) -> String {
+        text.replace(units::THIN, " ")
+    }
+
+    #[test]
+    fn held_names_the_count_the_budget_and_the_bound() {
+        let words = verdict(&sample::two_cpus());
+        assert_eq!(words.word, "Held");
+        let seen = plain(&words.seen);
+        assert!(
+            seen.starts_with("all 60 000 releases on CPUs 0-1 ran no later than 100 us. Largest of 60 000"),
+            "{seen}"
+        );
+        let bound = plain(&words.bound.unwrap());
+        assert!(bound.starts_with("With 95 % confidence fewer than 1 in 20 000 releases would miss"), "{bound}");
+        assert!(words.but.is_none());
+    }
+
+    #[test]
+    fn the_confidence_is_not_rounded_up() {
+        let mut report = sample::two_cpus();
+        report.verdict.confidence = 0.999;
+        assert!(plain(&verdict(&report).bound.unwrap()).starts_with("With 99.9 % confidence"));
+    }
+
+    #[test]
+    fn one_miss_in_millions_is_not_100_percent() {
+        let seen = plain(&verdict(&sample::eight_cpus()).seen);
+        assert!(
+            seen.contains("1 of 4 800 000 releases") && seen.contains("99.9999") && !seen.contains("100 %"),
+            "{seen}"
+        );
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_trusted_says_so_beside_its_verdict() {
+        assert!(verdict(&sample::cut_off()).but.is_some());
+    }
+
+    #[test]
+    fn without_a_budget_or_samples_there_is_no_bound_to_state() {
+        assert!(verdict(&sample::no_budget()).bound.is_none());
+        let empty = verdict(&sample::empty());
+        assert_eq!((empty.word, empty.seen.as_str()), ("Inconclusive", "a measured thread has no samples at all."));
+        assert!(empty.bound.is_none());
+    }
+
+    #[test]
+    fn too_few_names_both_numbers() {
+        let mut report = sample::empty();
+        report.verdict.inconclusive_because = Some(Inconclusive::TooFew { due: 200, wanted: 3_000 });
+        assert!(plain(&verdict(&report).seen).starts_with("only 200 releases came due; 3 000 would be enough"));
+    }
+
+    #[test]
+    fn skips_that_change_a_percentile_are_named_and_others_are_said_not_to() {
+        let mut report = sample::skipped();
+        assert!(skip_difference(&report.cpus[1]).is_none());
+        let apart = plain(&skip_difference(&report.cpus[0]).unwrap());
+        assert!(
+            apart.contains("p99 is 15.5 us of the activations that ran but 10.10 ms of the releases due"),
+            "{apart}"
+        );
+        let row = &mut report.cpus[0].row;
+        row.latency_due = row.latency;
+        assert!(skip_difference(&report.cpus[0]).unwrap().contains("changes no percentile"));
+    }
+
+    #[test]
+    fn every_step_says_what_to_do() {
+        let report = sample::two_cpus();
+        let steps = [
+            (NextStep::Fix("governor".to_owned()), "cpupower frequency-set"),
+            (NextStep::Fix("gone".to_owned()), "punctual audit --explain gone"),
+            (NextStep::MeasureLonger { length: Nanos::from_ns(60_000_000_001), one_in: 20_000 }, "--duration 61s"),
+            (NextStep::RunAsRoot("reads MSRs".to_owned()), "reads MSRs"),
+            (NextStep::Repeat, "again"),
+            (NextStep::StateBudget, "--budget"),
+            (NextStep::LookAtSkips(1), "CPU 1"),
+            (NextStep::LookAtSkips(99), "CPU 99:"),
+        ];
+        for (step, says) in steps {
+            let sentence = next_step(&step, &report);
+            assert!(sentence.contains(says), "{sentence}");
         }
     }
 }
