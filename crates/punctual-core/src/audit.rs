@@ -2,11 +2,15 @@
 //!
 //! The catalogue decides what is good; this module only asks, collects the evidence and sorts.
 
+use crate::fact::printable;
 use crate::finding::{Evidence, Finding, Severity, State};
 use crate::knobs::{self, Case, Doubt, Knob};
 use crate::machine::Machine;
 use crate::profile::Need;
 use crate::tree::Tree;
+
+/// Longest reason; a file that is all of it has said enough.
+const REASON_CHARS: usize = 300;
 
 /// Every knob, judged; worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
@@ -45,8 +49,8 @@ fn state(judged: Result<bool, Doubt>, evidence: &[Evidence]) -> State {
         Ok(_) if evidence.is_empty() => State::Unknown("the probe looked at nothing; please report this".to_owned()),
         Ok(true) => State::Good,
         Ok(false) => State::Bad,
-        Err(Doubt::Unknown(because)) => State::Unknown(because),
-        Err(Doubt::NotApplicable(because)) => State::NotApplicable(because),
+        Err(Doubt::Unknown(because)) => State::Unknown(printable(&because, REASON_CHARS)),
+        Err(Doubt::NotApplicable(because)) => State::NotApplicable(printable(&because, REASON_CHARS)),
     }
 }
 
