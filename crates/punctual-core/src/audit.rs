@@ -9,6 +9,8 @@ use crate::machine::Machine;
 use crate::profile::Need;
 use crate::tree::Tree;
 
+/// How the catalogue says that only a boot changes a knob; then the way to do that is the fix.
+const NOT_NOW: &str = "None at run time";
 /// Longest reason; a file that is all of it has said enough.
 const REASON_CHARS: usize = 300;
 
@@ -37,7 +39,7 @@ fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
         state: state(judged, &evidence),
         evidence,
         why: knob.why.to_owned(),
-        fix: case.fill(knob.fix),
+        fix: case.fill(if knob.fix.starts_with(NOT_NOW) { knob.persist } else { knob.fix }),
         cost: knob.cost.to_owned(),
         confidence: knob.confidence,
     }
