@@ -35,10 +35,10 @@ pub fn two_cpus() -> Report {
     report
 }
 
-/// Eight CPUs, 10 min, one event, not held by a single release.
+/// Eight CPUs, 2 min, two events, not held by a few releases.
 pub fn eight_cpus() -> Report {
-    let mut report = Run { cpus: 8, seconds: 600, budget: Some(Nanos::from_us(72)), hog: false }.report();
-    report.events = vec![event(200, 0, EventKind::WallClockStep, 0), event(415, 2_300, EventKind::Paused, 18_400)];
+    let mut report = Run { cpus: 8, seconds: 120, budget: Some(Nanos::from_us(72)), hog: false }.report();
+    report.events = vec![event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
     report.trust.reasons = vec![Distrust::Paused(1, Nanos::from_ms(2_300)), Distrust::Faults(3, 2)];
     report.next = vec![NextStep::Repeat, NextStep::RunAsRoot("reads /dev/cpu/*/msr and the tracing state".to_owned())];
     report
@@ -442,7 +442,7 @@ fn findings() -> Vec<Finding> {
     vec![
         finding(
             "kernel-preemption",
-            "The kernel does not preempt kernel code",
+            "Preemption mode full",
             Severity::High,
             State::Bad,
             &[("/sys/kernel/debug/sched/preempt", "none (voluntary) full lazy")],
@@ -454,7 +454,7 @@ fn findings() -> Vec<Finding> {
         ),
         finding(
             "cpuidle-deep",
-            "Idle states deeper than C1 are allowed",
+            "Only shallow sleep on the real-time CPUs",
             Severity::High,
             State::Bad,
             &[
@@ -469,7 +469,7 @@ fn findings() -> Vec<Finding> {
         ),
         finding(
             "governor",
-            "The frequency governor is schedutil",
+            "Governor performance on the real-time CPUs",
             Severity::Medium,
             State::Bad,
             &[("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil")],
@@ -481,16 +481,16 @@ fn findings() -> Vec<Finding> {
         ),
         finding(
             "smi-count",
-            "System management interrupts",
+            "System management interrupts can be counted",
             Severity::High,
             State::Unknown("reading /dev/cpu/0/msr is denied to this user".to_owned()),
             &[("/dev/cpu/0/msr", "permission denied")],
             ["Firmware stops all CPUs for as long as it likes.", "Look for SMI sources in the firmware set-up.", ""],
         ),
-        finding("swap", "Swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
+        finding("swap", "No swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
         finding(
             "hyperthreads",
-            "SMT siblings",
+            "A core to oneself",
             Severity::Medium,
             State::NotApplicable("the processor has no SMT".to_owned()),
             &[("/sys/devices/system/cpu/smt/control", "notsupported")],

@@ -58,6 +58,14 @@ pub fn state(state: &State) -> &'static str {
     }
 }
 
+/// What a finding is about. Knobs are named by the state that is wanted, which must not read as the state there is.
+pub fn title(finding: &Finding) -> String {
+    match finding.state {
+        State::Bad | State::Unknown(_) => format!("wanted: {}", finding.title),
+        State::Good | State::NotApplicable(_) => finding.title.clone(),
+    }
+}
+
 /// Why the state is not a plain good or bad.
 pub fn state_because(state: &State) -> Option<&str> {
     match state {
