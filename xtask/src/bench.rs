@@ -8,7 +8,7 @@ use std::path::Path;
 pub fn run(root: &Path) -> Result<()> {
     let mut failed = Vec::new();
     for package in names(&root.join("crates"), |path| path.join("benches").is_dir())? {
-        for bench in names(&root.join("crates").join(&package).join("benches"), |path| ends_with_rs(path))? {
+        for bench in names(&root.join("crates").join(&package).join("benches"), ends_with_rs)? {
             println!("\n== {package}: {bench} ==");
             if let Err(error) = run::show(&mut run::cargo(root, &["bench", "-p", &package, "--bench", &bench])) {
                 failed.push(format!("{error:#}"));

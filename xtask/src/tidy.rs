@@ -45,31 +45,23 @@ impl std::fmt::Display for Complaint {
 pub fn run(root: &Path) -> Result<()> {
     let paths = paths(root)?;
     ensure!(!paths.is_empty(), "no file found in {}", root.display());
+    let files = read(root, &paths)?;
     let mut complaints = text::whole_tree(&paths);
-    let mut promised = Vec::new();
-    let mut functions = BTreeSet::new();
-    for path in &paths {
-        let full = root.join(path);
-        let bytes = match fs::read(&full) {
-            Ok(bytes) => bytes,
-            // Deleted but not yet committed so.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error).with_context(|| format!("read {}", full.display())),
-        };
-        complaints.extend(check(path, &bytes, &paths));
-        let text = String::from_utf8_lossy(&bytes);
-        if path == "ARCHITECTURE.md" {
-            promised = text::promised_tests(&text);
-        } else if text::ending(path) == "rs" {
-            functions.extend(rust::functions(&text));
-        }
+    complaints.extend(
+        files
+            .iter()
+            .filter(|(_, bytes)| std::str::from_utf8(bytes).is_err())
+            .flat_map(|(path, bytes)| text::not_text(path, bytes)),
+    );
+    let texts: Vec<(&str, &str)> =
+        files.iter().filter_map(|(path, bytes)| Some((path.as_str(), std::str::from_utf8(bytes).ok()?))).collect();
+    for (path, text) in &texts {
+        complaints.extend(text::check(path, text));
+        complaints.extend(text::links(path, text, &paths));
     }
-    let missing = promised.iter().filter(|(_, test)| !functions.contains(test));
-    complaints.extend(missing.map(|(line, test)| {
-        Complaint::new("ARCHITECTURE.md", *line, format!("no test `{test}` holds this invariant"))
-    }));
+    complaints.extend(rust::check_all(&texts));
     if complaints.is_empty() {
-        println!("{} files, no complaint", paths.len());
+        println!("{} files, no complaint", files.len());
         return Ok(());
     }
     for complaint in &complaints {
@@ -78,15 +70,18 @@ pub fn run(root: &Path) -> Result<()> {
     bail!("{} complaints", complaints.len())
 }
 
-/// All rules for one file.
-fn check(path: &str, bytes: &[u8], paths: &BTreeSet<String>) -> Vec<Complaint> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return text::not_text(path, bytes) };
-    let mut complaints = text::check(path, text);
-    complaints.extend(text::links(path, text, paths));
-    if text::ending(path) == "rs" {
-        complaints.extend(rust::check(path, text));
+fn read(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut files = Vec::new();
+    for path in paths {
+        let full = root.join(path);
+        match fs::read(&full) {
+            Ok(bytes) => files.push((path.clone(), bytes)),
+            // Deleted, and not yet committed so.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("read {}", full.display())),
+        }
     }
-    complaints
+    Ok(files)
 }
 
 /// What is committed, or about to be; without Git (an unpacked archive), what is there.

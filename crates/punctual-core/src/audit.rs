@@ -2,11 +2,17 @@
 //!
 //! The catalogue decides what is good; this module only asks, collects the evidence and sorts.
 
+use crate::fact::printable;
 use crate::finding::{Evidence, Finding, Severity, State};
 use crate::knobs::{self, Case, Doubt, Knob};
 use crate::machine::Machine;
 use crate::profile::Need;
 use crate::tree::Tree;
+
+/// How the catalogue says that only a boot changes a knob; then the way to do that is the fix.
+const NOT_NOW: &str = "None at run time";
+/// Longest reason; a file that is all of it has said enough.
+const REASON_CHARS: usize = 300;
 
 /// Every knob, judged; worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
@@ -33,7 +39,7 @@ fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
         state: state(judged, &evidence),
         evidence,
         why: knob.why.to_owned(),
-        fix: case.fill(knob.fix),
+        fix: case.fill(if knob.fix.starts_with(NOT_NOW) { knob.persist } else { knob.fix }),
         cost: knob.cost.to_owned(),
         confidence: knob.confidence,
     }
@@ -45,8 +51,8 @@ fn state(judged: Result<bool, Doubt>, evidence: &[Evidence]) -> State {
         Ok(_) if evidence.is_empty() => State::Unknown("the probe looked at nothing; please report this".to_owned()),
         Ok(true) => State::Good,
         Ok(false) => State::Bad,
-        Err(Doubt::Unknown(because)) => State::Unknown(because),
-        Err(Doubt::NotApplicable(because)) => State::NotApplicable(because),
+        Err(Doubt::Unknown(because)) => State::Unknown(printable(&because, REASON_CHARS)),
+        Err(Doubt::NotApplicable(because)) => State::NotApplicable(printable(&because, REASON_CHARS)),
     }
 }
 

@@ -75,6 +75,17 @@ impl<T> Fact<T> {
     }
 }
 
+/// What a machine says, fit for a terminal and a report: no control characters, which could do anything there, and no
+/// more than so many characters.
+pub fn printable(text: &str, most_chars: usize) -> String {
+    let fit = |c: char| if c == '\t' { ' ' } else { Some(c).filter(|c| !c.is_control()).unwrap_or('\u{fffd}') };
+    let mut shown: String = text.chars().take(most_chars).map(fit).collect();
+    if text.chars().nth(most_chars).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::Fact::{self, Absent, Denied, Garbled, Known};

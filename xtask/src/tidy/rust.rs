@@ -2,6 +2,8 @@
 
 use super::Complaint;
 use super::source::{Source, after_closing};
+use super::text::{ending, promised_tests};
+use std::collections::BTreeSet;
 
 /// Modules of the standard library that reach the machine.
 const EFFECTS: [&str; 7] = ["env", "fs", "io", "net", "process", "thread", "time"];
@@ -45,14 +47,28 @@ const MAY_BE_UNSAFE: [&str; 2] = ["crates/punctual-linux/src/sys/", "crates/punc
 /// Names that say nothing of what is inside.
 const EMPTY_NAMES: [&str; 8] = ["common", "helper", "helpers", "manager", "misc", "util", "utilities", "utils"];
 
-/// All rules for one Rust file.
-pub fn check(path: &str, text: &str) -> Vec<Complaint> {
+/// All rules for the Rust files among these, and for the tests that ARCHITECTURE.md promises.
+pub fn check_all(files: &[(&str, &str)]) -> Vec<Complaint> {
+    let sources = || files.iter().filter(|(path, _)| ending(path) == "rs");
+    let tests: Vec<String> = sources().flat_map(|(path, text)| test_modules(path, text)).collect();
+    let functions: BTreeSet<&str> = sources().flat_map(|(_, text)| functions(text)).collect();
+    let mut complaints: Vec<Complaint> = sources().flat_map(|(path, text)| check(path, text, &tests)).collect();
+    for (path, text) in files.iter().filter(|(path, _)| *path == "ARCHITECTURE.md") {
+        let missing = promised_tests(text).into_iter().filter(|(_, test)| !functions.contains(test.as_str()));
+        complaints.extend(missing.map(|(line, test)| Complaint::new(path, line, format!("there is no test `{test}`"))));
+    }
+    complaints
+}
+
+/// All rules for one Rust file. `tests` are the beginnings of paths that are only built for tests.
+fn check(path: &str, text: &str, tests: &[String]) -> Vec<Complaint> {
     let source = Source::new(text);
+    let is_test = is_test(path) || tests.iter().any(|test| path.starts_with(test));
     let mut complaints = Vec::new();
     complaints.extend(module_header(path, text));
     complaints.extend(empty_names(path, &source));
-    complaints.extend(lifted_lints(path, &source));
-    if !is_test(path) {
+    complaints.extend(lifted_lints(path, &source, is_test));
+    if !is_test {
         complaints.extend(pure(path, &source));
         complaints.extend(formats(path, &source));
         complaints.extend(paths(path, &source));
@@ -61,15 +77,28 @@ pub fn check(path: &str, text: &str) -> Vec<Complaint> {
 }
 
 /// Names of all functions, tests above all.
-pub fn functions(text: &str) -> Vec<String> {
-    let starts = text.split("fn ").skip(1);
-    starts.filter_map(|rest| first_names(rest).first().map(|name| (*name).to_owned())).collect()
+fn functions(text: &str) -> Vec<&str> {
+    text.split("fn ").skip(1).filter_map(|rest| first_names(rest).first().copied()).collect()
 }
 
-/// Files that are only built for tests, benchmarks and examples.
+/// Files that are only built for tests, benchmarks and examples, by where they are.
 fn is_test(path: &str) -> bool {
     let mut parts = path.split('/');
     path.ends_with("/tests.rs") || parts.any(|part| matches!(part, "tests" | "benches" | "examples" | "fuzz"))
+}
+
+/// Beginnings of the paths that a file declares by `#[cfg(test)] mod name;`.
+fn test_modules(path: &str, text: &str) -> Vec<String> {
+    let folder = match path.rsplit_once('/') {
+        Some((folder, "lib.rs" | "main.rs" | "mod.rs")) => folder,
+        _ => path.strip_suffix(".rs").unwrap_or(path),
+    };
+    let declared = text.split("#[cfg(test)]").skip(1).filter_map(|rest| {
+        let item = rest.split([';', '{']).next()?;
+        let is_declaration = rest.get(item.len()..)?.starts_with(';');
+        item.trim().rsplit_once("mod ").map(|(_, name)| name.trim()).filter(|_| is_declaration)
+    });
+    declared.flat_map(|name| [format!("{folder}/{name}.rs"), format!("{folder}/{name}/")]).collect()
 }
 
 fn within(path: &str, places: &[&str]) -> bool {
@@ -79,7 +108,7 @@ fn within(path: &str, places: &[&str]) -> bool {
 /// Every module opens with the reason it exists.
 fn module_header(path: &str, text: &str) -> Option<Complaint> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
-    let opens = first.starts_with("//!") || first.starts_with("#![") || is_test(path);
+    let opens = first.starts_with("//!") || first.starts_with("#!");
     (!opens)
         .then(|| Complaint::new(path, 1, "begins without `//!`: say why this module exists and what it must not know"))
 }
@@ -173,7 +202,7 @@ fn empty_names(path: &str, source: &Source) -> Vec<Complaint> {
 }
 
 /// A lint is lifted with a reason, and the ones against printing and `unsafe` only where that is the job.
-fn lifted_lints(path: &str, source: &Source) -> Vec<Complaint> {
+fn lifted_lints(path: &str, source: &Source, is_test: bool) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for word in ["allow", "expect"] {
         for (line, at) in source.words(word) {
@@ -188,7 +217,7 @@ fn lifted_lints(path: &str, source: &Source) -> Vec<Complaint> {
                 complaints.push(Complaint::new(path, line, format!("`{word}(...)` without `reason = \"...\"`")));
             }
             let prints = inside.contains("print_stdout") || inside.contains("print_stderr");
-            if prints && !within(path, &MAY_PRINT) && !is_test(path) {
+            if prints && !within(path, &MAY_PRINT) && !is_test {
                 complaints.push(Complaint::new(path, line, "prints: only `render/` and `main.rs` do"));
             }
             if inside.contains("unsafe_code") && !within(path, &MAY_BE_UNSAFE) {
@@ -210,7 +239,7 @@ mod tests {
     /// Complaints as lines, for a file that opens as it should.
     fn complaints(path: &str, text: &str) -> Vec<String> {
         let text = format!("//! Why.\n{text}");
-        check(path, &text).iter().map(ToString::to_string).collect()
+        check(path, &text, &[]).iter().map(ToString::to_string).collect()
     }
 
     fn clean(path: &str, text: &str) {
@@ -219,9 +248,9 @@ mod tests {
 
     #[test]
     fn modules_open_with_their_reason() {
-        assert_eq!(check("a.rs", "use x;\n").len(), 1);
-        assert_eq!(check("a.rs", "//! Why.\nuse x;\n"), []);
-        assert_eq!(check("a.rs", ""), []);
+        assert_eq!(check("a.rs", "use x;\n", &[]).len(), 1);
+        assert_eq!(check("a.rs", "//! Why.\nuse x;\n", &[]), []);
+        assert_eq!(check("a.rs", "", &[]), []);
     }
 
     #[test]
@@ -252,6 +281,30 @@ mod tests {
         assert_eq!(complaints("crates/punctual-linux/src/apply.rs", text).len(), 2);
         clean("crates/punctual-linux/src/load/proc.rs", text);
         clean("crates/punctual-core/src/knobs/idle.rs", text);
+    }
+
+    #[test]
+    fn modules_declared_for_tests_are_tests() {
+        let parent = (
+            "crates/punctual/src/render/mod.rs",
+            "//! Why.\n#[cfg(test)]\npub(crate) mod sample;\n#[cfg(test)]\nmod tests {}\n",
+        );
+        let text = "//! Why.\nconst A: &str = \"/proc/stat\";\n";
+        let places =
+            ["sample.rs", "sample/x.rs", "samples.rs"].map(|name| format!("crates/punctual/src/render/{name}"));
+        let files: Vec<(&str, &str)> = places.iter().map(|path| (path.as_str(), text)).chain([parent]).collect();
+        let complaints = check_all(&files);
+        assert_eq!(complaints.iter().map(|complaint| complaint.path.as_str()).collect::<Vec<_>>(), [&places[2]]);
+    }
+
+    #[test]
+    fn a_promised_test_exists() {
+        let files = [
+            ("ARCHITECTURE.md", "1. x `it_is_so_here` `it_is_not_so`\n"),
+            ("a.rs", "//! Why.\nfn it_is_so_here() {}\n"),
+        ];
+        let lines: Vec<String> = check_all(&files).iter().map(ToString::to_string).collect();
+        assert_eq!(lines, ["ARCHITECTURE.md:1: there is no test `it_is_not_so`"]);
     }
 
     #[test]

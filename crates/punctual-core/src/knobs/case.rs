@@ -5,7 +5,7 @@
 
 use super::tasks::TASKS;
 use crate::cpu_set::CpuSet;
-use crate::fact::Fact;
+use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
 use crate::machine::{Flavour, Machine, Version};
 use crate::profile::{Kind, Need};
@@ -94,12 +94,8 @@ impl<'a> Case<'a> {
 
     /// Adds evidence that is not one file's content.
     pub fn note(&self, source: impl Into<String>, value: impl Into<String>) {
-        let value = value.into();
-        let mut shown: String = value.chars().take(EVIDENCE_CHARS).collect();
-        if shown.len() < value.len() {
-            shown.push('…');
-        }
-        self.evidence.borrow_mut().push(Evidence { source: source.into(), value: shown });
+        let value = printable(&value.into(), EVIDENCE_CHARS);
+        self.evidence.borrow_mut().push(Evidence { source: printable(&source.into(), EVIDENCE_CHARS), value });
     }
 
     /// A fact that was read for this verdict, kept as evidence.

@@ -19,8 +19,8 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "sysctl kernel.printk with the first number that was there.",
         cost: "Fewer hints on the screen.",
         blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel admin-guide/sysctl/kernel.rst: printk", "kernel core-api/printk-basics.rst"],
+        confidence: Confidence::Low,
+        sources: &["kernel admin-guide/sysctl/kernel.rst: printk", "unverified: the effect on a given console driver"],
     },
     Knob {
         id: "log.console",
@@ -34,8 +34,11 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "Put the word back and boot again.",
         cost: "No serial log of a crash.",
         blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel admin-guide/serial-console.rst", "kernel 7.3 kernel/printk/printk.c"],
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 kernel/printk/printk.c",
+            "unverified: which drivers wait (newer ones print in a thread)",
+        ],
     },
     Knob {
         id: "trace.active",

@@ -93,7 +93,9 @@ fn lines(case: &Case<'_>) -> Result<Vec<u32>, Doubt> {
         case.note("/proc/irq", trouble);
     }
     let names = case.known("/proc/irq", names, UNSEEN)?;
-    Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    let mut lines: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    lines.sort_unstable();
+    Ok(lines)
 }
 
 /// Names of the handlers on a line: each has a folder among the line's files.

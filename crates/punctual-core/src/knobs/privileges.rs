@@ -53,7 +53,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "A safety net for experiments.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
-        sources: &["getrlimit(2): RLIMIT_RTTIME"],
+        sources: &["getrlimit(2): RLIMIT_RTTIME", "unverified: the limit rtkit sets"],
     },
     Knob {
         id: "lim.cpus",

@@ -65,7 +65,7 @@ fn examples() -> Vec<Example> {
         let starts: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].starts_with('[')).collect();
         for (n, start) in starts.iter().enumerate() {
             let end = starts.get(n + 1).copied().unwrap_or(lines.len());
-            let place = format!("{}:{}", path.file_name().unwrap().display(), start + 1);
+            let place = format!("{}:{}", path.display(), start + 1);
             let head = lines[*start].trim_matches(['[', ']']);
             let mut words = head.split_whitespace();
             let (id, expected) = (words.next().unwrap().to_owned(), words.next().expect(&place).to_owned());
@@ -180,6 +180,7 @@ const ODDITIES: &[&[u8]] = &[
     b"a b=c -- d\n",
     b"\xc3\xa9\xc3\xa9\n",
     b"CONFIG_KASAN=y\n",
+    b"\x1b[31mred\x1b[0m \x07\n",
 ];
 
 impl Tree for Noise {
@@ -237,12 +238,20 @@ fn a_machine_that_says_nothing_gets_no_verdict() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn no_machine_makes_a_probe_panic(seed in any::<u64>()) {
         for kind in Kind::ALL {
             for finding in findings(&Noise(seed), kind) {
+                let because = match &finding.state {
+                    State::Unknown(because) | State::NotApplicable(because) => because.as_str(),
+                    State::Good | State::Bad => "",
+                };
+                let texts = finding.evidence.iter().flat_map(|e| [e.source.as_str(), e.value.as_str()]).chain([because]);
+                for text in texts {
+                    prop_assert!(!text.contains(char::is_control) && text.len() < 1500, "{}: {text:?}", finding.id);
+                }
                 if matches!(finding.state, State::Good | State::Bad) {
                     prop_assert!(!finding.evidence.is_empty(), "{} has no evidence", finding.id);
                 }

@@ -46,8 +46,7 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
         probe: mce,
-        why: "Every five minutes a timer on every CPU reads its machine-check banks, which takes tens of \
-            microseconds with interrupts off.",
+        why: "Every five minutes a timer on every CPU, isolated or not, reads its machine-check banks.",
         fix: "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
             corrected errors).",
         persist: "A tmpfiles.d line; mce=ignore_ce on the command line goes further; never mce=off.",
@@ -86,7 +85,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Peak speed.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
-        sources: &["kernel arch/x86/kernel/cpu or drivers/thermal/intel: therm_throt.c"],
+        sources: &["kernel drivers/thermal/intel/therm_throt.c"],
     },
 ];
 

@@ -17,7 +17,7 @@ pub use topology::Topology;
 pub use virtualisation::Virtualisation;
 
 use crate::cpu_set::CpuSet;
-use crate::fact::Fact;
+use crate::fact::{Fact, printable};
 use crate::tree::{Tree, text};
 
 /// What the machine is.
@@ -49,6 +49,8 @@ pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 /// Where the kernel names its clock source.
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// Longest line of a fingerprint; x86 and arm64 kernels keep 2048 bytes of their command line.
+const LINE_CHARS: usize = 2048;
 /// What the kernel was booted with.
 pub const CMDLINE: &str = "/proc/cmdline";
 
@@ -109,7 +111,7 @@ impl Machine {
             ("virtualisation", shown(self.virtualisation.as_ref().map(ToString::to_string))),
             ("command line", shown(self.cmdline.as_ref().map(Cmdline::for_the_kernel))),
         ]
-        .map(|(name, value)| (name.to_owned(), value))
+        .map(|(name, value)| (name.to_owned(), printable(&value, LINE_CHARS)))
         .to_vec()
     }
 }

@@ -53,7 +53,7 @@ impl Launcher {
         let seconds = limit.plus(Nanos::from_ns(999_999_999)).whole(Nanos::from_secs(1)).max(1).to_string();
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(name).arg("--on").arg(on.to_string()).arg("--dir").arg(dir);
-        command.args(["--seconds", &seconds]).process_group(0);
+        command.args(["--seconds", &seconds]).process_group(0); // Ctrl-C is for us; we end our loads in order
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|source| LoadError::Start {
             name: name.to_owned(),

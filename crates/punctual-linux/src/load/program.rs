@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long the program gets between the request to end and the end.
 const GRACE: Duration = Duration::from_millis(800);
 /// How long what is left of it is hunted.
-const SWEEP: Duration = Duration::from_millis(400);
+const SWEEP: Duration = Duration::from_millis(800);
 
 /// Runs a program until told to stop or until it ends by itself.
 pub(super) fn supervise(name: &str, words: &[String], stop: &StopRequest) -> Result<(), LoadError> {

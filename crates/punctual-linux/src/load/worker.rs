@@ -8,7 +8,7 @@ use super::{Load, LoadError, LoadSpec, program};
 use crate::sys::process::become_ordinary;
 use punctual_core::cpu_set::CpuSet;
 use punctual_hist::Nanos;
-use rustix::process::{Signal, getpgrp, getpid, set_parent_process_death_signal, setpgid};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -103,7 +103,8 @@ impl Worker {
 }
 
 /// What the hidden command `__load` does: runs the load `name` on the CPUs `on`, with temporary files in `dir`, until
-/// standard input ends, SIGTERM or SIGINT comes, or `limit` is over. Never to be called in a process that measures.
+/// standard input ends, SIGTERM or SIGINT comes, or `limit` is over. Never to be called in a process that measures, and only from
+/// its first thread: others that already run would keep their policy.
 pub fn worker_main(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadError> {
     let outcome = run(name, on, dir, limit);
     if let Err(error) = &outcome {
@@ -120,7 +121,7 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
     let failed = |operation: String| |source| LoadError::Start { name: name.to_owned(), operation, source };
     become_ordinary().map_err(failed("leave the real-time class".to_owned()))?;
     pin(on).map_err(failed(format!("run on CPUs {on} (are they online, and allowed by taskset and cgroup?)")))?;
-    stand_apart();
+    brace();
     let stop = StopRequest::listen(limit).map_err(failed("listen for the end".to_owned()))?;
     match spec {
         LoadSpec::BuiltIn(load) => {
@@ -133,12 +134,8 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
     }
 }
 
-/// Sets this process apart from its parent, as far as the system lets it; it can work without.
-fn stand_apart() {
-    // A process group of its own: Ctrl-C in a terminal is for the parent, which then ends its loads in order.
-    if getpgrp() != getpid() {
-        let _ = setpgid(None, None);
-    }
+/// Prepares for running out of memory or disk, as far as the system lets it; a load can work without.
+fn brace() {
     // When memory runs out, it is the load that goes, not the user's programs.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     // A user's file size limit must be an error of `write`, as a full disk is, not the end of the process.

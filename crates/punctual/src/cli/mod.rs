@@ -117,7 +117,7 @@ pub struct CheckArgs {
     /// Largest lateness you can live with
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = parse_duration)]
     pub budget: Nanos,
-    /// CPUs to check, for example 2-3 [default: the isolated ones, or every CPU this process may use]
+    /// CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
     /// SCHED_FIFO priority, 1 to 95

@@ -33,10 +33,19 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     Ok(exit_of(&report, args.fail_on))
 }
 
-/// CPUs somebody isolated were isolated for this; on other machines every CPU counts.
+/// CPUs somebody isolated were isolated for this. Elsewhere every CPU counts but the first, and what shares its core:
+/// the rest of the machine, and our own helpers, must run somewhere.
 fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
     let isolated = cpus.isolated.intersection(&cpus.online);
-    if isolated.is_empty() { cpus.allowed.clone() } else { isolated }
+    if !isolated.is_empty() {
+        return isolated;
+    }
+    let first = cpus.allowed.iter().next();
+    let core: CpuSet = first
+        .map(|cpu| cpus.siblings.get(&cpu).cloned().unwrap_or_else(|| [cpu].into_iter().collect()))
+        .unwrap_or_default();
+    let others = cpus.allowed.difference(&core);
+    if others.is_empty() { cpus.allowed.clone() } else { others }
 }
 
 fn scenario(args: &CheckArgs, cpus: &CpuSet) -> Scenario {
@@ -62,4 +71,29 @@ fn exit_of(report: &Report, fail_on: Option<FailOn>) -> Exit {
         .and(Exit::exceeded_if(report.verdict.answer == Answer::NotHeld))
         .and(Exit::exceeded_if(fail_on.is_some_and(|level| worst(&report.findings) >= Some(level.least()))))
         .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive || !report.trust.ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worth(allowed: &str, isolated: &str, siblings: &[(u32, &str)]) -> String {
+        let set = |list| CpuSet::parse_list(list).unwrap();
+        let cpus = Cpus {
+            online: set(allowed),
+            allowed: set(allowed),
+            isolated: set(isolated),
+            siblings: siblings.iter().map(|(cpu, list)| (*cpu, set(list))).collect(),
+        };
+        cpus_worth_checking(&cpus).to_string()
+    }
+
+    #[test]
+    fn one_core_is_left_for_everybody_else() {
+        assert_eq!(worth("0-3", "", &[]), "1-3");
+        assert_eq!(worth("0-3", "", &[(0, "0,2")]), "1,3");
+        assert_eq!(worth("0-3", "2-3", &[]), "2-3");
+        assert_eq!(worth("5", "", &[]), "5", "a single CPU is better shared than not measured");
+        assert_eq!(worth("0-1", "", &[(0, "0-1")]), "0-1");
+    }
 }
