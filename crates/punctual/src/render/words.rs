@@ -38,6 +38,16 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
+/// What that word means.
+pub fn severity_meaning(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "worth knowing",
+        Severity::Medium => "microseconds, or rare",
+        Severity::High => "tens to hundreds of microseconds, or regular",
+        Severity::Fatal => "the need cannot be met while this stands",
+    }
+}
+
 /// The state of a finding, in a word.
 pub fn state(state: &State) -> &'static str {
     match state {
