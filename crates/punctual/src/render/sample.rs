@@ -97,6 +97,45 @@ pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
     }
 }
 
+/// What no machine can measure and any damaged file can hold: every number as large as it gets.
+pub fn absurd() -> Report {
+    let mut report = skipped();
+    let most = Some(Nanos::MAX);
+    let points =
+        Percentiles { min: Some(Nanos::ZERO), mean: most, p50: most, p99: most, p99_9: most, p99_99: most, max: most };
+    for cpu in &mut report.cpus {
+        for bucket in [0, 1, 2, 3_000, 3_001, 3_775] {
+            cpu.ran.record_n(Nanos::from_ns(punctual_hist::bucket_low(bucket)), u64::MAX);
+        }
+        cpu.row = Row {
+            due: u64::MAX,
+            ran: u64::MAX,
+            skipped: u64::MAX,
+            over_budget: u64::MAX,
+            latency: points,
+            latency_due: points,
+        };
+        (cpu.longest_gap, cpu.worst_at) = (Nanos::MAX, Some((Nanos::MAX, String::new())));
+    }
+    report.total = report.cpus.first().map(|cpu| cpu.row.clone());
+    for point in &mut report.timeline {
+        (point.start, point.length, point.max, point.skipped) = (Nanos::MAX, Nanos::MAX, most, u64::MAX);
+    }
+    for span in &mut report.spans {
+        (span.from, span.to) = (Nanos::MAX, Nanos::MAX);
+    }
+    report.events =
+        vec![Event { at: Nanos::MAX, length: Nanos::MAX, kind: EventKind::Suspended, releases_lost: u64::MAX }];
+    for load in &mut report.loads {
+        (load.operations, load.time) = (Some(u64::MAX), Nanos::from_ns(1));
+    }
+    (report.measured, report.started_unix_ns) = (Nanos::MAX, u64::MAX);
+    (report.need.period, report.need.budget) = (Nanos::ZERO, most);
+    (report.verdict.due, report.verdict.missed, report.verdict.miss_probability_upper) = (0, u64::MAX, Some(f64::NAN));
+    report.next.push(NextStep::MeasureLonger { length: Nanos::MAX, one_in: u64::MAX });
+    report
+}
+
 /// One of every reason to doubt a run.
 pub fn every_distrust() -> Vec<Distrust> {
     let (cpus, length) = (CpuSet::from_iter([0, 1]), Nanos::from_ms(40));
