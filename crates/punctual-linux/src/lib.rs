@@ -13,5 +13,4 @@ pub mod privilege;
 pub mod probe;
 pub mod recording;
 pub mod sync;
-#[allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
 mod sys;
