@@ -15,6 +15,8 @@ pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
 pub use read::{FrameReader, RecordingReader, Unreadable, read};
 pub use slices::{Slice, SliceCpu, Slices};
 pub use tally::Tally;
+#[cfg(test)]
+pub(crate) use wire::strategies;
 pub use wire::{FORMAT, Unencodable, encode, encode_preamble};
 
 use crate::cpu_set::CpuSet;
