@@ -16,6 +16,8 @@ pub use read::{FrameReader, RecordingReader, Unreadable, read};
 pub use schedule::interval_length;
 pub use slices::{Slice, SliceCpu, Slices};
 pub use tally::Tally;
+#[cfg(test)]
+pub(crate) use wire::strategies;
 pub use wire::{FORMAT, Unencodable, encode, encode_preamble};
 
 use crate::cpu_set::CpuSet;

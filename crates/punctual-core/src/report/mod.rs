@@ -6,6 +6,8 @@
 mod build;
 mod next;
 mod over_time;
+#[cfg(test)]
+mod tests;
 mod trust;
 mod verdict;
 

@@ -5,6 +5,9 @@
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters to a bound")]
 
+/// Beyond so many misses, and as many hits, sums would take seconds and Wilson's formula has all digits that are told.
+const EXACT_MAX: u64 = 10_000_000;
+
 /// The largest miss probability with which `misses` or fewer in `n` are still seen with a probability of
 /// `1 - confidence`. `None` without samples, with more misses than samples, or for a confidence outside 0.5..1.
 pub fn upper_bound(misses: u64, n: u64, confidence: f64) -> Option<f64> {
@@ -17,6 +20,9 @@ pub fn upper_bound(misses: u64, n: u64, confidence: f64) -> Option<f64> {
     }
     if misses == 0 {
         return Some(-(alpha.ln() / n as f64).exp_m1());
+    }
+    if misses.min(n - misses) > EXACT_MAX {
+        return Some(wilson(misses as f64, n as f64, alpha));
     }
     // The probability of so few falls as p grows; at the observed share it is about a half.
     let (mut low, mut high) = (misses as f64 / n as f64, 1.0f64);
@@ -43,6 +49,14 @@ pub fn samples_to_claim(p: f64, confidence: f64) -> Option<u64> {
 pub fn new_maximum(n: u64, more: u64) -> Option<f64> {
     let (n, more) = (n as f64, more as f64);
     (n + more > 0.0).then(|| more / (n + more))
+}
+
+/// Wilson's upper bound (1927) with the continuity correction.
+fn wilson(misses: f64, n: f64, alpha: f64) -> f64 {
+    let z = std::f64::consts::SQRT_2 * statrs::function::erf::erfc_inv(2.0 * alpha);
+    let share = (misses + 0.5) / n;
+    let spread = z * (share * (1.0 - share) / n + (z / n) * (z / n) / 4.0).sqrt();
+    (share + z * z / n / 2.0 + spread) / (1.0 + z * z / n)
 }
 
 /// P(X <= k) for X binomial in n and p, with 0 < k < n and k/n <= p < 1: the terms fall from k downwards.
@@ -156,11 +170,22 @@ mod tests {
     }
 
     #[test]
-    fn many_misses_in_many_samples_take_no_time_and_no_precision() {
-        let bound = upper_bound(1_000_000_000, 4_000_000_000, 0.95).unwrap();
-        // There the normal approximation is good to nine digits.
-        let normal = 0.25 + 1.644_853_6 * (0.25f64 * 0.75 / 4e9).sqrt();
-        assert!((bound - normal).abs() < 1e-9, "{bound} against {normal}");
+    fn the_formula_for_many_continues_the_sum() {
+        for n in [3 * EXACT_MAX, 1000 * EXACT_MAX, EXACT_MAX + 50_000_000_000] {
+            let exact = upper_bound(EXACT_MAX, n, 0.95).unwrap();
+            assert_digits(wilson(EXACT_MAX as f64, n as f64, 0.05), exact, "by the formula");
+            let width = exact - EXACT_MAX as f64 / n as f64;
+            assert!((wilson(EXACT_MAX as f64, n as f64, 0.05) - exact).abs() < width * 1e-3);
+        }
+    }
+
+    #[test]
+    fn absurd_numbers_take_no_time() {
+        let third = upper_bound(u64::MAX / 3, u64::MAX, 0.95).unwrap();
+        assert!(third > 1.0 / 3.0 && third < 0.333_334, "{third}");
+        let all_but_one = upper_bound(u64::MAX - 1, u64::MAX, 0.95).unwrap();
+        assert!(all_but_one > 0.999_999 && all_but_one <= 1.0, "{all_but_one}");
+        assert!(upper_bound(1, u64::MAX, 0.95).unwrap() < 1e-18);
     }
 
     proptest! {
