@@ -78,7 +78,7 @@ fn test(root: &Path, arguments: &[&str], tally: &mut Tally) -> Outcome {
 }
 
 fn doc(root: &Path) -> Outcome {
-    let mut command = run::cargo(root, &["doc", "--workspace", "--no-deps"]);
+    let mut command = run::cargo(root, &["doc", "--workspace", "--no-deps", "--document-private-items"]);
     Outcome::of(run::show(command.env("RUSTDOCFLAGS", "-D warnings")))
 }
 
