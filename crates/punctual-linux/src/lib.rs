@@ -12,5 +12,5 @@ pub mod measure;
 pub mod privilege;
 pub mod probe;
 pub mod recording;
-#[allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
+pub mod sync;
 mod sys;

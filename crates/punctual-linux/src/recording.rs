@@ -3,6 +3,7 @@
 //!
 //! What a frame looks like is known to `punctual_core::recording` alone. Nothing here runs on a measuring thread.
 
+use crate::sync::Syncer;
 use punctual_core::recording::{Frame, Recording, RecordingReader, Unencodable, Unreadable, encode, encode_preamble};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -87,6 +88,8 @@ fn read_remedy(reason: &Unreadable) -> &'static str {
 pub struct RecordingWriter {
     path: PathBuf,
     file: File,
+    /// `None` before the first checkpoint, and once the recording is finished.
+    syncer: Option<Syncer>,
     buffer: Vec<u8>,
     /// Length of the file up to the last good frame.
     good_bytes: u64,
@@ -107,7 +110,7 @@ impl RecordingWriter {
         let mut writer = Self::over(path, file);
         survive_file_size_limit().map_err(|reason| RecordingError::Create { path: path.to_owned(), reason })?;
         encode_preamble(&mut writer.buffer);
-        if let Err(error) = writer.flush().and_then(|()| writer.checkpoint()) {
+        if let Err(error) = writer.flush().and_then(|()| writer.sync()) {
             // Made just now and empty: nobody misses it, and the name is free for the next attempt.
             let _best_effort = std::fs::remove_file(path);
             return Err(error);
@@ -117,7 +120,11 @@ impl RecordingWriter {
     }
 
     fn over(path: &Path, file: File) -> Self {
-        Self { path: path.to_owned(), file, buffer: Vec::new(), good_bytes: 0, failed: false, dropped: 0 }
+        Self { path: path.to_owned(), file, syncer: None, buffer: Vec::new(), good_bytes: 0, failed: false, dropped: 0 }
+    }
+
+    fn sync(&mut self) -> Result<(), RecordingError> {
+        self.file.sync_data().map_err(|reason| self.fail(reason))
     }
 
     /// Appends one frame. After a failure the frame is dropped, and counted, without another error.
@@ -155,18 +162,30 @@ impl RecordingWriter {
         RecordingError::Write { path: self.path.clone(), reason }
     }
 
-    /// Returns when everything appended so far is on the disk.
+    /// Sends everything appended so far on its way to the disk, without waiting for it. What has been appended
+    /// survives the end of this process in any case.
     pub fn checkpoint(&mut self) -> Result<(), RecordingError> {
         if self.failed {
             return Ok(());
         }
-        self.file.sync_data().map_err(|reason| self.fail(reason))
+        self.request_sync().map_err(|reason| self.fail(reason))
     }
 
-    /// The last checkpoint. Gives the number of frames that were dropped.
-    pub fn finish(mut self) -> Result<u64, RecordingError> {
-        self.checkpoint()?;
-        Ok(self.dropped)
+    /// The thread that syncs starts with the first request, and so stays where the requesting thread is by then.
+    fn request_sync(&mut self) -> io::Result<()> {
+        match &self.syncer {
+            Some(syncer) => syncer.request(),
+            None => self.syncer.insert(Syncer::new(&self.file)?).request(),
+        }
+    }
+
+    /// Waits until all of it is on the disk.
+    pub fn finish(&mut self) -> Result<(), RecordingError> {
+        let done = self.syncer.take().map_or(Ok(()), Syncer::wait);
+        if self.failed {
+            return Ok(());
+        }
+        done.and_then(|()| self.file.sync_data()).map_err(|reason| self.fail(reason))
     }
 
     /// Whether something could not be written.

@@ -1,6 +1,12 @@
 //! Side by side with cyclictest: same CPU, same period, same priority, same cpu_dma_latency, in turn. Needs root and
 //! Debian's `rt-tests`. Run with `cargo bench -p punctual --bench against_cyclictest`.
 
+#![allow(
+    clippy::expect_used,
+    clippy::cast_precision_loss,
+    reason = "a benchmark that cannot go on says why; a ratio needs no more"
+)]
+
 use std::fs;
 use std::process::Command;
 

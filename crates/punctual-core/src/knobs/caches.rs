@@ -22,8 +22,8 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "Choose as before.",
         cost: "CPUs.",
         blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN"],
+        confidence: Confidence::Low,
+        sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
     },
     Knob {
         id: "cat.l3",

@@ -37,8 +37,8 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "Boot as before.",
         cost: "None.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
-        sources: &["vdso(7)", "measured by this program when it reads the machine"],
+        confidence: Confidence::Low,
+        sources: &["vdso(7)", "measured by this program when it reads the machine", "unverified: the threshold"],
     },
     Knob {
         id: "clk.tsc_check",

@@ -3,7 +3,7 @@
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
-use crate::machine::Flavour;
+use crate::machine::{Flavour, Version};
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -108,6 +108,10 @@ fn auditing(case: &Case<'_>) -> Judged {
     }
     if !case.daemons(&["auditd"])?.is_empty() {
         return Ok(false);
+    }
+    // Older kernels start the thread late, so its absence proves nothing there.
+    if case.version()? < Version::new(5, 0) {
+        return Doubt::unknown("nothing but netlink tells whether this kernel audits (auditctl -s)");
     }
     if case.tasks(|task| task.is_kernel && task.name == "kauditd")?.is_empty() {
         case.note("kernel thread kauditd", "none");

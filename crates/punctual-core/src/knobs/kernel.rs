@@ -73,8 +73,8 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "Boot as before.",
         cost: "None worth mentioning.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
-        sources: &["clock_getres(2)", "kernel timers/hrtimers.rst"],
+        confidence: Confidence::Low,
+        sources: &["clock_getres(2)", "kernel timers/hrtimers.rst", "unverified: usual advice"],
     },
     Knob {
         id: "kconf.debug_heavy",

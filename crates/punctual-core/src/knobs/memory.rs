@@ -19,8 +19,8 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "swapon -a",
         cost: "The memory ends sooner.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
-        sources: &["mlockall(2)", "proc_swaps(5)"],
+        confidence: Confidence::Low,
+        sources: &["mlockall(2)", "proc_swaps(5)", "unverified: usual advice"],
     },
     Knob {
         id: "mem.thp",

@@ -14,14 +14,18 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: rtprio,
         why: "Without the right to it, a thread asks for SCHED_FIFO, is refused, and waits its turn with everybody \
             else.",
-        fix: "prlimit --pid PID --rtprio=95 as root, or run as root.",
+        fix: "prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root.",
         persist: "@realtime - rtprio 95 in /etc/security/limits.d/ (log in anew) and LimitRTPRIO=95 in the unit: \
             services ignore limits.d.",
         undo: "Remove the lines.",
         cost: "A member of the group can lock the machine up; never grant 99.",
         blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &["sched(7)", "getrlimit(2): RLIMIT_RTPRIO", "capabilities(7): CAP_SYS_NICE"],
+        confidence: Confidence::Medium,
+        sources: &[
+            "sched(7)",
+            "getrlimit(2): RLIMIT_RTPRIO",
+            "the refusal was seen on 6.18; the granting was not tried",
+        ],
     },
     Knob {
         id: "lim.memlock",
@@ -31,13 +35,13 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: memlock,
         why: "Memory that cannot be locked can be taken away, and the next touch waits for it. Judged bad: less \
             than 64 MiB.",
-        fix: "prlimit --pid PID --memlock=unlimited as root.",
+        fix: "prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE).",
         persist: "@realtime - memlock unlimited in /etc/security/limits.d/ and LimitMEMLOCK=infinity in the unit.",
         undo: "Remove the lines.",
         cost: "A member of the group can use the memory up.",
         blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &["mlockall(2)", "capabilities(7): CAP_IPC_LOCK"],
+        confidence: Confidence::Medium,
+        sources: &["mlockall(2)", "the refusal was seen on 6.18; the granting was not tried"],
     },
     Knob {
         id: "lim.rttime",
@@ -45,7 +49,7 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Privileges,
         severity: Weight::of(Info, High, Info),
         probe: rttime,
-        why: "A real-time thread that uses this much CPU time without a blocking call gets SIGXCPU, which ends it. \
+        why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
             rtkit sets 200 ms.",
         fix: "prlimit --pid PID --rttime=unlimited",
         persist: "LimitRTTIME=infinity in the unit; do not obtain the class through rtkit.",
@@ -61,13 +65,14 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Privileges,
         severity: Weight::all(Fatal),
         probe: cpus,
-        why: "A cpuset or an inherited affinity keeps the process off these CPUs; pinning to them is refused.",
+        why: "A cpuset that leaves these CPUs out refuses to pin a thread to them. An affinity that was merely \
+            inherited (as on every machine with isolcpus=) does not.",
         fix: "Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>).",
         persist: "The same in the unit or in the container's definition.",
         undo: "Remove the line.",
         cost: "None.",
         blast: Blast::Harmless,
-        confidence: Confidence::High,
+        confidence: Confidence::Medium,
         sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
     },
 ];
@@ -125,6 +130,37 @@ fn rttime(case: &Case<'_>) -> Judged {
     Ok(soft_limit(case, "Max realtime timeout")?.is_none())
 }
 
+/// The file that says which CPUs the caller's control group may use: its own, or that of the nearest group above which
+/// has one.
+fn cpuset_file(case: &Case<'_>) -> Option<String> {
+    let groups = case.peek("/proc/self/cgroup");
+    let groups = groups.known()?;
+    let of = |wanted: &str| {
+        let is_wanted = |controllers: &str| controllers.split(',').any(|controller| controller == wanted);
+        let parts = |line: &'_ str| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            Some((is_wanted(parts.next()?), parts.next()?.to_owned()))
+        };
+        groups.lines().filter_map(parts).find(|(is_wanted, _)| *is_wanted).map(|(_, group)| group)
+    };
+    let places = [
+        (of("cpuset"), "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
+        (of(""), "/sys/fs/cgroup", "cpuset.cpus.effective"),
+    ];
+    places.into_iter().filter_map(|(group, mount, file)| Some((group?, mount, file))).find_map(
+        |(group, mount, file)| {
+            let mut group = group.trim_end_matches('/');
+            loop {
+                let path = format!("{mount}{group}/{file}");
+                if case.peek(&path).known().is_some() {
+                    return Some(path);
+                }
+                group = group.rsplit_once('/')?.0;
+            }
+        },
+    )
+}
+
 fn cpus(case: &Case<'_>) -> Judged {
     let list = status(case, "Cpus_allowed_list")?;
     let Ok(allowed) = CpuSet::parse_list(&list) else {
@@ -133,5 +169,13 @@ fn cpus(case: &Case<'_>) -> Judged {
     if case.rt.is_empty() {
         return Doubt::unknown("which CPUs are online is not known");
     }
-    Ok(case.rt.is_subset(&allowed))
+    if case.rt.is_subset(&allowed) {
+        return Ok(true);
+    }
+    let Some(file) = cpuset_file(case) else {
+        return Doubt::unknown(
+            "the inherited affinity leaves CPUs out, and whether a cpuset forbids them is not shown",
+        );
+    };
+    Ok(case.rt.is_subset(&case.cpu_list(&file, Missing::TellsNothing("the cpuset is not shown"))?))
 }

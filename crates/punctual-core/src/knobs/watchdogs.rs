@@ -84,8 +84,8 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "Raise the frequency again.",
         cost: "Peak speed.",
         blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &["kernel drivers/thermal/intel/therm_throt.c"],
+        confidence: Confidence::Low,
+        sources: &["kernel drivers/thermal/intel/therm_throt.c", "unverified: usual advice"],
     },
 ];
 

@@ -63,7 +63,7 @@ impl Machine {
             model: model(tree, &cpuinfo),
             config: Config::read(tree, &kernel.release),
             cmdline: text(tree, CMDLINE).map(|line| Cmdline::parse(&line)),
-            topology: Topology::read(tree),
+            topology: Topology::read(tree, &cpuinfo),
             isolated: cpus(tree, ISOLATED),
             nohz_full: cpus(tree, NOHZ_FULL),
             clocksource: text(tree, CLOCKSOURCE),

@@ -1,7 +1,7 @@
 //! Which CPUs there are and which of them share a core.
 
 use super::cpus;
-use crate::cpu_set::CpuSet;
+use crate::cpu_set::{CPU_LIMIT, CpuSet};
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 
@@ -17,9 +17,9 @@ pub struct Topology {
 }
 
 impl Topology {
-    pub(super) fn read(tree: &dyn Tree) -> Self {
-        // Without /sys there is still what this process may use: fewer perhaps, but certainly there.
-        let online = cpus(tree, "/sys/devices/system/cpu/online").or_else(|| allowed(tree));
+    pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
+        // Not what this process may use: on a machine with isolcpus= that leaves out the CPUs which matter most.
+        let online = cpus(tree, "/sys/devices/system/cpu/online").or_else(|| listed(cpuinfo));
         let smt_active = text(tree, "/sys/devices/system/cpu/smt/active").and_then(|value| match value.as_str() {
             "0" => Fact::Known(false),
             "1" => Fact::Known(true),
@@ -29,12 +29,12 @@ impl Topology {
     }
 }
 
-/// The CPUs the calling process may use.
-fn allowed(tree: &dyn Tree) -> Fact<CpuSet> {
-    text(tree, "/proc/self/status").and_then(|status| {
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        list.map_or(Fact::Absent, |list| {
-            CpuSet::parse_list(list).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known)
-        })
+/// The CPUs that `/proc/cpuinfo` tells of, which are those that run.
+fn listed(cpuinfo: &Fact<String>) -> Fact<CpuSet> {
+    cpuinfo.as_ref().and_then(|info| {
+        let fields = info.lines().filter_map(|line| line.split_once(':'));
+        let numbers = fields.filter(|(name, _)| name.trim() == "processor").map(|(_, number)| number.trim());
+        let cpus: CpuSet = numbers.filter_map(|number| number.parse().ok()).filter(|cpu| *cpu < CPU_LIMIT).collect();
+        if cpus.is_empty() { Fact::Absent } else { Fact::Known(cpus) }
     })
 }

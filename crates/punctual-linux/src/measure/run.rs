@@ -202,12 +202,13 @@ impl<'a> Run<'a> {
 
     fn end_phase(&mut self) {
         let at = now();
-        let loads_done = self.loads.stop();
-        self.emit(loads_done);
         self.take_gaps(at);
         let gaps = std::mem::take(&mut self.gaps);
         self.judge(gaps);
-        self.cut_interval(at.max(self.interval_from));
+        // Nothing was due after the end of the phase, though it may have been noticed later.
+        self.cut_interval(at.min(self.phase_end).max(self.interval_from));
+        let loads_done = self.loads.stop();
+        self.emit(loads_done);
         self.measured = self.measured.plus(phases::lengths(self.scenario, self.phase).counted);
         self.emit([mark(self.since_epoch(at), MarkKind::PhaseEnd(self.phase_number()))]);
     }

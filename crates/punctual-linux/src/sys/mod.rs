@@ -2,4 +2,6 @@
 //!
 //! The only module of this crate that may use `unsafe`. It knows nothing of loads, probes or recordings.
 
+#![allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
+
 pub mod process;

@@ -3,7 +3,7 @@
 use crate::cli::{Cli, LoadArgs};
 use crate::exit::Exit;
 use anyhow::{Context, Result};
-use clap::{CommandFactory, ValueEnum};
+use clap::{Command, CommandFactory, ValueEnum};
 use punctual_hist::Nanos;
 use std::path::Path;
 
@@ -13,16 +13,27 @@ pub fn load(args: &LoadArgs) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// The commands a user is told of.
+fn public() -> Command {
+    let all = Cli::command();
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    let mut public = Command::new("punctual").version(env!("CARGO_PKG_VERSION")).subcommands(shown);
+    if let Some(about) = all.get_about() {
+        public = public.about(about.clone());
+    }
+    public.subcommand_required(true)
+}
+
 /// Writes the man pages.
 pub fn man(dir: &Path) -> Result<Exit> {
-    clap_mangen::generate_to(Cli::command(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
+    clap_mangen::generate_to(public(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
     Ok(Exit::Fine)
 }
 
 /// Writes completions for every shell clap knows.
 pub fn completions(dir: &Path) -> Result<Exit> {
     for shell in clap_complete::Shell::value_variants() {
-        clap_complete::generate_to(*shell, &mut Cli::command(), "punctual", dir)
+        clap_complete::generate_to(*shell, &mut public(), "punctual", dir)
             .with_context(|| format!("write completions into {}", dir.display()))?;
     }
     Ok(Exit::Fine)

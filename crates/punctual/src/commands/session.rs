@@ -44,6 +44,8 @@ pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<
         discard(outputs);
         return Err(explained(error));
     }
+    let finished = keeper.writer.finish();
+    keeper.note_failure(finished);
     let recording = keeper.recording.context("the measurement handed out no recording")?;
     let report = Report::of(&recording);
     if let (Some(mut file), Some(path)) = (html, outputs.html.as_deref()) {

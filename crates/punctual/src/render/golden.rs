@@ -77,3 +77,32 @@ fn colours_change_nothing_but_colour() {
         assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain, "{name}");
     }
 }
+
+#[test]
+fn what_is_left_out_is_counted() {
+    let mut report = sample::eight_cpus();
+    let bad = report.findings[0].clone();
+    report.findings.extend((0..9).map(|n| punctual_core::finding::Finding { id: format!("more-{n}"), ..bad.clone() }));
+    let phases = report.phases.clone();
+    report.phases.extend(phases.into_iter().map(|row| punctual_core::report::PhaseRow { cpu: row.cpu + 8, ..row }));
+    report.phases.sort_by_key(|row| (row.phase, row.cpu));
+    let text = text::check(&report, None, None, text::Style::default());
+    assert_eq!(text.matches("    sure ").count(), 8, "eight findings are shown");
+    assert!(text.contains("and 5 more: punctual audit"), "{text}");
+    assert!(text.contains("The latest CPU of each phase; all of them: punctual report --text"), "{text}");
+}
+
+#[test]
+fn absurd_numbers_are_rendered_and_break_nothing() {
+    let report = sample::absurd();
+    for width in [0, 80, 200] {
+        let style = text::Style { width, colour: true };
+        assert!(text::check(&report, None, None, style).contains("Verdict"));
+        assert!(text::full(&report, None, None, style).contains("Latest activations"));
+    }
+    let document: serde_json::Value = serde_json::from_str(&super::json::check(&report, None)).unwrap();
+    assert_eq!(document["cpus"][0]["ran"], u64::MAX);
+    assert_eq!(document["miss_probability_upper_95"], serde_json::Value::Null);
+    let page = super::html::page(&report, "absurd", None).unwrap();
+    assert!(page.contains("</html>") && !page.contains("NaN"), "no coordinate is lost");
+}

@@ -237,7 +237,8 @@ fn finding(finding: &Finding) -> Value {
     context! {
         class,
         word,
-        title => &finding.title,
+        meaning => words::severity_meaning(finding.severity),
+        title => words::title(finding),
         id => &finding.id,
         because => words::state_because(&finding.state),
         evidence => evidence.collect::<Vec<_>>(),

@@ -35,10 +35,10 @@ pub fn two_cpus() -> Report {
     report
 }
 
-/// Eight CPUs, 10 min, one event, not held by a single release.
+/// Eight CPUs, 2 min, two events, not held by a few releases.
 pub fn eight_cpus() -> Report {
-    let mut report = Run { cpus: 8, seconds: 600, budget: Some(Nanos::from_us(72)), hog: false }.report();
-    report.events = vec![event(200, 0, EventKind::WallClockStep, 0), event(415, 2_300, EventKind::Paused, 18_400)];
+    let mut report = Run { cpus: 8, seconds: 120, budget: Some(Nanos::from_us(72)), hog: false }.report();
+    report.events = vec![event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
     report.trust.reasons = vec![Distrust::Paused(1, Nanos::from_ms(2_300)), Distrust::Faults(3, 2)];
     report.next = vec![NextStep::Repeat, NextStep::RunAsRoot("reads /dev/cpu/*/msr and the tracing state".to_owned())];
     report
@@ -95,6 +95,45 @@ pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
         time: Nanos::from_secs(20),
         failure: None,
     }
+}
+
+/// What no machine can measure and any damaged file can hold: every number as large as it gets.
+pub fn absurd() -> Report {
+    let mut report = skipped();
+    let most = Some(Nanos::MAX);
+    let points =
+        Percentiles { min: Some(Nanos::ZERO), mean: most, p50: most, p99: most, p99_9: most, p99_99: most, max: most };
+    for cpu in &mut report.cpus {
+        for bucket in [0, 1, 2, 3_000, 3_001, 3_775] {
+            cpu.ran.record_n(Nanos::from_ns(punctual_hist::bucket_low(bucket)), u64::MAX);
+        }
+        cpu.row = Row {
+            due: u64::MAX,
+            ran: u64::MAX,
+            skipped: u64::MAX,
+            over_budget: u64::MAX,
+            latency: points,
+            latency_due: points,
+        };
+        (cpu.longest_gap, cpu.worst_at) = (Nanos::MAX, Some((Nanos::MAX, String::new())));
+    }
+    report.total = report.cpus.first().map(|cpu| cpu.row.clone());
+    for point in &mut report.timeline {
+        (point.start, point.length, point.max, point.skipped) = (Nanos::MAX, Nanos::MAX, most, u64::MAX);
+    }
+    for span in &mut report.spans {
+        (span.from, span.to) = (Nanos::MAX, Nanos::MAX);
+    }
+    report.events =
+        vec![Event { at: Nanos::MAX, length: Nanos::MAX, kind: EventKind::Suspended, releases_lost: u64::MAX }];
+    for load in &mut report.loads {
+        (load.operations, load.time) = (Some(u64::MAX), Nanos::from_ns(1));
+    }
+    (report.measured, report.started_unix_ns) = (Nanos::MAX, u64::MAX);
+    (report.need.period, report.need.budget) = (Nanos::ZERO, most);
+    (report.verdict.due, report.verdict.missed, report.verdict.miss_probability_upper) = (0, u64::MAX, Some(f64::NAN));
+    report.next.push(NextStep::MeasureLonger { length: Nanos::MAX, one_in: u64::MAX });
+    report
 }
 
 /// One of every reason to doubt a run.
@@ -442,7 +481,7 @@ fn findings() -> Vec<Finding> {
     vec![
         finding(
             "kernel-preemption",
-            "The kernel does not preempt kernel code",
+            "Preemption mode full",
             Severity::High,
             State::Bad,
             &[("/sys/kernel/debug/sched/preempt", "none (voluntary) full lazy")],
@@ -454,7 +493,7 @@ fn findings() -> Vec<Finding> {
         ),
         finding(
             "cpuidle-deep",
-            "Idle states deeper than C1 are allowed",
+            "Only shallow sleep on the real-time CPUs",
             Severity::High,
             State::Bad,
             &[
@@ -469,7 +508,7 @@ fn findings() -> Vec<Finding> {
         ),
         finding(
             "governor",
-            "The frequency governor is schedutil",
+            "Governor performance on the real-time CPUs",
             Severity::Medium,
             State::Bad,
             &[("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil")],
@@ -481,16 +520,16 @@ fn findings() -> Vec<Finding> {
         ),
         finding(
             "smi-count",
-            "System management interrupts",
+            "System management interrupts can be counted",
             Severity::High,
             State::Unknown("reading /dev/cpu/0/msr is denied to this user".to_owned()),
             &[("/dev/cpu/0/msr", "permission denied")],
             ["Firmware stops all CPUs for as long as it likes.", "Look for SMI sources in the firmware set-up.", ""],
         ),
-        finding("swap", "Swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
+        finding("swap", "No swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
         finding(
             "hyperthreads",
-            "SMT siblings",
+            "A core to oneself",
             Severity::Medium,
             State::NotApplicable("the processor has no SMT".to_owned()),
             &[("/sys/devices/system/cpu/smt/control", "notsupported")],

@@ -38,6 +38,16 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
+/// What that word means.
+pub fn severity_meaning(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "worth knowing",
+        Severity::Medium => "microseconds, or rare",
+        Severity::High => "tens to hundreds of microseconds, or regular",
+        Severity::Fatal => "the need cannot be met while this stands",
+    }
+}
+
 /// The state of a finding, in a word.
 pub fn state(state: &State) -> &'static str {
     match state {
@@ -45,6 +55,14 @@ pub fn state(state: &State) -> &'static str {
         State::Bad => "bad",
         State::Unknown(_) => "unknown",
         State::NotApplicable(_) => "not applicable",
+    }
+}
+
+/// What a finding is about. Knobs are named by the state that is wanted, which must not read as the state there is.
+pub fn title(finding: &Finding) -> String {
+    match finding.state {
+        State::Bad | State::Unknown(_) => format!("wanted: {}", finding.title),
+        State::Good | State::NotApplicable(_) => finding.title.clone(),
     }
 }
 

@@ -41,8 +41,8 @@ fn a_priority_out_of_range() {
 
 #[test]
 fn a_length_that_holds_no_activation() {
-    refused(&["--duration", "1us"], &["1"]);
     let run = Run::new();
+    run.punctual(&["measure", "--policy", "other", "--duration", "1us"]).refused(&["1 us", "no activation"]);
     run.punctual(&["measure", "--policy", "other", "--activations", "0"]).refused(&["activation"]);
 }
 

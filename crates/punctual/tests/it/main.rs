@@ -1,6 +1,8 @@
 //! The real executable, as a user runs it. Tests here use the ordinary scheduling class, so that they need no
 //! privilege; those that need root are ignored by default and run by `cargo xtask ci` when it is root.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and may say what it saw")]
+
 mod bad_input;
 mod documents;
 mod interrupted;

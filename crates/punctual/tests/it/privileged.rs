@@ -32,9 +32,6 @@ fn an_ordinary_user_gets_an_answer_and_is_told_what_root_would_add() {
 #[ignore = "needs root"]
 fn a_machine_without_sys_still_gets_an_answer() {
     let run = Run::new();
-    let no_sys = ["unshare", "--mount", "sh", "-c"];
-    let said = under(&run, &no_sys, "--version && mount -t tmpfs none /sys && true");
-    assert_eq!(said.code, 0, "this machine can hide /sys: {said:?}");
     let program = env!("CARGO_BIN_EXE_punctual");
     let script = format!("mount -t tmpfs none /sys && exec {program} check --duration 1s --load none --out c.punctual");
     let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).current_dir(run.dir.path()).output();

@@ -112,15 +112,13 @@ fn count_label(n: f64) -> String {
 /// Horizontal axis of time since the start: some five to ten round moments.
 pub fn moments_below(out: &mut String, end: Nanos, plot: Plot, labelled: bool) {
     let step = moment_step(end);
-    let mut at = Nanos::ZERO;
-    while at <= end && step > Nanos::ZERO {
+    for at in (0..=end.whole(step)).map(|n| step.times(n)) {
         let x = px(moment_at(at, end, plot));
         let _ = write!(out, r#"<path class="grid minor" d="M{x} {}V{}"/>"#, px(plot.top), px(plot.bottom));
         if labelled {
-            let (y, text) = (px(plot.bottom + 17.0), escaped(&units::duration(at).replace("0\u{202f}ns", "0")));
-            let _ = write!(out, r#"<text class="tick mid" x="{x}" y="{y}">{text}</text>"#);
+            let text = if at == Nanos::ZERO { "0".to_owned() } else { escaped(&units::duration(at)) };
+            let _ = write!(out, r#"<text class="tick mid" x="{x}" y="{}">{text}</text>"#, px(plot.bottom + 17.0));
         }
-        at = at.plus(step);
     }
 }
 

@@ -38,7 +38,8 @@ impl Columns {
     fn counts(&self, counts: &Counts) -> BTreeMap<usize, u64> {
         let mut columns = BTreeMap::new();
         for (bucket, n) in counts.nonzero() {
-            *columns.entry(bucket / self.width).or_insert(0u64) += n;
+            let column = columns.entry(bucket / self.width).or_insert(0u64);
+            *column = column.saturating_add(n);
         }
         columns
     }

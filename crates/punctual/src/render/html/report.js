@@ -14,7 +14,8 @@ for (const section of document.querySelectorAll('.figures')) {
       at = next;
       hits[at].classList.add('at');
       const [head, ...rest] = hits[at].querySelector('title').textContent.split('\n');
-      says.textContent = `${name ? `${name}, ` : ''}${head}: ${rest.join(' \u00b7 ')}`;
+      const named = name && !rest.join().includes(name) ? `${name}, ` : '';
+      says.textContent = `${named}${head}: ${rest.join(' \u00b7 ')}`;
     };
     svg.addEventListener('pointermove', (event) => show(hits.indexOf(event.target.closest('.hit'))));
     svg.addEventListener('keydown', (event) => {

@@ -34,6 +34,7 @@ fn findings(sheet: &mut Sheet, report: &Report) {
         section::finding(sheet, finding);
     }
     match standing.len().saturating_sub(FINDINGS_SHOWN) {
+        0 if report.findings.is_empty() => sheet.paragraph(2, "Not known: nothing was audited."),
         0 if standing.is_empty() => sheet.paragraph(2, "Nothing that was found."),
         0 => {}
         more => sheet.paragraph(2, &format!("and {more} more: punctual audit")),

@@ -37,7 +37,7 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
         State::Bad => words::severity(finding.severity).to_uppercase(),
         _ => words::state(&finding.state).to_uppercase(),
     };
-    sheet.toned_paragraph(2, tone, &first, &format!("{} ({})", finding.title, finding.id));
+    sheet.toned_paragraph(2, tone, &first, &format!("{} ({})", words::title(finding), finding.id));
     if let Some(because) = words::state_because(&finding.state) {
         sheet.entry(4, 5, "why", because);
     }

@@ -1,0 +1,87 @@
+//! Bringing a file to the disk without making its writer wait: under an I/O load that takes seconds, and the thread
+//! that writes recordings also watches the clocks.
+//!
+//! What is written survives the end of the process at once; only the end of the machine loses what is not yet synced.
+
+use std::fs::File;
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Syncs one file from a thread of its own, which runs where its maker runs.
+#[derive(Debug)]
+pub struct Syncer {
+    wanted: Option<SyncSender<()>>,
+    failure: Arc<Mutex<Option<io::Error>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Syncer {
+    /// A syncer of `file`.
+    ///
+    /// # Errors
+    /// The file could not be duplicated, or no thread started.
+    pub fn new(file: &File) -> io::Result<Self> {
+        let file = file.try_clone()?;
+        // One request may wait while another is served: it covers everything written until it is.
+        let (wanted, requests) = sync_channel(1);
+        let failure = Arc::new(Mutex::new(None));
+        let shared = Arc::clone(&failure);
+        let thread = std::thread::Builder::new().name("sync".into()).spawn(move || serve(&file, &requests, &shared))?;
+        Ok(Self { wanted: Some(wanted), failure, thread: Some(thread) })
+    }
+
+    /// Asks for a sync, and does not wait.
+    ///
+    /// # Errors
+    /// What a former sync said, once.
+    pub fn request(&self) -> io::Result<()> {
+        if let Some(wanted) = &self.wanted {
+            if let Err(TrySendError::Disconnected(())) = wanted.try_send(()) {
+                return Err(io::Error::other("the thread that syncs has ended"));
+            }
+        }
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until everything asked for is done.
+    ///
+    /// # Errors
+    /// What the last syncs said.
+    pub fn wait(mut self) -> io::Result<()> {
+        self.wanted = None;
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            return Err(io::Error::other("the thread that syncs has panicked"));
+        }
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+}
+
+fn serve(file: &File, requests: &Receiver<()>, failure: &Mutex<Option<io::Error>>) {
+    while requests.recv().is_ok() {
+        if let Err(error) = file.sync_data() {
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_for_is_done_when_waited_for() {
+        let syncer = Syncer::new(&tempfile::tempfile().unwrap()).unwrap();
+        (0..100).for_each(|_| syncer.request().unwrap());
+        syncer.wait().unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_synced_is_said() {
+        let (read, _write) = rustix::pipe::pipe().unwrap();
+        let syncer = Syncer::new(&File::from(read)).unwrap();
+        syncer.request().unwrap();
+        assert!(syncer.wait().is_err());
+    }
+}
