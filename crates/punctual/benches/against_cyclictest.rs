@@ -1,4 +1,4 @@
-//! Side by side with cyclictest: same CPU, same period, same priority, same cpu_dma_latency, in turn. Needs root and
+//! Side by side with cyclictest: same CPU, same period, same priority, same `cpu_dma_latency`, in turn. Needs root and
 //! Debian's `rt-tests`. Run with `cargo bench -p punctual --bench against_cyclictest`.
 
 #![allow(

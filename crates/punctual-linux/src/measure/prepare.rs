@@ -44,8 +44,17 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     let clock = Clock { source: setting.clock_source.clone(), read_cost: clock_read_cost(), tick, phase };
     let control = Arc::new(RunControl::default());
     let start_all = |policy| {
-        let start =
-            |thread: &_| Probe::start(*thread, policy, scenario.mechanism, scenario.limit, memory_locked, &control);
+        let start = |thread: &_| {
+            Probe::start(
+                *thread,
+                policy,
+                scenario.mechanism,
+                scenario.limit,
+                memory_locked,
+                &setting.cpus.online,
+                &control,
+            )
+        };
         scenario.threads.iter().map(start).collect::<Result<Vec<_>, _>>()
     };
     let probes = match start_all(scenario.policy) {

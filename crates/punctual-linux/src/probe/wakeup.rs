@@ -125,6 +125,7 @@ impl Probe {
         mechanism: Mechanism,
         limit: Option<Nanos>,
         memory_locked: bool,
+        online: &CpuSet,
         control: &Arc<RunControl>,
     ) -> Result<Self, ProbeError> {
         let (go, begin) = channel();
@@ -135,6 +136,7 @@ impl Probe {
             policy,
             mechanism,
             limit: limit.unwrap_or(Nanos::MAX),
+            online: online.iter().collect(),
             control: Arc::clone(control),
             done: Arc::clone(&done),
         };
@@ -172,6 +174,7 @@ struct ThreadPlan {
     policy: Policy,
     mechanism: Mechanism,
     limit: Nanos,
+    online: Vec<u32>,
     control: Arc<RunControl>,
     done: Arc<AtomicU32>,
 }
@@ -202,9 +205,8 @@ impl ThreadPlan {
         let wanted = rt_policy(self.policy, self.thread.period);
         // The deadline class admits a thread only if it may run on every CPU of its scheduling domain.
         let pinned = !matches!(self.policy, Policy::Deadline { .. });
-        if pinned {
-            setup::pin_current(&[cpu]).map_err(refused)?;
-        }
+        let only = [cpu];
+        setup::pin_current(if pinned { &only } else { &self.online }).map_err(refused)?;
         punctual_rt::prefault_stack();
         setup::set_policy(wanted).map_err(refused)?;
         let granted = setup::granted().map_err(refused)?;

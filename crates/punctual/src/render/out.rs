@@ -1,6 +1,7 @@
 //! The way out: standard output for results, standard error for everything else.
 
 use super::text::Style;
+use super::units::THIN;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
@@ -19,7 +20,7 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Says something beside the result.
 pub fn say(text: &str) {
     // Nobody can be told that standard error is gone.
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{}", text.replace(THIN, " "));
 }
 
 /// Says why the program ends with an error: what failed, and what that was caused by.

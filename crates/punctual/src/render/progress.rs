@@ -54,13 +54,14 @@ fn message(progress: &Progress) -> String {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let skipped =
         if progress.skipped > 0 { format!(", {} skipped", units::count(progress.skipped)) } else { String::new() };
-    format!(
+    let line = format!(
         "{} of {}, {}: largest {}{more}{skipped}",
         units::duration(progress.elapsed),
         units::duration(progress.total),
         progress.phase,
         shown.join(", "),
-    )
+    );
+    line.replace(units::THIN, " ")
 }
 
 #[cfg(test)]
@@ -77,7 +78,6 @@ mod tests {
             cpus: vec![(0, 12_000, Some(Nanos::from_us(48))), (1, 12_000, None)],
             skipped: 3,
         };
-        let line = message(&progress).replace('\u{202f}', " ");
-        assert_eq!(line, "12 s of 30 s, cpu+net: largest cpu0 48 us, cpu1 -, 3 skipped");
+        assert_eq!(message(&progress), "12 s of 30 s, cpu+net: largest cpu0 48 us, cpu1 -, 3 skipped");
     }
 }

@@ -18,6 +18,7 @@ pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, sty
     if !report.findings.is_empty() {
         findings(&mut sheet, report);
     }
+    section::notes(&mut sheet, report);
     section::latencies(&mut sheet, report);
     phases(&mut sheet, report);
     section::verdict(&mut sheet, report);

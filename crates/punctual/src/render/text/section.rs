@@ -191,6 +191,19 @@ pub fn next(sheet: &mut Sheet, report: &Report) {
     }
 }
 
+/// What the reader must know of how it was measured: notes, and loads that did not run or not as asked.
+pub fn notes(sheet: &mut Sheet, report: &Report) {
+    let failed = report.loads.iter().filter_map(|load| Some((&load.name, load.failure.as_ref()?)));
+    let skipped = report.loads_skipped.iter().map(|(name, why)| (name, why));
+    let loads = skipped.chain(failed).map(|(name, why)| format!("load {name}: {why}"));
+    let notes: Vec<String> = report.notes.iter().cloned().chain(loads).collect();
+    if notes.is_empty() {
+        return;
+    }
+    sheet.heading("How it was measured");
+    notes.iter().for_each(|note| sheet.point(2, note));
+}
+
 /// Where the results are.
 pub fn files(sheet: &mut Sheet, recording: Option<&Path>, html: Option<&Path>) {
     if recording.is_none() && html.is_none() {
