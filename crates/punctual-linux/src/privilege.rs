@@ -17,7 +17,7 @@ pub fn explain_policy(errno: i32) -> String {
 }
 
 fn explain_permission() -> String {
-    if let Some(text) = group_without_budget() {
+    if let Some(text) = group_without_budget().or_else(refused_despite_capability) {
         return text;
     }
     let limit = real_time_priority_limit().unwrap_or_else(|| "unknown".to_owned());
@@ -50,6 +50,24 @@ fn group_without_budget() -> Option<String> {
         format!(
             "the kernel has RT_GROUP_SCHED and this control group has no real-time run time: {file} holds 0. Write \
              a budget there (950000), move this shell to the root group, or boot with rt_group_sched=0"
+        )
+    })
+}
+
+/// A process that may do this by right and still may not is in a control group that gives no real-time run time: with
+/// `RT_GROUP_SCHED` and cgroup v2 every group but the root.
+fn refused_despite_capability() -> Option<String> {
+    const CAP_SYS_NICE: u64 = 1 << 23;
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    let effective = u64::from_str_radix(effective.trim(), 16).ok()?;
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    (effective & CAP_SYS_NICE != 0 && group != "/").then(|| {
+        format!(
+            "this process has CAP_SYS_NICE, so its control group must be what refuses: {group} (/proc/self/cgroup). With \
+             RT_GROUP_SCHED and cgroup v2 only the root group has real-time run time: move this shell there (echo $$ > \
+             /sys/fs/cgroup/cgroup.procs), or boot with rt_group_sched=0"
         )
     })
 }
