@@ -4,6 +4,7 @@
 //! clocks, switches loads and collects what the measuring threads recorded. Nothing on the machine is changed unless
 //! the scenario asks for it.
 
+mod gaps;
 mod phases;
 mod prepare;
 mod run;

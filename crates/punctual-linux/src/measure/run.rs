@@ -1,8 +1,9 @@
 //! The run itself, as the housekeeping thread sees it.
 
+use super::gaps::Gaps;
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
-use super::watch::{Accounted, Judgement, Readings, Watch};
+use super::watch::{Accounted, Readings, Watch};
 use super::{Observer, Progress, Setting};
 use crate::in_force;
 use crate::probe::{Collector, Go, Probe, RunControl};
@@ -12,7 +13,7 @@ use punctual_core::recording::{
 };
 use punctual_core::scenario::Scenario;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{Gap, Recorder, now, sys};
+use punctual_rt::{Recorder, now, sys};
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -22,8 +23,6 @@ const SECOND: Nanos = Nanos::from_secs(1);
 const TICK: Nanos = Nanos::from_ms(100);
 /// From the last preparation to the first release of the warm-up.
 const LEAD: Nanos = Nanos::from_ms(20);
-/// A gap is judged when every other thread has had time to report its own.
-const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
 /// A thread that is not back so long after the end is not waited for.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
@@ -70,10 +69,7 @@ struct Run<'a> {
     next_account: MonoTime,
     interval_from: MonoTime,
     skipped: u64,
-    /// Gaps that wait for judgement, with the index of their collector.
-    gaps: Vec<(usize, Gap)>,
-    /// All gaps of late, judged or not: (collector, from, to).
-    recent: Vec<(usize, MonoTime, MonoTime)>,
+    gaps: Gaps,
     worst: Vec<Worst>,
     mid_state_written: bool,
     stalled: bool,
@@ -104,8 +100,7 @@ impl<'a> Run<'a> {
             next_account: at.plus(SECOND),
             interval_from: at,
             skipped: 0,
-            gaps: Vec::new(),
-            recent: Vec::new(),
+            gaps: Gaps::new(scenario.threads.iter().map(|t| t.period).collect()),
             worst: Vec::new(),
             mid_state_written: false,
             stalled: false,
@@ -202,9 +197,8 @@ impl<'a> Run<'a> {
 
     fn end_phase(&mut self) {
         let at = now();
-        self.take_gaps(at);
-        let gaps = std::mem::take(&mut self.gaps);
-        self.judge(gaps);
+        let standstill = self.gaps.settle_all(at, &mut self.collectors, &self.watch);
+        self.emit_events(standstill);
         // Nothing was due after the end of the phase, though it may have been noticed later.
         self.cut_interval(at.min(self.phase_end).max(self.interval_from));
         let loads_done = self.loads.stop();
@@ -220,7 +214,8 @@ impl<'a> Run<'a> {
     fn tick(&mut self, at: MonoTime) {
         let events = self.watch.tick(Readings::take(), self.next_tick);
         self.emit_events(events);
-        self.take_gaps(at);
+        let standstill = self.gaps.settle(at, &mut self.collectors, &self.watch);
+        self.emit_events(standstill);
         if at >= self.next_account {
             self.next_account = at.plus(SECOND);
             self.account(at);
@@ -260,59 +255,6 @@ impl<'a> Run<'a> {
             cpus: self.collectors.iter().map(|c| (c.cpu, c.activations(), c.max())).collect(),
             skipped: self.skipped,
         }
-    }
-
-    fn take_gaps(&mut self, at: MonoTime) {
-        for (i, collector) in self.collectors.iter_mut().enumerate() {
-            while let Some(gap) = collector.take_gap() {
-                self.recent.push((i, gap.activation.release, gap.activation.woke));
-                self.gaps.push((i, gap));
-            }
-        }
-        self.recent.retain(|(_, _, to)| at.since(*to) < Nanos::from_secs(60));
-        let (ready, waiting) = std::mem::take(&mut self.gaps)
-            .into_iter()
-            .partition(|(_, gap)| at.since(gap.activation.woke) >= JUDGE_AFTER);
-        self.gaps = waiting;
-        self.judge(ready);
-    }
-
-    /// Each gap becomes a latency, or all that were a standstill of the machine become one event.
-    fn judge(&mut self, gaps: Vec<(usize, Gap)>) {
-        if gaps.is_empty() {
-            return;
-        }
-        let busy = Accounted::take().busy;
-        let mut standstill: Option<Event> = None;
-        for (i, gap) in gaps {
-            match self.watch.judge(&gap, self.others_ran(i, &gap), busy) {
-                Judgement::Latency => self.collectors[i].count_late(gap),
-                Judgement::MachinePaused => {
-                    let at = Nanos::from_ns(gap.activation.woke.as_ns());
-                    let paused = standstill.get_or_insert(Event {
-                        at,
-                        length: Nanos::ZERO,
-                        kind: EventKind::Paused,
-                        releases_lost: 0,
-                    });
-                    paused.length = paused.length.max(gap.activation.lateness());
-                    paused.releases_lost += gap.skipped + 1;
-                }
-            }
-        }
-        self.emit_events(standstill);
-    }
-
-    /// Whether another measured CPU was seen alive during the gap.
-    fn others_ran(&self, index: usize, gap: &Gap) -> bool {
-        let (from, to) = (gap.activation.release, gap.activation.woke);
-        let half = Nanos::from_ns(to.since(from).as_ns() / 2);
-        let stood_still = |other: usize| {
-            self.recent.iter().any(|(i, start, end)| *i == other && (*end).min(to).since((*start).max(from)) >= half)
-        };
-        (0..self.collectors.len())
-            .filter(|other| *other != index)
-            .any(|other| self.scenario.threads[other].period < half && !stood_still(other))
     }
 
     fn cut_interval(&mut self, at: MonoTime) {

@@ -7,6 +7,7 @@ use punctual_core::recording::Granted;
 use punctual_core::scenario::{Mechanism, Policy, ProbeThread};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_rt::{Grid, Recorder, Step, Waiter, now, setup, sys};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -250,32 +251,32 @@ impl ThreadPlan {
     fn measure(&self, waiter: &mut Option<Waiter>, go: Go) {
         let Go { warm_up_from, from, end, mut warm_up, mut recorder } = go;
         let Some(waiter) = waiter else {
-            self.sleep_from_here(warm_up_from, from, &mut warm_up);
+            self.sleep_from_here(warm_up_from..from, Nanos::MAX, &mut warm_up);
             recorder.arm();
-            self.sleep_from_here(from, end, &mut recorder);
+            self.sleep_from_here(from..end, self.limit, &mut recorder);
             return recorder.finish();
         };
-        self.on_grid(waiter, warm_up_from, from, &mut warm_up);
+        self.on_grid(waiter, warm_up_from..from, Nanos::MAX, &mut warm_up);
         recorder.arm();
-        self.on_grid(waiter, from, end, &mut recorder);
+        self.on_grid(waiter, from..end, self.limit, &mut recorder);
         recorder.finish();
     }
 
-    /// The loop.
-    fn on_grid(&self, waiter: &mut Waiter, from: MonoTime, end: MonoTime, recorder: &mut Recorder) {
-        let mut grid = Grid::new(from, self.thread.period);
-        while grid.release() < end && !self.control.stop.load(Relaxed) {
+    /// The loop, over the releases in `span`. The stop limit does not hold for a warm-up.
+    fn on_grid(&self, waiter: &mut Waiter, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
+        let mut grid = Grid::new(span.start, self.thread.period);
+        while grid.release() < span.end && !self.control.stop.load(Relaxed) {
             let woke = waiter.wait_until(grid.release());
-            let step = grid.advance(woke, end);
+            let step = grid.advance(woke, span.end);
             recorder.record(step, woke);
-            self.check_limit(woke.since(step.release));
+            self.check_limit(woke.since(step.release), limit);
         }
     }
 
     /// The loop of 2002: sleep a period from wherever we are.
-    fn sleep_from_here(&self, from: MonoTime, end: MonoTime, recorder: &mut Recorder) {
-        sys::sleep_until(from);
-        let count = end.since(from).whole(self.thread.period);
+    fn sleep_from_here(&self, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
+        sys::sleep_until(span.start);
+        let count = span.end.since(span.start).whole(self.thread.period);
         for index in 0..count {
             if self.control.stop.load(Relaxed) {
                 break;
@@ -284,13 +285,13 @@ impl ThreadPlan {
             sys::sleep_for(self.thread.period);
             let woke = now();
             recorder.record(Step { release, index, skipped: 0 }, woke);
-            self.check_limit(woke.since(release));
+            self.check_limit(woke.since(release), limit);
         }
     }
 
     #[inline]
-    fn check_limit(&self, late: Nanos) {
-        if late > self.limit {
+    fn check_limit(&self, late: Nanos, limit: Nanos) {
+        if late > limit {
             self.control.limit_hit.store(true, Relaxed);
             self.control.stop.store(true, Release);
         }

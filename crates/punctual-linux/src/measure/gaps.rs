@@ -1,0 +1,128 @@
+//! Long gaps between taking and judging: each becomes a latency, or all that were a standstill of the machine become
+//! one event.
+
+use super::watch::{Accounted, Judgement, Watch};
+use crate::probe::Collector;
+use punctual_core::recording::{Event, EventKind};
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::Gap;
+
+/// A gap is judged when every other thread has had time to report its own.
+const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
+/// Judged gaps are remembered this long, to tell which CPUs stood still together.
+const REMEMBERED: Nanos = Nanos::from_secs(60);
+
+/// Gaps of all measuring threads; a thread is known by its place among the collectors.
+pub(super) struct Gaps {
+    periods: Vec<Nanos>,
+    waiting: Vec<(usize, Gap)>,
+    /// (thread, from, to) of all gaps of late.
+    recent: Vec<(usize, MonoTime, MonoTime)>,
+}
+
+impl Gaps {
+    pub(super) fn new(periods: Vec<Nanos>) -> Self {
+        Self { periods, waiting: Vec::new(), recent: Vec::new() }
+    }
+
+    /// Takes in what the threads set aside, and judges what is old enough.
+    pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+        self.take(at, collectors);
+        self.judge(at.minus(JUDGE_AFTER), collectors, watch)
+    }
+
+    /// Judges everything: no more will come.
+    pub(super) fn settle_all(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+        self.take(at, collectors);
+        self.judge(at, collectors, watch)
+    }
+
+    fn take(&mut self, at: MonoTime, collectors: &mut [Collector]) {
+        for (i, collector) in collectors.iter_mut().enumerate() {
+            while let Some(gap) = collector.take_gap() {
+                self.recent.push((i, gap.activation.release, gap.activation.woke));
+                self.waiting.push((i, gap));
+            }
+        }
+        self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
+    }
+
+    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|(_, gap)| gap.activation.woke <= until);
+        self.waiting = waiting;
+        if ready.is_empty() {
+            return None;
+        }
+        let busy = Accounted::take().busy;
+        let mut standstill = None;
+        for (i, gap) in ready {
+            match watch.judge(&gap, self.others_ran(i, &gap), busy) {
+                Judgement::Latency => collectors[i].count_late(gap),
+                Judgement::MachinePaused => standstill = Some(joined(standstill, &gap)),
+            }
+        }
+        standstill
+    }
+
+    /// Whether another measuring thread was seen alive during the gap.
+    fn others_ran(&self, thread: usize, gap: &Gap) -> bool {
+        let (from, to) = (gap.activation.release, gap.activation.woke);
+        let half = Nanos::from_ns(to.since(from).as_ns() / 2);
+        let stood_still = |other: usize| {
+            self.recent.iter().any(|(i, start, end)| *i == other && (*end).min(to).since((*start).max(from)) >= half)
+        };
+        let others = self.periods.iter().enumerate().filter(|(other, _)| *other != thread);
+        others.into_iter().any(|(other, period)| *period < half && !stood_still(other))
+    }
+}
+
+/// One event for all CPUs that stood still; its instant is the clock's until the run makes it relative.
+fn joined(standstill: Option<Event>, gap: &Gap) -> Event {
+    let woke = Nanos::from_ns(gap.activation.woke.as_ns());
+    let before =
+        standstill.unwrap_or(Event { at: woke, length: Nanos::ZERO, kind: EventKind::Paused, releases_lost: 0 });
+    Event {
+        at: before.at.max(woke),
+        length: before.length.max(gap.activation.lateness()),
+        releases_lost: before.releases_lost.saturating_add(gap.skipped).saturating_add(1),
+        ..before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_rt::Activation;
+
+    fn at_ms(ms: u64) -> MonoTime {
+        MonoTime::from_ns(ms * 1_000_000)
+    }
+
+    fn gap(from_ms: u64, to_ms: u64) -> Gap {
+        let activation = Activation { release: at_ms(from_ms), woke: at_ms(to_ms), ..Activation::default() };
+        Gap { activation, skipped: to_ms - from_ms, last_skipped_late: Nanos::ZERO }
+    }
+
+    #[test]
+    fn a_standstill_of_two_cpus_is_one_event() {
+        let event = joined(Some(joined(None, &gap(100, 3_100))), &gap(101, 3_102));
+        assert_eq!((event.kind, event.length), (EventKind::Paused, Nanos::from_ms(3_001)));
+        assert_eq!((event.releases_lost, event.at), (3_001 + 3_002, Nanos::from_ms(3_102)));
+    }
+
+    #[test]
+    fn a_thread_without_a_gap_of_its_own_ran() {
+        let mut gaps = Gaps::new(vec![Nanos::from_ms(1); 2]);
+        gaps.recent = vec![(0, at_ms(0), at_ms(1_000))];
+        assert!(gaps.others_ran(0, &gap(0, 1_000)));
+        gaps.recent.push((1, at_ms(10), at_ms(990)));
+        assert!(!gaps.others_ran(0, &gap(0, 1_000)));
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_longer_than_the_gap_proves_nothing() {
+        let gaps = Gaps::new(vec![Nanos::from_ms(1), Nanos::from_secs(10)]);
+        assert!(!gaps.others_ran(0, &gap(0, 1_000)));
+    }
+}
