@@ -248,6 +248,7 @@ fn threads_that_did_not_get_what_was_asked_spoil_the_numbers() {
     assert_eq!(granted(|t| t.policy = Policy::Other).0, [Distrust::NotRealTime, Distrust::GrantedOtherwise(1)]);
     assert_eq!(granted(|t| t.policy = Policy::Fifo(1)).0, [Distrust::GrantedOtherwise(1)]);
     assert_eq!(granted(|t| t.affinity.insert(2)).0, [Distrust::GrantedOtherwise(1)]);
+    assert_eq!(granted(|t| t.cpu = 3).0, [Distrust::GrantedOtherwise(3), Distrust::GrantedOtherwise(1)]);
     assert_eq!(granted(|t| t.memory_locked = false), (vec![], vec![Distrust::MemoryNotLocked]));
     let asked_for_other = trust_after(|header, frames| {
         header.scenario.policy = Policy::Other;
