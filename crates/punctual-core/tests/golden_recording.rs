@@ -2,6 +2,8 @@
 //! read as it was meant. `BLESS=1 cargo test -p punctual-core --test golden_recording` writes it anew; a difference in
 //! the bytes of an existing format means that recordings in the field can no longer be read.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_core::recording::{
@@ -224,7 +226,9 @@ fn committed(name: &str, current: &str) -> String {
 fn format_1_is_written_and_read_as_ever() {
     let mut bytes = Vec::new();
     encode_preamble(&mut bytes);
-    frames().iter().for_each(|frame| encode(frame, &mut bytes).unwrap());
+    for frame in frames() {
+        encode(&frame, &mut bytes).unwrap();
+    }
     let hex = committed("format-1.hex", &to_hex(&bytes));
     assert_eq!(to_hex(&bytes), hex, "this version writes format 1 differently");
 

@@ -243,3 +243,37 @@ pub fn read_file(path: &Path) -> Result<Recording, RecordingError> {
         reader.feed(piece.get(..length).unwrap_or_default()).map_err(unreadable)?;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::recording::{Mark, MarkKind};
+    use punctual_hist::Nanos;
+
+    fn note() -> Frame {
+        Frame::Mark(Mark { at: Nanos::ZERO, kind: MarkKind::Note("a note".to_owned()) })
+    }
+
+    #[test]
+    fn a_full_disk_is_told_once_and_the_run_goes_on() {
+        let full = Path::new("/dev/full");
+        let mut writer = RecordingWriter::over(full, OpenOptions::new().write(true).open(full).unwrap());
+        let told = writer.append(&note()).unwrap_err().to_string();
+        assert!(told.starts_with("/dev/full: write recording: No space left on device"), "{told}");
+        assert!(told.ends_with("make room on that disk and measure again"), "{told}");
+        assert!(writer.append(&note()).is_ok() && writer.checkpoint().is_ok());
+        assert!(writer.failed());
+        assert_eq!((writer.dropped(), writer.good_bytes()), (2, 0));
+        assert_eq!(writer.finish().unwrap(), 2);
+    }
+
+    #[test]
+    fn a_frame_that_cannot_be_is_dropped_and_the_file_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = RecordingWriter::create(&directory.path().join("run.punctual")).unwrap();
+        let endless = Mark { at: Nanos::ZERO, kind: MarkKind::Note("x".repeat(9 << 20)) };
+        assert!(matches!(writer.append(&Frame::Mark(endless)), Err(RecordingError::Frame { .. })));
+        assert!(!writer.failed() && writer.append(&note()).is_ok());
+        assert_eq!(writer.finish().unwrap(), 1);
+    }
+}

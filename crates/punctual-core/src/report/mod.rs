@@ -1,7 +1,7 @@
 //! The one value renderers see: everything a reader is told, as numbers and reasons, not as sentences.
 //!
-//! [`Report::of`] makes it from a recording. Rows are in [`build`], what happened when in [`over_time`], and the three
-//! judgements each on their own page: [`verdict`], [`trust`], [`next`].
+//! [`Report::of`] makes it from a recording. Rows are in `build`, what happened when in `over_time`, and the three
+//! judgements each on their own page: `verdict`, `trust`, `next`.
 
 mod build;
 mod next;

@@ -33,6 +33,7 @@ impl Phases {
         if phases.spans.is_empty() {
             recording.slices.iter().for_each(|slice| phases.extend(slice));
         }
+        phases.spans.sort_by_key(|span| span.from);
         phases
     }
 
@@ -57,7 +58,8 @@ impl Phases {
 
     /// The name of the phase at this moment; between two phases, while loads stop and start, of neither.
     pub(super) fn name_at(&self, at: Nanos) -> String {
-        let span = self.spans.iter().rfind(|span| span.from <= at && at < span.to);
+        let begun = self.spans.partition_point(|span| span.from <= at);
+        let span = begun.checked_sub(1).and_then(|last| self.spans.get(last)).filter(|span| at < span.to);
         span.map_or_else(|| "between phases".to_owned(), |span| span.name.clone())
     }
 

@@ -64,7 +64,9 @@ fn end(second: u64, reason: EndReason) -> Frame {
 fn cpu(cpu: u32, ran: &[u64], skipped: &[u64]) -> CpuInterval {
     let pairs = |values: &[u64]| {
         let mut counts = Counts::new();
-        values.iter().for_each(|v| counts.record(Nanos::from_ns(*v)));
+        for v in values {
+            counts.record(Nanos::from_ns(*v));
+        }
         counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect()
     };
     let extreme = |value: Option<&u64>| value.map(|v| Nanos::from_ns(*v));
@@ -111,7 +113,9 @@ fn good_frames() -> Vec<Frame> {
 
 fn fold(header: Header, frames: Vec<Frame>) -> Recording {
     let mut recording = Recording::new(header);
-    frames.into_iter().for_each(|frame| recording.add(frame));
+    for frame in frames {
+        recording.add(frame);
+    }
     recording
 }
 
@@ -244,11 +248,14 @@ fn threads_that_did_not_get_what_was_asked_spoil_the_numbers() {
     assert_eq!(granted(|t| t.policy = Policy::Other).0, [Distrust::NotRealTime, Distrust::GrantedOtherwise(1)]);
     assert_eq!(granted(|t| t.policy = Policy::Fifo(1)).0, [Distrust::GrantedOtherwise(1)]);
     assert_eq!(granted(|t| t.affinity.insert(2)).0, [Distrust::GrantedOtherwise(1)]);
+    assert_eq!(granted(|t| t.cpu = 3).0, [Distrust::GrantedOtherwise(3), Distrust::GrantedOtherwise(1)]);
     assert_eq!(granted(|t| t.memory_locked = false), (vec![], vec![Distrust::MemoryNotLocked]));
     let asked_for_other = trust_after(|header, frames| {
         header.scenario.policy = Policy::Other;
         if let Some(Frame::Threads(threads)) = frames.first_mut() {
-            threads.iter_mut().for_each(|t| t.policy = Policy::Other);
+            for thread in threads {
+                thread.policy = Policy::Other;
+            }
         }
     });
     assert_eq!(asked_for_other, (vec![], vec![Distrust::NotRealTime]));
@@ -256,7 +263,9 @@ fn threads_that_did_not_get_what_was_asked_spoil_the_numbers() {
     let roaming = trust_after(|header, frames| {
         header.scenario.policy = deadline;
         if let Some(Frame::Threads(threads)) = frames.first_mut() {
-            threads.iter_mut().for_each(|t| (t.policy, t.affinity) = (deadline, (0..4).collect()));
+            for thread in threads {
+                (thread.policy, thread.affinity) = (deadline, (0..4).collect());
+            }
         }
         let moved = CpuInterval { counters: Counters { migrations: 5, ..Counters::default() }, ..cpu(1, &[], &[]) };
         frames.push(interval(31, 1, vec![moved]));
@@ -411,7 +420,9 @@ fn file(header: &Header, frames: &[Frame]) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_preamble(&mut bytes);
     encode(&Frame::Header(Box::new(header.clone())), &mut bytes).unwrap();
-    frames.iter().for_each(|frame| encode(frame, &mut bytes).unwrap());
+    for frame in frames {
+        encode(frame, &mut bytes).unwrap();
+    }
     bytes
 }
 
@@ -430,8 +441,8 @@ proptest! {
             interval(second, u16::try_from(second % 2).unwrap(), vec![cpu(*c, ran, skipped)])
         }).collect();
         let report = Report::of(&read(&file(&header(), &frames)).unwrap());
-        let total = |of: fn(&(u32, Vec<u64>, Vec<u64>)) -> usize| samples.iter().map(of).sum::<usize>() as u64;
-        let (ran, skipped) = (total(|s| s.1.len()), total(|s| s.2.len()));
+        let ran = samples.iter().map(|s| s.1.len()).sum::<usize>() as u64;
+        let skipped = samples.iter().map(|s| s.2.len()).sum::<usize>() as u64;
         let sum = |of: fn(&Row) -> u64| report.cpus.iter().map(|cpu| of(&cpu.row)).sum::<u64>();
         prop_assert_eq!((sum(|r| r.ran), sum(|r| r.skipped), sum(|r| r.due)), (ran, skipped, ran + skipped));
         prop_assert_eq!(report.phases.iter().map(|p| p.row.due).sum::<u64>(), ran + skipped);

@@ -8,7 +8,7 @@ use super::{CpuRow, Distrust, Trust};
 use crate::recording::{CpuTotals, EndReason, EventKind, Granted, Moment, Recording};
 use crate::scenario::{Policy, Scenario};
 use punctual_hist::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A reading through the vDSO takes some 20 to 60 ns; one that enters the kernel takes more than this.
 const VDSO_READ_MAX: Nanos = Nanos::from_ns(100);
@@ -82,6 +82,11 @@ fn from_threads(recording: &Recording, trust: &mut Trust) {
     for granted in threads.iter().filter(|granted| !as_asked(granted, scenario)) {
         trust.doubt(Distrust::GrantedOtherwise(granted.cpu));
     }
+    let known: BTreeSet<u32> = threads.iter().map(|granted| granted.cpu).collect();
+    let unknown = scenario.threads.iter().filter(|asked| !known.contains(&asked.cpu));
+    if !known.is_empty() {
+        trust.reasons.extend(unknown.map(|asked| Distrust::GrantedOtherwise(asked.cpu)));
+    }
     // Faults are counted, so unlocked memory that never faulted did no harm.
     if threads.iter().any(|granted| !granted.memory_locked) {
         trust.remark(Distrust::MemoryNotLocked);
@@ -123,15 +128,12 @@ fn from_state(recording: &Recording, trust: &mut Trust) {
     let values = || states.iter().flat_map(|state| state.values.iter().map(move |(path, value)| (state, path, value)));
     let ours = |path: &str| recording.header.scenario.dma_latency_us.is_some() && path.ends_with("/cpu_dma_latency");
     let mut before: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut told: Vec<&str> = Vec::new();
+    let mut told: BTreeSet<&str> = BTreeSet::new();
     for (state, path, value) in values() {
         if state.moment == Moment::Before {
             before.insert(path, value);
-        } else if before.get(path.as_str()).is_some_and(|earlier| earlier != value)
-            && !told.contains(&path.as_str())
-            && !ours(path)
+        } else if before.get(path.as_str()).is_some_and(|earlier| earlier != value) && !ours(path) && told.insert(path)
         {
-            told.push(path);
             trust.doubt(Distrust::ChangedDuring(path.clone()));
         }
     }
