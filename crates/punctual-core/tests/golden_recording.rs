@@ -153,7 +153,6 @@ fn happenings() -> Vec<Frame> {
         EventKind::Moved,
     ];
     let marks = [
-        MarkKind::Measuring,
         MarkKind::PhaseStart(0),
         MarkKind::PhaseEnd(0),
         MarkKind::LoadSkipped(text("net"), text("no loopback")),

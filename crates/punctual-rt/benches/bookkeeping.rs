@@ -1,6 +1,8 @@
 //! What our bookkeeping costs between two waits: from the clock reading after the wake-up to the next sleep call.
 //! Run with `cargo bench -p punctual-rt`.
 
+#![allow(clippy::expect_used, reason = "a benchmark that cannot go on says why")]
+
 use punctual_rt::{Grid, Mechanism, MonoTime, Nanos, Recorder, Waiter, now};
 
 const FAR: MonoTime = MonoTime::from_ns(u64::MAX);

@@ -95,7 +95,7 @@ fn worst(cpu: u32, at: Nanos, lateness: Nanos) -> Worst {
 
 /// 10 s idle at 5 us, 20 s under load at 20 us.
 fn good_frames() -> Vec<Frame> {
-    let mut frames = vec![threads(), mark(0, MarkKind::Measuring), mark(0, MarkKind::PhaseStart(0))];
+    let mut frames = vec![threads(), mark(0, MarkKind::PhaseStart(0))];
     let second = |second, phase, lateness: u64| {
         interval(second, phase, vec![cpu(1, &[lateness; 1000], &[]), cpu(3, &[lateness + 1000; 1000], &[])])
     };

@@ -1,5 +1,7 @@
 //! What can be typed; nothing else.
 
+#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
+
 mod value;
 
 pub use value::{Period, parse_duration};

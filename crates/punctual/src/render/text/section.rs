@@ -201,7 +201,9 @@ pub fn notes(sheet: &mut Sheet, report: &Report) {
         return;
     }
     sheet.heading("How it was measured");
-    notes.iter().for_each(|note| sheet.point(2, note));
+    for note in &notes {
+        sheet.point(2, note);
+    }
 }
 
 /// Where the results are.
