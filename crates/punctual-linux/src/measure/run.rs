@@ -70,7 +70,8 @@ struct Run<'a> {
     interval_from: MonoTime,
     skipped: u64,
     gaps: Gaps,
-    worst: Vec<Worst>,
+    /// The worst lists as last written, one per thread.
+    worst: Vec<Vec<Worst>>,
     mid_state_written: bool,
     stalled: bool,
 }
@@ -101,7 +102,7 @@ impl<'a> Run<'a> {
             interval_from: at,
             skipped: 0,
             gaps: Gaps::new(scenario.threads.iter().map(|t| t.period).collect()),
-            worst: Vec::new(),
+            worst: vec![Vec::new(); scenario.threads.len()],
             mid_state_written: false,
             stalled: false,
         }
@@ -287,11 +288,18 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Only the lists that changed: a frame replaces those of the CPUs it names.
     fn write_worst(&mut self) {
-        let worst: Vec<_> = self.collectors.iter().flat_map(Collector::worst).collect();
-        if worst != self.worst {
-            self.worst.clone_from(&worst);
-            self.emit([Frame::Worst(worst)]);
+        let mut changed = Vec::new();
+        for (collector, written) in self.collectors.iter().zip(&mut self.worst) {
+            let worst = collector.worst();
+            if worst != *written {
+                changed.extend(&worst);
+                *written = worst;
+            }
+        }
+        if !changed.is_empty() {
+            self.emit([Frame::Worst(changed)]);
         }
     }
 
