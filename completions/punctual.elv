@@ -1,0 +1,108 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[punctual] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'punctual'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'punctual'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand check 'The main job: audit, measure under load, and say whether the need is held'
+            cand audit 'What on this machine stands between it and real time'
+            cand measure 'Latency of a stated scenario, into one recording file'
+            cand report 'Render a recording again'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;check'= {
+            cand --period 'Time between releases, for example 1ms or 250us'
+            cand --budget 'Largest lateness you can live with'
+            cand --cpus 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]'
+            cand --priority 'SCHED_FIFO priority, 1 to 95'
+            cand --duration 'How long to measure'
+            cand --load 'Load phases in turn, loads of a phase joined by +; `none` for no load'
+            cand --out 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]'
+            cand --fail-on 'Exit with 2 when a finding is at least this bad'
+            cand --json 'Print one JSON document instead of text'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;audit'= {
+            cand --profile 'Kind of work the machine is for'
+            cand --cpus 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]'
+            cand --explain 'Tell all about one knob'
+            cand --fail-on 'Exit with 2 when a finding is at least this bad'
+            cand --machine 'Audit a captured machine instead of this one'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;measure'= {
+            cand --cpus 'CPUs to measure [default: every CPU this process may use]'
+            cand --period 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]'
+            cand --policy 'Scheduling policy'
+            cand --priority 'Priority for fifo and rr, 1 to 95'
+            cand --runtime 'Run time per period for deadline [default: a fifth of the shortest period]'
+            cand --mechanism 'How the threads wait'
+            cand --phase 'Where on the clock the releases lie'
+            cand --seed 'Seed of --phase random'
+            cand --warm-up 'What runs before statistics begin: a time, or a number of activations'
+            cand --duration 'How long to measure'
+            cand --activations 'Measure so many activations of each thread instead'
+            cand --budget 'Largest lateness you can live with: activations beyond it are counted'
+            cand --limit 'Stop at the first activation later than this, and exit with 2'
+            cand --dma-latency 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise'
+            cand --load 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2'
+            cand --load-cpus 'CPUs the loads run on [default: every CPU that is not isolated]'
+            cand --load-dir 'Directory for the files of I/O loads [default: the system''s temporary directory]'
+            cand --suite 'Run a published suite instead of a scenario of your own'
+            cand --out 'Recording to write [default: punctual-DATE-TIME.punctual]'
+            cand --html 'Write an HTML report here, too'
+            cand --list-loads 'List the loads there are'
+            cand --json 'Print one JSON document instead of text'
+            cand -q 'No progress'
+            cand --quiet 'No progress'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;report'= {
+            cand --html 'Write an HTML report here'
+            cand --json 'Print one JSON document'
+            cand --text 'Print text, in full [default unless another form is asked for]'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;help'= {
+            cand check 'The main job: audit, measure under load, and say whether the need is held'
+            cand audit 'What on this machine stands between it and real time'
+            cand measure 'Latency of a stated scenario, into one recording file'
+            cand report 'Render a recording again'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;help;check'= {
+        }
+        &'punctual;help;audit'= {
+        }
+        &'punctual;help;measure'= {
+        }
+        &'punctual;help;report'= {
+        }
+        &'punctual;help;help'= {
+        }
+    ]
+    $completions[$command]
+}

@@ -1,0 +1,98 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_punctual_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_punctual_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_punctual_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_punctual_using_subcommand
+    set -l cmd (__fish_punctual_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Render a recording again'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l period -d 'Time between releases, for example 1ms or 250us' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l budget -d 'Largest lateness you can live with' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l cpus -d 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l priority -d 'SCHED_FIFO priority, 1 to 95' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l duration -d 'How long to measure' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l load -d 'Load phases in turn, loads of a phase joined by +; `none` for no load' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
+warn\t'Findings that are medium, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l json -d 'Print one JSON document instead of text'
+complete -c punctual -n "__fish_punctual_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
+poll\t'A thread that never gives its CPU up: packet processing'
+audio\t'Audio and the like on a shared desktop'"
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l explain -d 'Tell all about one knob' -r
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
+warn\t'Findings that are medium, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l machine -d 'Audit a captured machine instead of this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l cpus -d 'CPUs to measure [default: every CPU this process may use]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l period -d 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l policy -d 'Scheduling policy' -r -f -a "fifo\t'`SCHED_FIFO`'
+rr\t'`SCHED_RR`'
+deadline\t'`SCHED_DEADLINE`: threads are not pinned'
+other\t'`SCHED_OTHER`'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l priority -d 'Priority for fifo and rr, 1 to 95' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l runtime -d 'Run time per period for deadline [default: a fifth of the shortest period]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l mechanism -d 'How the threads wait' -r -f -a "absolute\t'`clock_nanosleep` to the release itself'
+relative\t'`clock_nanosleep` for the time left'
+timerfd\t'`timerfd` and `read`'
+futex\t'`futex` with a time-out'
+spin\t'Poll the clock; leaves one CPU free'
+nanosleep\t'Sleep one period from wherever it is, as the suite of 2002 did'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l phase -d 'Where on the clock the releases lie' -r -f -a "auto\t'Same instant on all CPUs, as far from the tick as possible'
+aligned\t'Same instant on all CPUs, at multiples of the period'
+staggered\t'Spread evenly over the period, CPU by CPU'
+random\t'At random'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l seed -d 'Seed of --phase random' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l warm-up -d 'What runs before statistics begin: a time, or a number of activations' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l duration -d 'How long to measure' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l activations -d 'Measure so many activations of each thread instead' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l budget -d 'Largest lateness you can live with: activations beyond it are counted' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l limit -d 'Stop at the first activation later than this, and exit with 2' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l dma-latency -d 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load -d 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-cpus -d 'CPUs the loads run on [default: every CPU that is not isolated]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-dir -d 'Directory for the files of I/O loads [default: the system\'s temporary directory]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l suite -d 'Run a published suite instead of a scenario of your own' -r -f -a "classic-2002\t'Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Recording to write [default: punctual-DATE-TIME.punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Write an HTML report here, too' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the loads there are'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l json -d 'Print one JSON document instead of text'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l quiet -d 'No progress'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text, in full [default unless another form is asked for]'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "report" -d 'Render a recording again'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
