@@ -54,16 +54,16 @@ complete -c punctual -n "__fish_punctual_using_subcommand audit" -l json -d 'Pri
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l cpus -d 'CPUs to measure [default: every CPU this process may use]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l period -d 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l policy -d 'Scheduling policy' -r -f -a "fifo\t'`SCHED_FIFO`'
-rr\t'`SCHED_RR`'
-deadline\t'`SCHED_DEADLINE`: threads are not pinned'
-other\t'`SCHED_OTHER`'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l policy -d 'Scheduling policy' -r -f -a "fifo\t'SCHED_FIFO'
+rr\t'SCHED_RR'
+deadline\t'SCHED_DEADLINE: threads are not pinned'
+other\t'SCHED_OTHER'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l priority -d 'Priority for fifo and rr, 1 to 95' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l runtime -d 'Run time per period for deadline [default: a fifth of the shortest period]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l mechanism -d 'How the threads wait' -r -f -a "absolute\t'`clock_nanosleep` to the release itself'
-relative\t'`clock_nanosleep` for the time left'
-timerfd\t'`timerfd` and `read`'
-futex\t'`futex` with a time-out'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l mechanism -d 'How the threads wait' -r -f -a "absolute\t'clock_nanosleep to the release itself'
+relative\t'clock_nanosleep for the time left'
+timerfd\t'timerfd and read'
+futex\t'futex with a time-out'
 spin\t'Poll the clock; leaves one CPU free'
 nanosleep\t'Sleep one period from wherever it is, as the suite of 2002 did'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l phase -d 'Where on the clock the releases lie' -r -f -a "auto\t'Same instant on all CPUs, as far from the tick as possible'

@@ -34,6 +34,8 @@ pub struct Setting {
     pub clock_source: Option<String>,
     /// What the audit found, for the recording; empty when no audit was made.
     pub findings: Vec<Finding>,
+    /// Things the reader of the recording should know beforehand.
+    pub notes: Vec<String>,
     /// Where loads may write.
     pub load_dir: PathBuf,
     /// Measure as an ordinary task when the real-time class is refused; the recording then says so. Otherwise nothing

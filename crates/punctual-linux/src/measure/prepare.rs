@@ -28,6 +28,7 @@ pub(super) struct Prepared {
 pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(Mark { at: Nanos::ZERO, kind: MarkKind::Note(text) });
+    setting.notes.iter().cloned().for_each(&mut note);
     let placement = place(&scenario.cpus(), &setting.cpus, scenario.load_cpus.as_ref());
     let housekeeping: Vec<u32> = placement.housekeeping.iter().collect();
     if let Err(error) = setup::pin_current(&housekeeping) {

@@ -223,26 +223,26 @@ pub struct MeasureArgs {
 /// Scheduling policies by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PolicyName {
-    /// `SCHED_FIFO`
+    /// SCHED_FIFO
     Fifo,
-    /// `SCHED_RR`
+    /// SCHED_RR
     Rr,
-    /// `SCHED_DEADLINE`: threads are not pinned
+    /// SCHED_DEADLINE: threads are not pinned
     Deadline,
-    /// `SCHED_OTHER`
+    /// SCHED_OTHER
     Other,
 }
 
 /// Mechanisms by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MechanismName {
-    /// `clock_nanosleep` to the release itself
+    /// clock_nanosleep to the release itself
     Absolute,
-    /// `clock_nanosleep` for the time left
+    /// clock_nanosleep for the time left
     Relative,
-    /// `timerfd` and `read`
+    /// timerfd and read
     Timerfd,
-    /// `futex` with a time-out
+    /// futex with a time-out
     Futex,
     /// Poll the clock; leaves one CPU free
     Spin,

@@ -38,6 +38,7 @@ impl Here {
             clock_source: self.machine.clocksource.known().cloned(),
             findings,
             load_dir: load_dir.unwrap_or_else(std::env::temp_dir),
+            notes: Vec::new(),
             ordinary_if_refused,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         }

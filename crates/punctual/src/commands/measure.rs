@@ -13,6 +13,10 @@ use punctual_core::report::{Answer, Report};
 use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
+use punctual_linux::measure::Setting;
+
+/// The load of the suite's last part.
+const GRAPHICS: &str = "x11perf";
 
 /// Measures, writes the recording, prints the numbers.
 pub fn run(args: &MeasureArgs) -> Result<Exit> {
@@ -24,8 +28,10 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         LoadSpec::parse(name)?;
     }
     let machine = Here::read();
-    let scenario = scenario(args, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
-    let setting = machine.setting(args.load_dir.clone(), Vec::new(), false);
+    let (phases, notes) = if args.suite.is_some() { classic() } else { (args.load.0.clone(), Vec::new()) };
+    let scenario =
+        scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
+    let setting = Setting { notes, ..machine.setting(args.load_dir.clone(), Vec::new(), false) };
     let outputs = Outputs {
         recording: Outputs::recording_path(args.out.as_deref()),
         html: args.html.clone(),
@@ -49,9 +55,8 @@ fn exit_of(report: &Report) -> Exit {
         .and(Exit::doubtful_if(!report.trust.ok()))
 }
 
-fn scenario(args: &MeasureArgs, cpus: &Cpus) -> Result<Scenario> {
-    let suite = args.suite.map(classic);
-    let mechanism = if suite.is_some() { Mechanism::Nanosleep } else { mechanism(args.mechanism) };
+fn scenario(args: &MeasureArgs, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {
+    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { mechanism(args.mechanism) };
     let threads = threads(args, cpus, if mechanism == Mechanism::Nanosleep { 50 } else { 1 })?;
     let shortest = threads.iter().map(|t| t.period).min().unwrap_or_default();
     let length = args.activations.map_or(Amount::Time(args.duration), Amount::Activations);
@@ -59,12 +64,12 @@ fn scenario(args: &MeasureArgs, cpus: &Cpus) -> Result<Scenario> {
         policy: policy(args, shortest),
         mechanism,
         phase: phase(args),
-        warm_up: if suite.is_some() { Amount::Activations(2) } else { args.warm_up },
-        length: suite.as_ref().map_or(length, |phases| Amount::Activations(998 * phases.len() as u64)),
+        warm_up: if args.suite.is_some() { Amount::Activations(2) } else { args.warm_up },
+        length: if args.suite.is_some() { Amount::Activations(998 * load_phases.len() as u64) } else { length },
         budget: args.budget,
         limit: args.limit,
         dma_latency_us: args.dma_latency,
-        load_phases: suite.unwrap_or_else(|| args.load.0.clone()),
+        load_phases,
         load_cpus: args.load_cpus.clone(),
         suite: args.suite.map(|SuiteName::Classic2002| "classic-2002".to_owned()),
         threads,
@@ -118,16 +123,15 @@ fn phase(args: &MeasureArgs) -> TimerPhase {
     }
 }
 
-/// The five loads of the 2002 study after its idle run, each over 1000 sleeps of 50 ms. Graphics runs if x11perf is
-/// there, and is otherwise said to be skipped.
-fn classic(_: SuiteName) -> Vec<LoadPhase> {
-    let phase = |loads: &[&str]| LoadPhase { loads: loads.iter().map(|l| (*l).to_owned()).collect(), parts: 1 };
-    vec![
-        phase(&[]),
-        phase(&["io-copy"]),
-        phase(&["io-read"]),
-        phase(&["io-write"]),
-        phase(&["proc"]),
-        phase(&["cmd:x11perf -repeat 1000 -time 1 -all"]),
-    ]
+/// The loads of the 2002 study after its idle run, each over 1000 sleeps of 50 ms, and why one of them is left out:
+/// graphics needs a program and a display.
+fn classic() -> (Vec<LoadPhase>, Vec<String>) {
+    let phase = |name: &str| LoadPhase { loads: vec![name.to_owned()], parts: 1 };
+    let mut phases = vec![LoadPhase { loads: Vec::new(), parts: 1 }];
+    phases.extend(["io-copy", "io-read", "io-write", "proc"].map(phase));
+    match LoadSpec::parse(GRAPHICS).ok().and_then(|graphics| graphics.unavailable()) {
+        None => phases.push(phase(GRAPHICS)),
+        Some(why) => return (phases, vec![format!("the graphics part of the suite is skipped: {why}")]),
+    }
+    (phases, Vec::new())
 }
