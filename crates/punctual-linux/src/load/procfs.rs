@@ -24,9 +24,10 @@ const DEPTH: u32 = 4;
 const MOST_BYTES: u64 = 64 * 1024;
 /// Folders at the top, besides those of processes. Others belong to drivers and buses, where a read may act.
 const FOLDERS: [&str; 4] = ["irq", "pressure", "sys", "sysvipc"];
-/// Files that block (kmsg), hold physical or foreign memory, or whose reading runs work on every CPU (`stat_refresh`).
-const SKIPPED: [&str; 9] =
-    ["kmsg", "kcore", "kpagecgroup", "kpagecount", "kpageflags", "mem", "pagemap", "stat_refresh", "vmcore"];
+/// Files that block (kmsg), that wait for every CPU (locks: an RCU grace period each), hold physical or foreign memory,
+/// or whose reading runs work on every CPU (`stat_refresh`).
+const SKIPPED: [&str; 10] =
+    ["kmsg", "kcore", "kpagecgroup", "kpagecount", "kpageflags", "locks", "mem", "pagemap", "stat_refresh", "vmcore"];
 
 fn run(worker: &Worker) -> io::Result<()> {
     let device = std::fs::metadata(ROOT)

@@ -1,7 +1,7 @@
 //! `punctual report`: a recording, rendered again.
 
 use crate::cli::ReportArgs;
-use crate::commands::session::create_new;
+use crate::commands::session::{create_new, title};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result};
@@ -14,7 +14,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     let recording = read_file(&args.recording)?;
     let report = Report::of(&recording);
     if let Some(path) = &args.html {
-        let page = render::html::page(&report, "punctual", Some(&args.recording))?;
+        let page = render::html::page(&report, &title(&args.recording), Some(&args.recording))?;
         create_new(path)?.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     }
     if args.json {

@@ -12,9 +12,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Title of the page.
-const TITLE: &str = "punctual";
-
 /// Where results go.
 pub struct Outputs {
     /// The recording.
@@ -49,10 +46,15 @@ pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<
     let recording = keeper.recording.context("the measurement handed out no recording")?;
     let report = Report::of(&recording);
     if let (Some(mut file), Some(path)) = (html, outputs.html.as_deref()) {
-        file.write_all(render::html::page(&report, TITLE, Some(&outputs.recording))?.as_bytes())
-            .with_context(|| format!("write {}", path.display()))?;
+        let page = render::html::page(&report, &title(&outputs.recording), Some(&outputs.recording))?;
+        file.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     }
     Ok(report)
+}
+
+/// What a reader calls a recording: the name of its file.
+pub fn title(recording: &Path) -> String {
+    recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// Makes a file that must not exist yet, so that no result is ever overwritten.
