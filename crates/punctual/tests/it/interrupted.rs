@@ -6,10 +6,20 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-fn start(run: &Run, name: &str) -> Child {
+/// A run that ends with the test, also when the test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(run: &Run, name: &str) -> Running {
     let words =
         ["measure", "--policy", "other", "--cpus", "0", "--duration", "1h", "--warm-up", "10", "-q", "--out", name];
-    run.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    Running(run.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
 fn signal(child: &Child, name: &str) {
@@ -20,9 +30,9 @@ fn signal(child: &Child, name: &str) {
 fn a_signal_ends_the_run_cleanly() {
     for name in ["-INT", "-TERM"] {
         let run = Run::new();
-        let mut child = start(&run, "r.punctual");
+        let Running(child) = &mut start(&run, "r.punctual");
         sleep(Duration::from_millis(1500));
-        signal(&child, name);
+        signal(child, name);
         let status = child.wait().unwrap();
         assert!(matches!(status.code(), Some(0 | 3)), "{name}: {status:?}");
         let report = run.json(&["report", "r.punctual", "--json"]);
@@ -37,9 +47,9 @@ fn kill_9_at_any_moment_leaves_a_readable_recording() {
     let mut lost = Vec::new();
     for batch in 0..5u32 {
         let run = Run::new();
-        let mut children: Vec<(u32, Child)> = (0..10).map(|i| (i, start(&run, &format!("{i}.punctual")))).collect();
+        let mut children: Vec<(u32, Running)> = (0..10).map(|i| (i, start(&run, &format!("{i}.punctual")))).collect();
         let began = std::time::Instant::now();
-        for (i, child) in &mut children {
+        for (i, Running(child)) in &mut children {
             let moment = Duration::from_millis(u64::from(300 + (*i * 5 + batch) * 53));
             sleep(moment.saturating_sub(began.elapsed()));
             child.kill().unwrap();
