@@ -74,6 +74,7 @@ fn write_remedy(reason: &io::Error) -> &'static str {
 fn read_remedy(reason: &Unreadable) -> &'static str {
     match reason {
         Unreadable::Empty => "The run ended before anything was written: measure again",
+        Unreadable::NoHeader => "The run was ended before it began to measure: measure again",
         Unreadable::NotARecording => "Give a file that punctual wrote (*.punctual)",
         Unreadable::Newer { .. } => "Read it with the punctual that wrote it, or a later one",
         Unreadable::HeaderDamaged(_) => "Nothing in it can be shown: measure again",

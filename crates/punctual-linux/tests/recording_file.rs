@@ -114,7 +114,7 @@ fn what_cannot_be_read_is_said_to_be_so_and_why() {
         (&b""[..], "it is empty. The run ended before anything was written"),
         (b"#!/bin/sh", "it is not a recording of punctual. Give a file that punctual wrote"),
         (b"punctual recording 7\n", "written by a newer punctual (format 7, this one reads up to 1). Read it with"),
-        (b"punctual recording 1\n1234", "its header is damaged: the file ends in the middle of a frame. Nothing"),
+        (b"punctual recording 1\n1234", "it ends before its header does. The run was ended before it began to measure"),
     ] {
         let told = error(content).to_string();
         assert!(told.contains("run.punctual: read recording: ") && told.contains(wanted), "{told}");

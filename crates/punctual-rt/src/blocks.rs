@@ -18,7 +18,7 @@ pub struct Block {
     pub second: u64,
     /// The largest lateness in it.
     pub max: Nanos,
-    /// The longest time between two wake-ups that ended in it.
+    /// The longest time between two wake-ups that ended in it, without those set aside as gaps.
     pub longest_gap: Nanos,
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{
 
 /// Gaps that may wait for judgement; when full, the loop records them as latencies itself.
 const SLOTS: u64 = 64;
-const WORDS: usize = 7;
+const WORDS: usize = 8;
 
 /// An activation that came very late, with the releases skipped meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Gap {
     pub skipped: u64,
     /// Time from the last skipped release to the wake-up.
     pub last_skipped_late: Nanos,
+    /// Time since the thread woke before that; in no [`Block`](crate::Block) either.
+    pub since_last_wake: Nanos,
 }
 
 struct Ring {
@@ -57,8 +59,8 @@ impl GapWriter {
         let a = &gap.activation;
         let counts = (u64::from(a.involuntary_switches) << 32) | u64::from(a.faults);
         let place = (u64::from(a.cpu) << 32) | u64::from(a.migrations);
-        let words =
-            [a.release.as_ns(), a.woke.as_ns(), a.index, counts, place, gap.skipped, gap.last_skipped_late.as_ns()];
+        let (late, since) = (gap.last_skipped_late.as_ns(), gap.since_last_wake.as_ns());
+        let words = [a.release.as_ns(), a.woke.as_ns(), a.index, counts, place, gap.skipped, late, since];
         for (cell, word) in slot.iter().zip(words) {
             cell.store(word, Relaxed);
         }
@@ -95,7 +97,7 @@ impl GapReader {
 #[allow(clippy::cast_possible_truncation, reason = "takes the two halves of a word apart")]
 fn from_words(words: &[u64; WORDS]) -> Gap {
     use punctual_hist::MonoTime;
-    let [release, woke, index, counts, place, skipped, late] = *words;
+    let [release, woke, index, counts, place, skipped, late, since] = *words;
     let activation = Activation {
         release: MonoTime::from_ns(release),
         woke: MonoTime::from_ns(woke),
@@ -106,7 +108,7 @@ fn from_words(words: &[u64; WORDS]) -> Gap {
         migrations: place as u32,
         counted_over: MonoTime::from_ns(woke).since(MonoTime::from_ns(release)),
     };
-    Gap { activation, skipped, last_skipped_late: Nanos::from_ns(late) }
+    Gap { activation, skipped, last_skipped_late: Nanos::from_ns(late), since_last_wake: Nanos::from_ns(since) }
 }
 
 #[cfg(test)]
@@ -125,7 +127,7 @@ mod tests {
             migrations: 4,
             counted_over: Nanos::from_ns(5),
         };
-        Gap { activation, skipped: n, last_skipped_late: Nanos::from_ns(7) }
+        Gap { activation, skipped: n, last_skipped_late: Nanos::from_ns(7), since_last_wake: Nanos::from_ns(8) }
     }
 
     #[test]

@@ -109,15 +109,15 @@ impl Recorder {
         if woke >= self.block_end {
             self.finish_block(woke);
         }
-        let gap = woke.since(self.last_woke);
+        let since_last_wake = woke.since(self.last_woke);
         self.last_woke = woke;
-        self.block.longest_gap = self.block.longest_gap.max(gap);
         bump(&self.shared.activations, 1);
         self.note_cpu(sys::current_cpu());
         self.shared.last_wake.store(woke.as_ns(), Relaxed);
-        if late >= GAP_DEFERRED && step.skipped >= 2 && self.defer(step, woke) {
+        if late >= GAP_DEFERRED && step.skipped >= 2 && self.defer(step, woke, since_last_wake) {
             return;
         }
+        self.block.longest_gap = self.block.longest_gap.max(since_last_wake);
         self.ran.record(late);
         self.block.max = self.block.max.max(late);
         if late > self.budget {
@@ -163,11 +163,12 @@ impl Recorder {
     }
 
     #[cold]
-    fn defer(&mut self, step: Step, woke: MonoTime) -> bool {
+    fn defer(&mut self, step: Step, woke: MonoTime, since_last_wake: Nanos) -> bool {
         let gap = Gap {
             activation: self.describe(step, woke),
             skipped: step.skipped,
             last_skipped_late: self.last_skipped_late(step, woke),
+            since_last_wake,
         };
         self.gaps.push(&gap)
     }
@@ -315,6 +316,9 @@ mod tests {
         assert_eq!(due, 253);
         let gap = reader.take_gap().unwrap();
         assert_eq!((gap.skipped, gap.last_skipped_late), (250, Nanos::ZERO));
+        assert_eq!(gap.since_last_wake, Nanos::from_us(250_990));
+        let (blocks, _) = reader.take_blocks();
+        assert_eq!(blocks[0].longest_gap, Nanos::from_us(1_010), "the gap may have been a pause of the machine");
         assert_eq!(gap.activation.lateness(), Nanos::from_ms(250));
         assert_eq!(reader.take_gap(), None);
     }

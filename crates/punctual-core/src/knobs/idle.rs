@@ -154,6 +154,12 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         Missing::TellsNothing("the idle driver is not shown"),
     )?;
     if driver != "haltpoll" {
+        // The driver refuses every host that is not KVM.
+        let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+        let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
+        if is_kvm == Fact::Known(false) {
+            return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
+        }
         return Ok(false);
     }
     let missing = Missing::TellsNothing("the governor's time is not shown");

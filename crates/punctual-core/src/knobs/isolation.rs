@@ -4,7 +4,7 @@ use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
-use crate::machine::{ISOLATED, NOHZ_FULL};
+use crate::machine::{CMDLINE, ISOLATED, NOHZ_FULL, Version};
 use crate::profile::Kind;
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -62,7 +62,11 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
-        sources: &["kernel 7.3 kernel/rcu/tree_nocb.h", "kernel admin-guide/kernel-per-CPU-kthreads.rst"],
+        sources: &[
+            "kernel 7.3 kernel/rcu/tree_nocb.h",
+            "kernel admin-guide/kernel-per-CPU-kthreads.rst",
+            "seen on 6.1: rcu_nocbs=3 on four CPUs makes rcuop/0 to rcuop/3",
+        ],
     },
     Knob {
         id: "rcu.normal",
@@ -148,6 +152,9 @@ fn nohz_full(case: &Case<'_>) -> Judged {
     }
 }
 
+/// From this version on the threads exist for every CPU as soon as one CPU is offloaded; before, for those only.
+const OFFLOADERS_FOR_ALL_SINCE: Version = Version::new(5, 17);
+
 fn rcu_nocbs(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_offloader = |name: &str| {
@@ -155,12 +162,39 @@ fn rcu_nocbs(case: &Case<'_>) -> Judged {
         cpu.parse::<u32>().ok()
     };
     let threads = case.tasks(|task| task.is_kernel && is_offloader(&task.name).is_some())?;
-    let offloaded: CpuSet = threads.iter().filter_map(|task| is_offloader(&task.name)).collect();
+    let with_thread: CpuSet = threads.iter().filter_map(|task| is_offloader(&task.name)).collect();
     case.note(
         "kernel threads rcuop/N, rcuos/N",
-        if offloaded.is_empty() { "none".to_owned() } else { format!("for CPUs {offloaded}") },
+        if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
     );
-    Ok(case.rt.is_subset(&offloaded))
+    if !case.rt.is_subset(&with_thread) || case.version()? < OFFLOADERS_FOR_ALL_SINCE {
+        return Ok(case.rt.is_subset(&with_thread));
+    }
+    Ok(case.rt.is_subset(&offloaded_at_boot(case)?))
+}
+
+/// Which CPUs the kernel offloaded when it started, given that the threads prove it offloads some: the tick-free ones,
+/// and those the command line names.
+fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    let tick_free = case.cpu_list(NOHZ_FULL, Missing::CannotBe("")).or_else(|doubt| match doubt {
+        Doubt::NotApplicable(_) => Ok(CpuSet::new()),
+        unknown @ Doubt::Unknown(_) => Err(unknown),
+    })?;
+    if case.rt.is_subset(&tick_free) {
+        return Ok(tick_free);
+    }
+    let unseen = Missing::TellsNothing("which CPUs were named at boot is not shown");
+    let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
+    let Some(list) = line.value("rcu_nocbs") else {
+        case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
+        let all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y";
+        return Ok(if all { case.rt.clone() } else { tick_free });
+    };
+    case.note(format!("{CMDLINE} rcu_nocbs"), list);
+    let named = CpuSet::parse_list(list);
+    let named =
+        named.or_else(|e| Doubt::unknown(format!("rcu_nocbs={list}: {e}; the kernel may read it otherwise")))?;
+    Ok(tick_free.union(&named))
 }
 
 fn is_expedited(case: &Case<'_>) -> bool {

@@ -1,8 +1,9 @@
 //! What can make memory slow to reach: pages that are moved, merged, split or given away under a running thread.
 
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use crate::fact::Fact;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::{self, Info, Medium};
 use crate::machine::Version;
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -54,11 +55,12 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.compact",
-        title: "Locked pages are not moved",
+        title: "Memory not compacted unasked",
         family: Family::Memory,
-        severity: Weight::all(Medium),
+        severity: Weight::all(Medium).adjusted(compact_severity),
         probe: compact,
-        why: "Compaction moves pages, locked ones too, and a thread that touches one meanwhile waits in a fault.",
+        why: "Compaction moves pages, and a thread that touches one meanwhile waits in a fault. Where \
+            compact_unevictable_allowed is 1 that goes for locked pages, too.",
         fix: "sysctl vm.compact_unevictable_allowed=0 vm.compaction_proactiveness=0",
         persist: "The same lines in /etc/sysctl.d/.",
         undo: "sysctl with the values that were there (usually 1 and 20).",
@@ -142,6 +144,12 @@ fn compact(case: &Case<'_>) -> Judged {
         Err(Doubt::NotApplicable(_)) => Ok(!moves_locked),
         Err(doubt) => Err(doubt),
     }
+}
+
+/// Pages that are locked stay where they are: what remains is work in the background.
+fn compact_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let keeps_locked = case.peek("/proc/sys/vm/compact_unevictable_allowed") == Fact::Known("0".to_owned());
+    if keeps_locked { severity.min(Info) } else { severity }
 }
 
 fn numa_balancing(case: &Case<'_>) -> Judged {

@@ -5,7 +5,7 @@ use super::{ALL, Case, Doubt, Family, Missing, near};
 use crate::audit::audit;
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
-use crate::finding::{Finding, State};
+use crate::finding::{Finding, Severity, State};
 use crate::machine::Machine;
 use crate::profile::{Kind, Need};
 use crate::tree::{MemTree, Tree};
@@ -123,6 +123,22 @@ fn every_knob_has_a_good_and_a_bad_case() {
         .map(|(id, state)| format!("{id} {state}"))
         .collect();
     assert!(lacking.is_empty(), "no case for: {}", lacking.join(", "));
+}
+
+#[test]
+fn compaction_that_leaves_locked_pages_alone_weighs_less() {
+    let severity = |unevictable: &str| {
+        let text = format!(
+            "punctual-machine 1\n/proc/sys/vm/compact_unevictable_allowed = {unevictable}\n\
+             /proc/sys/vm/compaction_proactiveness = 20\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let findings = audit(&tree, &Machine::read(&tree), &Need::default());
+        let finding = findings.into_iter().find(|finding| finding.id == "mem.compact").unwrap();
+        (finding.state, finding.severity)
+    };
+    assert_eq!(severity("0"), (State::Bad, Severity::Info));
+    assert_eq!(severity("1"), (State::Bad, Severity::Medium));
 }
 
 /// A machine on which every answer is the same.

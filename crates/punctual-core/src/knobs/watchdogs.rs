@@ -1,6 +1,6 @@
 //! Things that look after the machine and stop it to do so.
 
-use super::{Blast, Case, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 
@@ -115,6 +115,11 @@ fn mce(case: &Case<'_>) -> Judged {
 
 fn edac(case: &Case<'_>) -> Judged {
     let none = Missing::CannotBe("nothing polls the memory controller (edac_core is not loaded)");
+    let controllers = case.list("/sys/devices/system/edac/mc");
+    let is_controller = |name: &String| name.strip_prefix("mc").is_some_and(|n| n.parse::<u32>().is_ok());
+    if controllers.known().is_some_and(|names| !names.iter().any(is_controller)) {
+        return Doubt::not_applicable("no memory controller is registered to be polled");
+    }
     Ok(case.number("/sys/module/edac_core/parameters/edac_mc_poll_msec", none)? == 0)
 }
 

@@ -21,6 +21,8 @@ pub enum Unreadable {
         /// Its number.
         format: u32,
     },
+    /// It ends before its header does: the run was ended before it began to measure.
+    NoHeader,
     /// Nothing before the end of the header can be shown, because of this.
     HeaderDamaged(String),
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Unreadable {
             Self::Newer { format } => {
                 write!(f, "written by a newer punctual (format {format}, this one reads up to {FORMAT})")
             }
+            Self::NoHeader => write!(f, "it ends before its header does"),
             Self::HeaderDamaged(why) => write!(f, "its header is damaged: {why}"),
         }
     }
@@ -79,6 +82,11 @@ impl FrameReader {
             self.pending = Vec::new();
         }
         Ok(())
+    }
+
+    /// Whether nothing was wrong so far.
+    fn is_sound(&self) -> bool {
+        self.damage.is_none()
     }
 
     /// Bytes that are good, and what follows them if it is not.
@@ -188,6 +196,9 @@ impl RecordingReader {
         if self.empty {
             return Err(Unreadable::Empty);
         }
+        if self.recording.is_none() && !self.headless && self.frames.is_sound() {
+            return Err(Unreadable::NoHeader);
+        }
         let (good_bytes, damage) = self.frames.finish();
         let Some(mut recording) = self.recording else {
             let why = damage.unwrap_or_else(|| "the file does not begin with one".to_owned());
@@ -270,7 +281,7 @@ mod tests {
                         None => prop_assert!(reason.is_none() && recording.end.is_some()),
                     },
                     Err(Unreadable::Empty) => prop_assert_eq!(length, 0),
-                    Err(Unreadable::HeaderDamaged(_)) => prop_assert!(whole < 2),
+                    Err(Unreadable::NoHeader | Unreadable::HeaderDamaged(_)) => prop_assert!(whole < 2),
                     Err(other) => prop_assert!(false, "{}", other),
                 }
             }
@@ -313,8 +324,8 @@ mod tests {
         assert_eq!(refused(b"punctual recording 7\nwhatever"), Unreadable::Newer { format: 7 });
         assert_eq!(refused(b"punctual recording 0\n"), Unreadable::NotARecording);
         assert_eq!(refused(b"punctual recording 99999999999999999999\n"), Unreadable::NotARecording);
-        assert!(matches!(refused(b"punctual rec"), Unreadable::HeaderDamaged(_)));
-        assert!(matches!(refused(b"punctual recording 1\n"), Unreadable::HeaderDamaged(_)));
+        assert_eq!(refused(b"punctual rec"), Unreadable::NoHeader);
+        assert_eq!(refused(b"punctual recording 1\n"), Unreadable::NoHeader);
         let newer = Unreadable::Newer { format: 7 }.to_string();
         assert_eq!(newer, "written by a newer punctual (format 7, this one reads up to 1)");
     }

@@ -52,7 +52,7 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
             EventKind::RtThrottled => trust.doubt(Distrust::RtThrottled),
             // The histograms have every sample all the same; only some exact maxima are missing.
             EventKind::BlocksLost => trust.remark(Distrust::BlocksLost(total.times)),
-            EventKind::Moved => trust.doubt(Distrust::ChangedDuring("the CPUs a measuring thread may use".to_owned())),
+            EventKind::Moved => trust.doubt(Distrust::ChangedDuring("The CPUs a measuring thread may use".to_owned())),
         }
     }
 }

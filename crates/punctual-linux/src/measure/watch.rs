@@ -202,7 +202,8 @@ mod tests {
 
     fn gap(from_ms: u64, to_ms: u64) -> Gap {
         let activation = Activation { release: at_ms(from_ms), woke: at_ms(to_ms), ..Activation::default() };
-        Gap { activation, skipped: to_ms - from_ms, last_skipped_late: Nanos::ZERO }
+        let since_last_wake = Nanos::from_ms(to_ms - from_ms);
+        Gap { activation, skipped: to_ms - from_ms, last_skipped_late: Nanos::ZERO, since_last_wake }
     }
 
     #[test]

@@ -156,7 +156,12 @@ impl Collector {
             skipped_max: self.skipped_max,
             over_budget,
             early: early_now.saturating_sub(self.early),
-            longest_gap: blocks.iter().map(|b| b.longest_gap).max().unwrap_or_default(),
+            longest_gap: blocks
+                .iter()
+                .map(|b| b.longest_gap)
+                .chain(gaps.iter().map(|gap| gap.since_last_wake))
+                .max()
+                .unwrap_or_default(),
             block_max: blocks.iter().map(|b| (self.run_second(b.second), b.max)).collect(),
             counters: difference(&counters_now, &self.counters),
         };
@@ -278,6 +283,7 @@ mod tests {
         assert_eq!(interval.ran_max, Some(Nanos::from_us(300_007)));
         assert_eq!(interval.skipped_max, Nanos::from_us(299_007));
         assert_eq!(interval.block_max, [(0, Nanos::from_us(300_007))]);
+        assert_eq!(interval.longest_gap, Nanos::from_us(300_997));
         assert_eq!(collector.worst()[0].activation.lateness(), Nanos::from_us(300_007));
     }
 
@@ -288,6 +294,7 @@ mod tests {
         let interval = collector.interval();
         assert_eq!((total(&interval.ran), total(&interval.skipped), interval.over_budget), (2, 0, 0));
         assert_eq!(interval.ran_max, Some(Nanos::from_us(10)));
+        assert!(interval.longest_gap < Nanos::from_ms(2), "a pause of the machine is no gap of a thread's");
     }
 
     #[test]

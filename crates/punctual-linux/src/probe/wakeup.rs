@@ -39,7 +39,10 @@ pub enum ProbeError {
         granted: String,
     },
     /// The period is shorter than one sleep takes.
-    #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
+    #[error(
+        "CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept; ask for a longer one with \
+         --period"
+    )]
     PeriodTooShort {
         /// The CPU to be measured.
         cpu: u32,
@@ -49,12 +52,15 @@ pub enum ProbeError {
         needs: Nanos,
     },
     /// The thread itself could not be made.
-    #[error("CPU {cpu}: no thread could be started: {source}")]
+    #[error(
+        "CPU {cpu}: no thread could be started: {reason}; look at RLIMIT_NPROC and RLIMIT_AS (/proc/self/limits) and at \
+         pids.max of the control group"
+    )]
     NoThread {
         /// The CPU to be measured.
         cpu: u32,
         /// The system's reason.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The thread died.
     #[error("CPU {cpu}: the measuring thread ended before it began")]
@@ -146,7 +152,7 @@ impl Probe {
             .name(format!("probe/{cpu}"))
             .stack_size(256 * 1024)
             .spawn(move || plan.run(&report, &begin))
-            .map_err(|source| ProbeError::NoThread { cpu, source })?;
+            .map_err(|reason| ProbeError::NoThread { cpu, reason })?;
         let granted = reported.recv().map_err(|_| ProbeError::Died { cpu })??;
         Ok(Self { thread, granted: Granted { memory_locked, ..granted }, go, done, sent: 0, handle })
     }

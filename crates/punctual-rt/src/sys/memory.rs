@@ -1,6 +1,6 @@
 //! Memory, signals and counters of the thread.
 
-use super::checked;
+use super::{checked, errno};
 use std::mem::MaybeUninit;
 
 /// Kernel counters of the calling thread.
@@ -38,6 +38,29 @@ pub fn lock_all_memory() -> Result<(), i32> {
     // SAFETY: no pointers are passed.
     let result = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
     checked(libc::c_long::from(result)).map(drop)
+}
+
+/// `munlockall`.
+pub fn unlock_all_memory() {
+    // SAFETY: no pointers are passed.
+    unsafe { libc::munlockall() };
+}
+
+/// Whether the kernel would map so much more now; under `MCL_FUTURE` it counts that as locked. Nothing is touched, and
+/// the mapping is given back.
+///
+/// # Errors
+/// The `errno`.
+pub fn could_map(bytes: usize) -> Result<(), i32> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
+    let mapping = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+    if mapping == libc::MAP_FAILED {
+        return Err(errno());
+    }
+    // SAFETY: exactly the mapping made above, which nobody else knows.
+    unsafe { libc::munmap(mapping, bytes) };
+    Ok(())
 }
 
 /// Lets no signal interrupt the calling thread; the process's other threads take them.

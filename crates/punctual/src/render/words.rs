@@ -14,7 +14,7 @@ pub use verdict::{next_step, skip_difference, verdict};
 use super::units;
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::finding::{Confidence, Finding, Severity, State};
-use punctual_core::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
+use punctual_core::recording::{EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment};
 use punctual_core::report::Report;
 use punctual_core::scenario::{Amount, Mechanism, Policy, Scenario, TimerPhase};
 use punctual_hist::Nanos;
@@ -201,11 +201,16 @@ pub fn amount(amount: Amount) -> String {
     }
 }
 
-/// What was run, in a sentence.
-pub fn scenario(scenario: &Scenario) -> String {
+/// What was run, in a sentence: under the policy that was granted, whatever was asked for.
+pub fn scenario(scenario: &Scenario, threads: &[Granted]) -> String {
+    let refused = scenario.policy != Policy::Other && threads.iter().any(|granted| granted.policy == Policy::Other);
     let mut text = format!(
         "{} on {}, {}, releases {}, {} after a warm-up of {}",
-        policy(scenario.policy),
+        if refused {
+            format!("SCHED_OTHER (not real time; {} was refused)", policy(scenario.policy))
+        } else {
+            policy(scenario.policy)
+        },
         cpus(&scenario.cpus()),
         mechanism(scenario.mechanism),
         timer_phase(scenario.phase),

@@ -68,7 +68,7 @@ fn of_clocks(reason: &Distrust) -> String {
             units::counted(*times, "time")
         ),
         Distrust::SlowClock(cost) => format!(
-            "Reading the clock takes {}, so it is not read in the vDSO; that time is in every latency.",
+            "Reading the clock takes {}, as if it were not read in the vDSO; that time is in every latency.",
             units::latency(*cost)
         ),
         _ => {
