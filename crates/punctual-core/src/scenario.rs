@@ -126,6 +126,8 @@ impl Scenario {
 pub const PERIOD_MIN: Nanos = Nanos::from_us(10);
 /// Longest period: an interrupted run ends within it.
 pub const PERIOD_MAX: Nanos = Nanos::from_secs(10);
+/// Longest warm-up, and longest run: ten years.
+pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
 /// Highest priority handed out; the kernel's own threads live above.
 pub const PRIORITY_MAX: u8 = 95;
 
@@ -142,6 +144,10 @@ pub enum ScenarioError {
     Priority(u8),
     /// Less than one activation would be measured: (length asked for).
     TooShort(Nanos),
+    /// A warm-up or a run of more than `LONGEST`.
+    TooLong(Nanos),
+    /// A budget of a period or more: an activation that late has skipped the next one, which is a miss in itself.
+    Budget(Nanos),
     /// No load phase, or one of no length.
     NoPhase,
     /// A real-time thread that never sleeps on every CPU there is would lock up the machine.
@@ -163,6 +169,9 @@ impl Scenario {
         if !asked.is_subset(&cpus.online) {
             return Err(ScenarioError::NotOnline(asked.difference(&cpus.online), cpus.online.clone()));
         }
+        if let Some(loads) = self.load_cpus.as_ref().filter(|loads| !loads.is_subset(&cpus.online)) {
+            return Err(ScenarioError::NotOnline(loads.difference(&cpus.online), cpus.online.clone()));
+        }
         for thread in &self.threads {
             self.check_thread(thread)?;
         }
@@ -180,6 +189,16 @@ impl Scenario {
     fn check_thread(&self, thread: &ProbeThread) -> Result<(), ScenarioError> {
         if thread.period < PERIOD_MIN || thread.period > PERIOD_MAX {
             return Err(ScenarioError::Period(thread.period));
+        }
+        let takes = |amount| match amount {
+            Amount::Time(time) => time,
+            Amount::Activations(n) => thread.period.times(n),
+        };
+        if let Some(too_long) = [self.warm_up, self.length].map(takes).into_iter().find(|time| *time > LONGEST) {
+            return Err(ScenarioError::TooLong(too_long));
+        }
+        if let Some(budget) = self.budget.filter(|budget| *budget >= thread.period) {
+            return Err(ScenarioError::Budget(budget));
         }
         match self.length {
             Amount::Time(length) if length < thread.period => Err(ScenarioError::TooShort(length)),
@@ -273,6 +292,11 @@ mod tests {
         assert_eq!(check(with(Policy::RoundRobin(96))), ScenarioError::Priority(96));
         let too_much = Nanos::from_ms(2);
         assert_eq!(check(with(Policy::Deadline { runtime: too_much })), ScenarioError::Runtime(too_much));
+        let forever = Amount::Activations(u64::MAX);
+        let long = ScenarioError::TooLong(Nanos::MAX);
+        assert_eq!(check(Scenario { warm_up: forever, ..scenario("0", ms) }), long);
+        assert_eq!(check(Scenario { length: forever, ..scenario("0", ms) }), long);
+        assert_eq!(check(Scenario { budget: Some(ms), ..scenario("0", ms) }), ScenarioError::Budget(ms));
         let short = Scenario { length: Amount::Time(Nanos::from_us(10)), ..scenario("0", ms) };
         assert_eq!(check(short), ScenarioError::TooShort(Nanos::from_us(10)));
         assert_eq!(check(Scenario { load_phases: vec![], ..scenario("0", ms) }), ScenarioError::NoPhase);

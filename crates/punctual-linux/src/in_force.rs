@@ -2,6 +2,7 @@
 
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::{InForce, Moment};
+use punctual_hist::Nanos;
 use std::fs;
 use std::io::Read;
 
@@ -39,6 +40,21 @@ pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     }
     values.extend(dma_latency().map(|value| ("/dev/cpu_dma_latency".to_owned(), value)));
     InForce { moment, values }
+}
+
+/// How often the CPUs were throttled for heat up to then, as the counters in `state` tell.
+pub fn times_throttled(state: &InForce) -> u64 {
+    let counters = state.values.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
+    counters.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+}
+
+/// How long the kernel keeps real-time threads from running when they have used up their share; `None` when it never
+/// does.
+pub fn real_time_pause() -> Option<Nanos> {
+    let number = |name: &str| text(&format!("/proc/sys/kernel/{name}"))?.parse::<i64>().ok();
+    let (runtime, period) = (number("sched_rt_runtime_us")?, number("sched_rt_period_us")?);
+    let pause = u64::try_from(period - runtime).ok().filter(|us| runtime >= 0 && *us > 0)?;
+    Some(Nanos::from_us(pause))
 }
 
 fn text(path: &str) -> Option<String> {

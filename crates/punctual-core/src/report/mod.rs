@@ -308,6 +308,8 @@ pub enum Distrust {
     BlocksLost(u64),
     /// A setting that matters changed during the run: (path).
     ChangedDuring(String),
+    /// A load that was asked for did not run, or not as asked: (load, why).
+    LoadMissing(String, String),
     /// Tracing was on.
     Tracing(String),
     /// Woke before the release: (CPU, how many).

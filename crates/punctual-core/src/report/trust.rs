@@ -5,7 +5,7 @@
 //! pre-empted is what is measured.
 
 use super::{CpuRow, Distrust, Trust};
-use crate::recording::{CpuTotals, EndReason, EventKind, Granted, Moment, Recording};
+use crate::recording::{CpuTotals, EndReason, EventKind, Granted, MarkKind, Moment, Recording};
 use crate::scenario::{Policy, Scenario};
 use punctual_hist::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,7 @@ const DUE_FOR_ALL: u64 = 10_000;
 pub(super) fn judge(recording: &Recording, cpus: &[CpuRow]) -> Trust {
     let mut trust = Trust::default();
     from_events(recording, &mut trust);
+    from_loads(recording, &mut trust);
     from_placement(recording, &mut trust);
     from_threads(recording, &mut trust);
     from_counters(recording, &mut trust);
@@ -53,6 +54,20 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
             // The histograms have every sample all the same; only some exact maxima are missing.
             EventKind::BlocksLost => trust.remark(Distrust::BlocksLost(total.times)),
             EventKind::Moved => trust.doubt(Distrust::ChangedDuring("The CPUs a measuring thread may use".to_owned())),
+        }
+    }
+}
+
+/// A load that did not run leaves numbers that look better than the need is.
+fn from_loads(recording: &Recording, trust: &mut Trust) {
+    for mark in &recording.marks {
+        if let MarkKind::LoadSkipped(load, why) = &mark.kind {
+            trust.doubt(Distrust::LoadMissing(load.clone(), why.clone()));
+        }
+    }
+    for load in &recording.loads {
+        if let Some(why) = &load.failure {
+            trust.doubt(Distrust::LoadMissing(load.name.clone(), why.clone()));
         }
     }
 }

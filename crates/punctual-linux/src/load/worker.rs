@@ -8,7 +8,7 @@ use super::{Load, LoadError, LoadSpec, program};
 use crate::sys::process::become_ordinary;
 use punctual_core::cpu_set::CpuSet;
 use punctual_hist::Nanos;
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -122,6 +122,7 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
     become_ordinary().map_err(failed("leave the real-time class".to_owned()))?;
     pin(on).map_err(failed(format!("run on CPUs {on} (are they online, and allowed by taskset and cgroup?)")))?;
     brace();
+    lift_run_time_limit();
     let stop = StopRequest::listen(limit).map_err(failed("listen for the end".to_owned()))?;
     match spec {
         LoadSpec::BuiltIn(load) => {
@@ -132,6 +133,12 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
         LoadSpec::Preset(preset) => program::supervise(name, &preset.command(on.len(), dir, limit)?, &stop),
         LoadSpec::Program(words) => program::supervise(name, &words, &stop),
     }
+}
+
+/// The measuring process bounds its real-time threads (`RLIMIT_RTTIME`); a load is no business of that bound.
+fn lift_run_time_limit() {
+    let limit = getrlimit(Resource::Rttime);
+    let _ = setrlimit(Resource::Rttime, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Prepares for running out of memory or disk, as far as the system lets it; a load can work without.

@@ -1,7 +1,7 @@
 //! Long gaps between taking and judging: each becomes a latency, or all that were a standstill of the machine become
 //! one event.
 
-use super::watch::{Accounted, Judgement, Watch};
+use super::watch::{Judgement, Watch};
 use crate::probe::Collector;
 use punctual_core::recording::{Event, EventKind};
 use punctual_hist::{MonoTime, Nanos};
@@ -54,10 +54,9 @@ impl Gaps {
         if ready.is_empty() {
             return None;
         }
-        let busy = Accounted::take().busy;
         let mut standstill = None;
         for (i, gap) in ready {
-            match watch.judge(&gap, self.others_ran(i, &gap), busy) {
+            match watch.judge(&gap, self.others_ran(i, &gap)) {
                 Judgement::Latency => collectors[i].count_late(gap),
                 Judgement::MachinePaused => standstill = Some(joined(standstill, &gap)),
             }

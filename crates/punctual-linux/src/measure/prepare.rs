@@ -8,7 +8,7 @@ use punctual_core::recording::{Clock, Mark, MarkKind, Placement};
 use punctual_core::scenario::{Mechanism, Policy, Scenario, phase_offsets};
 use punctual_hist::Nanos;
 use punctual_rt::{lock_memory, now, setup, sys};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::Arc;
@@ -75,7 +75,8 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
 fn bound_run_away(scenario: &Scenario) {
     const SECOND_IN_US: u64 = 1_000_000;
     if scenario.mechanism != Mechanism::Spin && scenario.policy != Policy::Other {
-        let limit = Rlimit { current: Some(2 * SECOND_IN_US), maximum: Some(4 * SECOND_IN_US) };
+        // Only the soft limit, which the workers of loads put back.
+        let limit = Rlimit { current: Some(2 * SECOND_IN_US), ..getrlimit(Resource::Rttime) };
         // A lower hard limit that is already in force is as good.
         let _ = setrlimit(Resource::Rttime, limit);
     }

@@ -6,12 +6,12 @@ use super::prepare::Prepared;
 use super::watch::{Accounted, Readings, Watch};
 use super::{Observer, Progress, Setting};
 use crate::in_force;
-use crate::probe::{Collector, Go, Probe, RunControl};
+use crate::probe::{Collector, Go, Probe, RunControl, Stretch};
 use punctual_core::recording::{
     Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Placement, Worst,
     interval_length,
 };
-use punctual_core::scenario::Scenario;
+use punctual_core::scenario::{Mechanism, Policy, Scenario};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_rt::{Recorder, now, sys};
 use std::fs::File;
@@ -35,7 +35,7 @@ pub(super) fn run(
 ) -> EndReason {
     let mut run = Run::new(prepared, scenario, setting, observer);
     for phase in 0..scenario.load_phases.len() {
-        run.begin_phase(phase, setting);
+        run.begin_phase(phase, setting, interrupted);
         run.housekeep(interrupted);
         run.end_phase();
         if run.control.stopped() || run.stalled {
@@ -73,6 +73,7 @@ struct Run<'a> {
     /// The worst lists as last written, one per thread.
     worst: Vec<Vec<Worst>>,
     mid_state_written: bool,
+    throttled_before: u64,
     stalled: bool,
 }
 
@@ -96,7 +97,7 @@ impl<'a> Run<'a> {
             epoch: MonoTime::default(),
             phase_end: at,
             measured: Nanos::ZERO,
-            watch: Watch::new(Readings::take(), Accounted::take()),
+            watch: Watch::new(Readings::take(), Accounted::take(), setting.cpus.online.len()),
             next_tick: at.plus(TICK),
             next_account: at.plus(SECOND),
             interval_from: at,
@@ -104,12 +105,13 @@ impl<'a> Run<'a> {
             gaps: Gaps::new(scenario.threads.iter().map(|t| t.period).collect()),
             worst: vec![Vec::new(); scenario.threads.len()],
             mid_state_written: false,
+            throttled_before: 0,
             stalled: false,
         }
     }
 
     /// Starts the loads of a phase, lets the threads warm up under them, and begins to count.
-    fn begin_phase(&mut self, phase: usize, setting: &Setting) {
+    fn begin_phase(&mut self, phase: usize, setting: &Setting, interrupted: &AtomicBool) {
         self.phase = phase;
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
@@ -126,14 +128,24 @@ impl<'a> Run<'a> {
             self.announce(setting);
         }
         self.emit(skipped.into_iter().map(|kind| mark(Nanos::ZERO, kind)));
-        sys::sleep_until(from.minus(LEAD));
+        self.sleep_until(from.minus(LEAD), interrupted);
         self.collectors.iter_mut().for_each(Collector::zero_counters);
-        sys::sleep_until(from);
+        self.sleep_until(from, interrupted);
         let warm_up = self.collectors.iter().map(Collector::warm_up).collect();
         let at = self.since_epoch(from);
         self.emit([Frame::WarmUp(warm_up), mark(at, MarkKind::PhaseStart(self.phase_number()))]);
         self.interval_from = from;
         self.rest();
+    }
+
+    /// Sleeps, but ends the run, and returns, when interrupted.
+    fn sleep_until(&self, until: MonoTime, interrupted: &AtomicBool) {
+        while now() < until && !self.control.stopped() {
+            sys::sleep_until(until.min(now().plus(TICK)));
+            if interrupted.load(Relaxed) {
+                self.control.stop();
+            }
+        }
     }
 
     /// Gives each thread its stretch; releases lie at the thread's offset from multiples of its period.
@@ -149,7 +161,8 @@ impl<'a> Run<'a> {
             let (warm_up, warm_up_reader) = Recorder::new(warm_up_from, period, None);
             let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);
             let end = first.plus(period.times(count));
-            collector.begin(from, second, warm_up_reader, reader);
+            let stretch = Stretch { from, first_second: second, due: count, end };
+            collector.begin(&stretch, warm_up_reader, reader);
             probe.begin(Go { warm_up_from, from: first, end, warm_up, recorder });
             self.phase_end = self.phase_end.max(end);
         }
@@ -169,6 +182,7 @@ impl<'a> Run<'a> {
         };
         let granted = self.probes.iter().map(|p| p.granted.clone()).collect();
         let state = in_force::read(Moment::Before, &self.scenario.cpus());
+        self.throttled_before = in_force::times_throttled(&state);
         self.emit([
             Frame::Header(Box::new(header)),
             Frame::Threads(granted),
@@ -177,10 +191,13 @@ impl<'a> Run<'a> {
         ]);
         let notes = std::mem::take(&mut self.notes);
         self.emit(notes.into_iter().map(Frame::Mark));
+        // The first checkpoint may start a thread; that must not fall into the measurement.
+        self.observer.checkpoint();
     }
 
     /// Looks around until every thread has finished its stretch.
     fn housekeep(&mut self, interrupted: &AtomicBool) {
+        let mut alive = (0, now());
         while !self.probes.iter().all(Probe::is_idle) {
             sys::sleep_until(self.next_tick);
             let at = now();
@@ -188,12 +205,21 @@ impl<'a> Run<'a> {
                 self.control.stop();
             }
             self.tick(at);
-            if at >= self.phase_end.plus(PATIENCE) {
+            let activations: u64 = self.collectors.iter().map(Collector::activations).sum();
+            if activations != alive.0 {
+                alive = (activations, at);
+            }
+            if at >= self.phase_end.plus(PATIENCE) && at >= alive.1.plus(PATIENCE) {
                 // A thread that is still not back cannot be waited for, and must not be.
-                self.stalled = true;
-                return;
+                return self.give_up(at);
             }
         }
+    }
+
+    fn give_up(&mut self, at: MonoTime) {
+        self.stalled = true;
+        let stuck = self.probes.iter().zip(&mut self.collectors).filter(|(probe, _)| !probe.is_idle());
+        stuck.for_each(|(_, collector)| collector.give_up(at));
     }
 
     fn end_phase(&mut self) {
@@ -201,7 +227,8 @@ impl<'a> Run<'a> {
         let standstill = self.gaps.settle_all(at, &mut self.collectors, &self.watch);
         self.emit_events(standstill);
         // Nothing was due after the end of the phase, though it may have been noticed later.
-        self.cut_interval(at.min(self.phase_end).max(self.interval_from));
+        self.cut_interval(at.min(self.phase_end).max(self.interval_from), true);
+        self.check_rt_throttling(at);
         let loads_done = self.loads.stop();
         self.emit(loads_done);
         self.measured = self.measured.plus(phases::lengths(self.scenario, self.phase).counted);
@@ -214,6 +241,7 @@ impl<'a> Run<'a> {
 
     fn tick(&mut self, at: MonoTime) {
         let events = self.watch.tick(Readings::take(), self.next_tick);
+        self.watch.note_busy(at, Accounted::take());
         self.emit_events(events);
         let standstill = self.gaps.settle(at, &mut self.collectors, &self.watch);
         self.emit_events(standstill);
@@ -222,7 +250,7 @@ impl<'a> Run<'a> {
             self.account(at);
         }
         if at >= self.interval_from.plus(interval_length(self.interval_from.since(self.epoch))) {
-            self.cut_interval(at);
+            self.cut_interval(at, false);
         }
         if !self.mid_state_written && self.elapsed(at).as_ns() >= phases::total(self.scenario).as_ns() / 2 {
             self.mid_state_written = true;
@@ -258,10 +286,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn cut_interval(&mut self, at: MonoTime) {
+    /// Writes what happened since the last one; the last one of a phase holds nothing back.
+    fn cut_interval(&mut self, at: MonoTime, last: bool) {
         let (start, length) = (self.since_epoch(self.interval_from), at.since(self.interval_from));
         self.interval_from = at.max(self.epoch);
-        let cpus: Vec<_> = self.collectors.iter_mut().map(Collector::interval).collect();
+        let cpus: Vec<_> = self.collectors.iter_mut().map(|c| c.interval(at, last)).collect();
         self.skipped += cpus.iter().flat_map(|c| &c.skipped).map(|(_, n)| n).sum::<u64>();
         let lost: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
         if lost > 0 {
@@ -288,6 +317,17 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// A spinning thread never sleeps, so a gap about as long as the kernel's pause for real-time threads is that pause.
+    fn check_rt_throttling(&mut self, at: MonoTime) {
+        let spins = self.scenario.mechanism == Mechanism::Spin && self.scenario.policy != Policy::Other;
+        let Some(pause) = in_force::real_time_pause().filter(|_| spins) else { return };
+        let gap = self.collectors.iter().map(|collector| collector.longest_gap).max().unwrap_or_default();
+        if gap.plus(gap) >= pause {
+            let at = Nanos::from_ns(at.as_ns());
+            self.emit_events([Event { at, length: gap, kind: EventKind::RtThrottled, releases_lost: 0 }]);
+        }
+    }
+
     /// Only the lists that changed: a frame replaces those of the CPUs it names.
     fn write_worst(&mut self) {
         let mut changed = Vec::new();
@@ -308,6 +348,10 @@ impl<'a> Run<'a> {
         let at = now();
         self.account(at);
         let state = in_force::read(Moment::After, &self.scenario.cpus());
+        if in_force::times_throttled(&state) > self.throttled_before {
+            let at = Nanos::from_ns(at.as_ns());
+            self.emit_events([Event { at, length: Nanos::ZERO, kind: EventKind::Throttled, releases_lost: 0 }]);
+        }
         self.emit([Frame::InForce(state)]);
         let probes = std::mem::take(&mut self.probes);
         let all_ended_well = !self.stalled && probes.into_iter().all(Probe::join);

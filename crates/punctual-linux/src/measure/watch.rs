@@ -28,9 +28,19 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// Reads them.
+    /// Reads them, again if something came in between: readings that are far apart would look like a step.
     pub fn take() -> Self {
-        Self { at: now(), boot: sys::boot_time(), real: sys::real_time(), tsc: sys::time_stamp_counter() }
+        const APART: Nanos = Nanos::from_us(100);
+        let read =
+            || Self { at: now(), boot: sys::boot_time(), real: sys::real_time(), tsc: sys::time_stamp_counter() };
+        let mut readings = read();
+        for _ in 0..10 {
+            if now().since(readings.at) < APART {
+                break;
+            }
+            readings = read();
+        }
+        readings
     }
 }
 
@@ -66,6 +76,8 @@ pub struct Watch {
     tsc_rate: Option<f64>,
     tsc_drifted: bool,
     accounted: Accounted,
+    /// How many CPUs can work at a time.
+    cpus: u64,
     /// Busy time of former readings, to know what ran during a gap: (when, busy).
     busy: Vec<(MonoTime, Nanos)>,
     /// Stretches in which the watcher did not run though it should have.
@@ -83,12 +95,13 @@ pub enum Judgement {
 
 impl Watch {
     /// Starts watching.
-    pub fn new(readings: Readings, accounted: Accounted) -> Self {
+    pub fn new(readings: Readings, accounted: Accounted, cpus: usize) -> Self {
         Self {
             last: readings,
             first: readings,
             tsc_rate: None,
             tsc_drifted: false,
+            cpus: cpus as u64,
             accounted,
             busy: vec![(readings.at, accounted.busy)],
             holes: Vec::new(),
@@ -106,7 +119,8 @@ impl Watch {
         let elapsed = |now: u64, then: u64| i128::from(now) - i128::from(then);
         let mono = elapsed(readings.at.as_ns(), last.at.as_ns());
         let suspended = elapsed(readings.boot, last.boot) - mono;
-        if let Some(length) = beyond_tolerance(suspended) {
+        // The boot clock never falls behind; a negative difference is two readings that were far apart.
+        if let Some(length) = beyond_tolerance(suspended.max(0)) {
             events.push(event(&readings, length, EventKind::Suspended));
         }
         let stepped = elapsed(readings.real, last.real) - elapsed(readings.boot, last.boot);
@@ -131,12 +145,16 @@ impl Watch {
         self.tsc_drifted.then(|| event(readings, Nanos::ZERO, EventKind::TscDrift))
     }
 
-    /// Takes in accounted time, about once a second; says how much the hypervisor stole since the last time.
+    /// Takes in accounted time, at every tick: what ran during a gap is only known as sharply as this is read.
+    pub fn note_busy(&mut self, at: MonoTime, accounted: Accounted) {
+        self.busy.push((at, accounted.busy));
+        self.forget_before(at.minus(Nanos::from_secs(60)));
+    }
+
+    /// How much the hypervisor stole since the last time this was asked.
     pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Event> {
         let stolen = accounted.steal.minus(self.accounted.steal);
         self.accounted = accounted;
-        self.busy.push((at, accounted.busy));
-        self.forget_before(at.minus(Nanos::from_secs(60)));
         (stolen > Nanos::ZERO).then_some(Event {
             at: Nanos::from_ns(at.as_ns()),
             length: stolen,
@@ -145,18 +163,29 @@ impl Watch {
         })
     }
 
-    /// What happened during a gap, given busy time accounted up to now and whether every other measured thread had a
-    /// gap at the same time.
+    /// What happened during a gap, given whether another measured thread was seen alive meanwhile.
     ///
     /// A stalled CPU is a latency as soon as anybody ran: another measuring thread, the watcher on its housekeeping
     /// CPU, or the culprit itself, whose time the kernel accounted. Only if nobody did, the machine stood still.
-    pub fn judge(&self, gap: &Gap, others_ran: bool, busy_now: Nanos) -> Judgement {
+    pub fn judge(&self, gap: &Gap, others_ran: bool) -> Judgement {
         let (from, to) = (gap.activation.release, gap.activation.woke);
         let half = Nanos::from_ns(to.since(from).as_ns() / 2);
         let watcher_out = self.holes.iter().any(|(start, end)| (*end).min(to).since((*start).max(from)) >= half);
-        let busy_before = self.busy.iter().rev().find(|(at, _)| *at <= from).or(self.busy.first());
-        let worked = busy_now.minus(busy_before.map_or(Nanos::ZERO, |(_, busy)| *busy));
-        if watcher_out && !others_ran && worked < half { Judgement::MachinePaused } else { Judgement::Latency }
+        if watcher_out && !others_ran && self.worked(from, to) < half {
+            Judgement::MachinePaused
+        } else {
+            Judgement::Latency
+        }
+    }
+
+    /// Time that was surely spent working between the two instants: what was accounted from the last reading before to
+    /// the first one after, less all that every CPU could have done in between but outside of the two instants.
+    fn worked(&self, from: MonoTime, to: MonoTime) -> Nanos {
+        let before = self.busy.iter().rev().find(|(at, _)| *at <= from).or(self.busy.first());
+        let after = self.busy.iter().find(|(at, _)| *at >= to).or(self.busy.last());
+        let (Some((start, busy_then)), Some((end, busy_now))) = (before, after) else { return Nanos::ZERO };
+        let outside = end.since(*start).minus(to.since(from));
+        busy_now.minus(*busy_then).minus(outside.times(self.cpus))
     }
 
     /// Nothing older than a minute is needed, but the last busy reading before that must stay.
@@ -193,7 +222,7 @@ mod tests {
     }
 
     fn watch() -> Watch {
-        Watch::new(readings(0, 0, 0), Accounted::default())
+        Watch::new(readings(0, 0, 0), Accounted::default(), 2)
     }
 
     fn at_ms(ms: u64) -> MonoTime {
@@ -219,8 +248,16 @@ mod tests {
     }
 
     #[test]
+    fn readings_taken_far_apart_are_no_suspend() {
+        let mut watch = watch();
+        watch.tick(readings(100, 120, 120), at_ms(100));
+        let kinds: Vec<_> = watch.tick(readings(200, 200, 200), at_ms(200)).iter().map(|e| e.kind).collect();
+        assert_eq!(kinds, [], "the boot clock cannot fall behind");
+    }
+
+    #[test]
     fn setting_the_wall_clock_back_is_a_step() {
-        let mut watch = Watch::new(readings(0, 0, 50_000), Accounted::default());
+        let mut watch = Watch::new(readings(0, 0, 50_000), Accounted::default(), 2);
         let events = watch.tick(readings(100, 100, 20_100), at_ms(100));
         assert_eq!((events[0].kind, events[0].length), (EventKind::WallClockStep, Nanos::from_secs(30)));
     }
@@ -234,15 +271,21 @@ mod tests {
         assert_eq!(watch.tick(slow, at_ms(2_000)), []);
     }
 
-    #[test]
-    fn nobody_ran_means_the_machine_was_paused() {
+    /// Two loaded CPUs up to 100 ms and from 5000 ms on; in between `worked_ms` of work were accounted.
+    fn after_a_hole(worked_ms: u64) -> Watch {
         let mut watch = watch();
-        watch.tick(readings(100, 100, 100), at_ms(100));
-        watch.tick(readings(5_000, 5_000, 5_000), at_ms(200));
-        assert_eq!(watch.judge(&gap(101, 5_000), false, STAT_TICK), Judgement::MachinePaused);
-        assert_eq!(watch.judge(&gap(101, 5_000), true, STAT_TICK), Judgement::Latency, "another thread ran");
-        let hog = Nanos::from_secs(4);
-        assert_eq!(watch.judge(&gap(101, 5_000), false, hog), Judgement::Latency, "something used the CPU");
+        for (at, busy) in [(100, 200), (5_000, 200 + worked_ms), (5_100, 400 + worked_ms)] {
+            watch.tick(readings(at, at, at), at_ms(if at == 5_000 { 200 } else { at }));
+            watch.note_busy(at_ms(at), Accounted { busy: Nanos::from_ms(busy), ..Accounted::default() });
+        }
+        watch
+    }
+
+    #[test]
+    fn nobody_ran_means_the_machine_was_paused_however_loaded_it_is() {
+        assert_eq!(after_a_hole(20).judge(&gap(101, 5_000), false), Judgement::MachinePaused);
+        assert_eq!(after_a_hole(20).judge(&gap(101, 5_000), true), Judgement::Latency, "another thread ran");
+        assert_eq!(after_a_hole(4_900).judge(&gap(101, 5_000), false), Judgement::Latency, "a hog used one CPU");
     }
 
     #[test]
@@ -251,7 +294,7 @@ mod tests {
         for t in 1..=20 {
             watch.tick(readings(t * 100, t * 100, t * 100), at_ms(t * 100));
         }
-        assert_eq!(watch.judge(&gap(500, 1_500), false, Nanos::ZERO), Judgement::Latency);
+        assert_eq!(watch.judge(&gap(500, 1_500), false), Judgement::Latency);
     }
 
     #[test]

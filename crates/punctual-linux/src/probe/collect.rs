@@ -3,7 +3,7 @@
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
 use punctual_hist::{Counts, Histogram, MonoTime, Nanos, WORST_K};
-use punctual_rt::{Gap, Recorder, RecorderReader};
+use punctual_rt::{Block, Gap, Recorder, RecorderReader};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -21,6 +21,8 @@ pub struct Collector {
     over_budget: u64,
     early: u64,
     counters: Counters,
+    /// Releases of gaps that were judged to be latencies in this stretch and are counted.
+    settled: u64,
     /// Gaps judged to be latencies, waiting for the next interval.
     late: Vec<Gap>,
     /// Of all intervals so far, including judged gaps, which the recorder's own extremes do not know.
@@ -32,11 +34,37 @@ pub struct Collector {
     judged_max: BTreeMap<u64, Nanos>,
     /// Of former stretches.
     former_worst: Vec<Worst>,
-    /// Start of the stretch, and the number of the second it starts with.
-    from: MonoTime,
-    first_second: u64,
+    stretch: Stretch,
+    /// Finished seconds that are held back, because a gap in them may still be waiting for its judgement.
+    held: Vec<Block>,
+    /// Releases that came due and were neither run nor seen to be skipped when the thread was given up.
+    unserved: Option<Unserved>,
+    /// Longest time between two wake-ups in the stretch, as of the last interval.
+    pub longest_gap: Nanos,
     /// Finished seconds that could not be read in time.
     pub blocks_lost: u64,
+}
+
+/// What a thread is sent off to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stretch {
+    /// From when seconds are counted.
+    pub from: MonoTime,
+    /// Number of the first of them in the whole run.
+    pub first_second: u64,
+    /// Releases due.
+    pub due: u64,
+    /// No release at or after this is due.
+    pub end: MonoTime,
+}
+
+/// Releases a thread that was given up never ran.
+struct Unserved {
+    count: u64,
+    /// Age of the last one.
+    least_late: Nanos,
+    /// Time since the thread last woke.
+    since: Nanos,
 }
 
 impl Collector {
@@ -56,6 +84,7 @@ impl Collector {
             over_budget: 0,
             early: 0,
             counters: Counters::default(),
+            settled: 0,
             late: Vec::new(),
             ran_min: None,
             ran_max: None,
@@ -63,20 +92,22 @@ impl Collector {
             judged_worst: Vec::new(),
             judged_max: BTreeMap::new(),
             former_worst: Vec::new(),
-            from: MonoTime::default(),
-            first_second: 0,
+            stretch: Stretch::default(),
+            held: Vec::new(),
+            unserved: None,
+            longest_gap: Nanos::ZERO,
             blocks_lost: 0,
         }
     }
 
     /// Begins a stretch that starts at `from`, the run's second number `first_second`.
-    pub fn begin(&mut self, from: MonoTime, first_second: u64, warm_up: RecorderReader, reader: RecorderReader) {
+    pub fn begin(&mut self, stretch: &Stretch, warm_up: RecorderReader, reader: RecorderReader) {
         self.former_worst = self.worst();
         self.judged_worst.clear();
-        (self.from, self.first_second) = (from, first_second);
+        self.stretch = *stretch;
         (self.warm_up, self.reader) = (warm_up, reader);
         (self.ran, self.skipped) = (Counts::new(), Counts::new());
-        (self.over_budget, self.early) = (0, 0);
+        (self.over_budget, self.early, self.settled, self.longest_gap) = (0, 0, 0, Nanos::ZERO);
     }
 
     /// Takes the thread's counters as the zero from which they are counted.
@@ -105,7 +136,7 @@ impl Collector {
         self.judged_worst.push(Worst { cpu: self.cpu, activation: gap.activation });
         self.judged_worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
         self.judged_worst.truncate(WORST_K);
-        let second = gap.activation.woke.since(self.from).whole(Nanos::from_secs(1));
+        let second = gap.activation.woke.since(self.stretch.from).whole(Nanos::from_secs(1));
         let max = self.judged_max.entry(second).or_default();
         *max = (*max).max(gap.activation.lateness());
         self.late.push(gap);
@@ -126,13 +157,23 @@ impl Collector {
         self.ran_max
     }
 
-    /// Everything since the last call.
-    pub fn interval(&mut self) -> CpuInterval {
+    /// Gives the thread up: all it still owes in its stretch was due and did not run.
+    pub fn give_up(&mut self, now: MonoTime) {
+        let served = self.reader.ran().count() + self.reader.skipped().count() + self.reader.gaps_waiting();
+        let settled: u64 = self.late.iter().map(|gap| gap.skipped + 1).sum();
+        let count = self.stretch.due.saturating_sub(served).saturating_sub(self.settled).saturating_sub(settled);
+        let least_late = now.since(self.stretch.end.minus(self.period));
+        self.unserved =
+            (count > 0).then_some(Unserved { count, least_late, since: now.since(self.reader.last_wake()) });
+    }
+
+    /// Everything since the last call; `at` is now. With `all` nothing is held back.
+    pub fn interval(&mut self, at: MonoTime, all: bool) -> CpuInterval {
         let (ran_now, skipped_now) = (self.reader.ran(), self.reader.skipped());
         let (mut ran, mut skipped) = (ran_now.since(&self.ran), skipped_now.since(&self.skipped));
         let (over_budget_now, early_now, counters_now) =
             (self.reader.over_budget(), self.reader.early(), self.kernel_counters());
-        let (mut blocks, lost) = self.reader.take_blocks();
+        let (mut blocks, lost) = self.take_blocks(at, all);
         self.blocks_lost += lost;
         let mut over_budget = over_budget_now.saturating_sub(self.over_budget);
         for block in &mut blocks {
@@ -144,7 +185,12 @@ impl Collector {
             skipped.merge(&skipped_in(gap, self.period));
             over_budget += u64::from(gap.activation.lateness() > self.budget);
         }
-        self.note_extremes(&ran_now, &skipped_now, &gaps);
+        self.settled += gaps.iter().map(|gap| gap.skipped + 1).sum::<u64>();
+        let unserved = self.unserved.take();
+        if let Some(unserved) = &unserved {
+            skipped.merge(&series(unserved.least_late, self.period, unserved.count));
+        }
+        self.note_extremes(&ran_now, &skipped_now, &gaps, unserved.as_ref());
         let interval = CpuInterval {
             cpu: self.cpu,
             ran: pairs(&ran),
@@ -160,11 +206,13 @@ impl Collector {
                 .iter()
                 .map(|b| b.longest_gap)
                 .chain(gaps.iter().map(|gap| gap.since_last_wake))
+                .chain(unserved.iter().map(|unserved| unserved.since))
                 .max()
                 .unwrap_or_default(),
             block_max: blocks.iter().map(|b| (self.run_second(b.second), b.max)).collect(),
             counters: difference(&counters_now, &self.counters),
         };
+        self.longest_gap = self.longest_gap.max(interval.longest_gap);
         (self.ran, self.skipped) = (ran_now, skipped_now);
         (self.over_budget, self.early, self.counters) = (over_budget_now, early_now, counters_now);
         interval
@@ -172,16 +220,28 @@ impl Collector {
 
     /// The number of a stretch's second in the whole run.
     fn run_second(&self, second: u64) -> u32 {
-        u32::try_from(self.first_second.saturating_add(second)).unwrap_or(u32::MAX)
+        u32::try_from(self.stretch.first_second.saturating_add(second)).unwrap_or(u32::MAX)
     }
 
-    fn note_extremes(&mut self, ran: &Counts, skipped: &Counts, gaps: &[Gap]) {
+    /// Finished seconds in which no gap can be waiting for its judgement any more.
+    fn take_blocks(&mut self, at: MonoTime, all: bool) -> (Vec<Block>, u64) {
+        const JUDGED: Nanos = Nanos::from_ms(500);
+        let (blocks, lost) = self.reader.take_blocks();
+        self.held.extend(blocks);
+        let from = self.stretch.from;
+        let end = |block: &Block| from.plus(Nanos::from_secs(1).times(block.second.saturating_add(1)));
+        let ripe = self.held.iter().take_while(|block| all || at.since(end(block)) >= JUDGED).count();
+        (self.held.drain(..ripe).collect(), lost)
+    }
+
+    fn note_extremes(&mut self, ran: &Counts, skipped: &Counts, gaps: &[Gap], unserved: Option<&Unserved>) {
         let late = |gap: &Gap| gap.activation.lateness();
         let least = gaps.iter().map(late).min();
         self.ran_min = [self.ran_min, ran.min(), least].into_iter().flatten().min();
         self.ran_max = [self.ran_max, ran.max(), gaps.iter().map(late).max()].into_iter().flatten().max();
         let gap_skipped = gaps.iter().filter(|g| g.skipped > 0).map(|g| first_skipped_late(g, self.period)).max();
-        self.skipped_max = self.skipped_max.max(skipped.max().max(gap_skipped).unwrap_or_default());
+        let never = unserved.map(|u| u.least_late.plus(self.period.times(u.count.saturating_sub(1))));
+        self.skipped_max = self.skipped_max.max(skipped.max().max(gap_skipped).max(never).unwrap_or_default());
     }
 
     /// CPUs the kernel lets the thread run on now; `None` when that cannot be read (the thread has ended).
@@ -230,8 +290,12 @@ fn difference(now: &Counters, then: &Counters) -> Counters {
 
 /// The skipped releases of a gap, as the recorder would have recorded them.
 fn skipped_in(gap: &Gap, period: Nanos) -> Counts {
+    series(gap.last_skipped_late, period, gap.skipped)
+}
+
+fn series(first: Nanos, step: Nanos, count: u64) -> Counts {
     let (mut writer, reader) = Histogram::new();
-    writer.record_series(gap.last_skipped_late, period, gap.skipped);
+    writer.record_series(first, step, count);
     reader.snapshot()
 }
 
@@ -264,7 +328,11 @@ mod tests {
         let (_, warm_up) = Recorder::new(epoch, MS, None);
         let thread = Granted { cpu: 0, tid: 0, policy: Policy::Other, affinity: CpuSet::new(), memory_locked: false };
         let mut collector = Collector::new(&thread, MS, Some(Nanos::from_us(50)));
-        collector.begin(epoch, 0, warm_up, reader);
+        collector.begin(
+            &Stretch { from: epoch, first_second: 0, due: grid.index(), end: grid.release() },
+            warm_up,
+            reader,
+        );
         (grid.index(), collector)
     }
 
@@ -277,7 +345,7 @@ mod tests {
         let (due, mut collector) = collect(&[10, 10, 300_007, 10]);
         let gap = collector.take_gap().unwrap();
         collector.count_late(gap);
-        let interval = collector.interval();
+        let interval = collector.interval(MonoTime::default(), true);
         assert_eq!(total(&interval.ran) + total(&interval.skipped), due);
         assert_eq!((total(&interval.ran), interval.over_budget), (4, 1));
         assert_eq!(interval.ran_max, Some(Nanos::from_us(300_007)));
@@ -291,7 +359,7 @@ mod tests {
     fn a_gap_not_counted_leaves_no_trace_in_the_latencies() {
         let (_, mut collector) = collect(&[10, 300_007, 10]);
         assert!(collector.take_gap().is_some());
-        let interval = collector.interval();
+        let interval = collector.interval(MonoTime::default(), true);
         assert_eq!((total(&interval.ran), total(&interval.skipped), interval.over_budget), (2, 0, 0));
         assert_eq!(interval.ran_max, Some(Nanos::from_us(10)));
         assert!(interval.longest_gap < Nanos::from_ms(2), "a pause of the machine is no gap of a thread's");
@@ -300,15 +368,15 @@ mod tests {
     #[test]
     fn a_second_stretch_keeps_the_extremes_and_the_worst() {
         let (_, mut collector) = collect(&[10, 900, 30]);
-        collector.interval();
+        collector.interval(MonoTime::default(), true);
         let epoch = MonoTime::from_ns(20_000_000_000);
         let ((mut recorder, reader), (_, warm_up)) = (Recorder::new(epoch, MS, None), Recorder::new(epoch, MS, None));
-        collector.begin(epoch, 11, warm_up, reader);
+        collector.begin(&Stretch { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) }, warm_up, reader);
         let mut grid = Grid::new(epoch, MS);
         let step = grid.advance(epoch.plus(Nanos::from_us(5)), MonoTime::from_ns(u64::MAX));
         recorder.record(step, epoch.plus(Nanos::from_us(5)));
         recorder.finish();
-        let interval = collector.interval();
+        let interval = collector.interval(MonoTime::default(), true);
         assert_eq!((interval.ran_min, interval.ran_max), (Some(Nanos::from_us(5)), Some(Nanos::from_us(900))));
         assert_eq!(interval.block_max, [(11, Nanos::from_us(5))]);
         assert_eq!(collector.worst().len(), 4);
@@ -316,9 +384,30 @@ mod tests {
     }
 
     #[test]
+    fn what_a_starved_thread_never_ran_was_due_all_the_same() {
+        let (due, mut collector) = collect(&[10, 10]);
+        let end = MonoTime::from_ns(9_000_000_000).plus(MS.times(due + 1_000));
+        (collector.stretch.due, collector.stretch.end) = (due + 1_000, end);
+        collector.give_up(end.plus(Nanos::from_secs(10)));
+        let interval = collector.interval(end, true);
+        assert_eq!(total(&interval.ran) + total(&interval.skipped), due + 1_000);
+        assert_eq!(interval.skipped_max, Nanos::from_ms(11_000), "the first of them");
+        assert!(interval.longest_gap > Nanos::from_secs(10));
+    }
+
+    #[test]
+    fn a_second_is_held_back_until_its_gaps_are_judged() {
+        let (_, mut collector) = collect(&[10; 1_200]);
+        let at = |ms| MonoTime::from_ns(9_000_000_000).plus(Nanos::from_ms(ms));
+        assert_eq!(collector.interval(at(1_100), false).block_max, []);
+        assert_eq!(collector.interval(at(1_600), false).block_max.len(), 1);
+        assert_eq!(collector.interval(at(1_700), true).block_max.len(), 1, "the unfinished one, at the end");
+    }
+
+    #[test]
     fn intervals_add_up() {
         let (_, mut collector) = collect(&[10, 20, 30]);
-        assert_eq!(total(&collector.interval().ran), 3);
-        assert_eq!(total(&collector.interval().ran), 0, "nothing new");
+        assert_eq!(total(&collector.interval(MonoTime::default(), true).ran), 3);
+        assert_eq!(total(&collector.interval(MonoTime::default(), true).ran), 0, "nothing new");
     }
 }

@@ -3,5 +3,5 @@
 mod collect;
 mod wakeup;
 
-pub use collect::Collector;
+pub use collect::{Collector, Stretch};
 pub use wakeup::{Go, Probe, ProbeError, RunControl};

@@ -149,7 +149,7 @@ pub struct Loads(pub Vec<LoadPhase>);
 /// `punctual measure`.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
-    /// CPUs to measure [default: every CPU this process may use]
+    /// CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
     /// Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]
@@ -189,7 +189,7 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub limit: Option<Nanos>,
     /// Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise
-    #[arg(long, value_name = "US")]
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
     pub dma_latency: Option<u32>,
     /// Load phases in turn, each with an optional weight: idle:1,cpu+memory:2
     #[arg(long, value_name = "NAMES", default_value = "none", value_parser = parse_loads)]
@@ -197,7 +197,7 @@ pub struct MeasureArgs {
     /// CPUs the loads run on [default: every CPU that is not isolated]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub load_cpus: Option<CpuSet>,
-    /// Directory for the files of I/O loads [default: the system's temporary directory]
+    /// Directory for the files of I/O loads [default: where the recording goes]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
     /// List the loads there are

@@ -73,7 +73,12 @@ pub fn parse_period(text: &str) -> Result<Period, String> {
         let cpu = cpu.trim().parse().map_err(|_| format!("'{cpu}' is not a CPU number"))?;
         Ok((cpu, parse_duration(time.trim())?))
     };
-    text.split(',').map(pair).collect::<Result<_, String>>().map(Period::ByCpu)
+    let pairs = text.split(',').map(pair).collect::<Result<Vec<_>, String>>()?;
+    let periods: BTreeMap<u32, Nanos> = pairs.iter().copied().collect();
+    if periods.len() < pairs.len() {
+        return Err(format!("'{text}' names a CPU twice"));
+    }
+    Ok(Period::ByCpu(periods))
 }
 
 /// Phases separated by commas, loads of a phase by `+`, an optional weight after a colon: `idle:1,cpu+memory:2`. An
@@ -145,6 +150,7 @@ mod tests {
         let by_cpu = BTreeMap::from([(0, Nanos::from_ms(1)), (1, Nanos::from_us(500))]);
         assert_eq!(parse_period("0=1ms,1=500us"), Ok(Period::ByCpu(by_cpu)));
         assert!(parse_period("0=1ms,x").is_err());
+        assert!(parse_period("0=1ms,0=2ms").is_err());
     }
 
     #[test]

@@ -23,14 +23,16 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     let findings = here.audit(&need);
     let recording = Outputs::recording_path(args.out.as_deref());
     let outputs = Outputs { html: Some(recording.with_extension("html")), recording, progress: !args.json };
-    let setting = here.setting(None, findings, true);
-    let report = session::run(&scenario, &setting, &outputs)?;
+    let setting = here.setting(outputs.load_dir(), findings, true);
+    session::check_loads(&scenario.load_phases, &setting.load_dir)?;
+    let finished = session::run(&scenario, &setting, &outputs)?;
+    let report = &finished.report;
     render::print(&if args.json {
-        render::json::check(&report, Some(&outputs.recording))
+        render::json::check(report, Some(&outputs.recording))
     } else {
-        render::text::check(&report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+        render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
     })?;
-    Ok(exit_of(&report, args.fail_on))
+    Ok(finished.exit(exit_of(report, args.fail_on)))
 }
 
 /// CPUs somebody isolated were isolated for this. Elsewhere every CPU counts but the first, and what shares its core:

@@ -31,13 +31,13 @@ impl Here {
     }
 
     /// What a measurement must be told.
-    pub fn setting(&self, load_dir: Option<PathBuf>, findings: Vec<Finding>, ordinary_if_refused: bool) -> Setting {
+    pub fn setting(&self, load_dir: PathBuf, findings: Vec<Finding>, ordinary_if_refused: bool) -> Setting {
         Setting {
             cpus: self.cpus.clone(),
             machine: self.machine.fingerprint(),
             clock_source: self.machine.clocksource.known().cloned(),
             findings,
-            load_dir: load_dir.unwrap_or_else(std::env::temp_dir),
+            load_dir,
             notes: Vec::new(),
             ordinary_if_refused,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),

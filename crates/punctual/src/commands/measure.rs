@@ -24,26 +24,26 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         render::print(&render::loads::list())?;
         return Ok(Exit::Fine);
     }
-    for name in args.load.0.iter().flat_map(|phase| &phase.loads) {
-        LoadSpec::parse(name)?;
-    }
     let machine = Here::read();
     let (phases, notes) = if args.suite.is_some() { classic() } else { (args.load.0.clone(), Vec::new()) };
     let scenario =
         scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
-    let setting = Setting { notes, ..machine.setting(args.load_dir.clone(), Vec::new(), false) };
     let outputs = Outputs {
         recording: Outputs::recording_path(args.out.as_deref()),
         html: args.html.clone(),
         progress: !args.quiet && !args.json,
     };
-    let report = session::run(&scenario, &setting, &outputs)?;
+    let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
+    session::check_loads(&scenario.load_phases, &load_dir)?;
+    let setting = Setting { notes, ..machine.setting(load_dir, Vec::new(), false) };
+    let finished = session::run(&scenario, &setting, &outputs)?;
+    let report = &finished.report;
     render::print(&if args.json {
-        render::json::check(&report, Some(&outputs.recording))
+        render::json::check(report, Some(&outputs.recording))
     } else {
-        render::text::check(&report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+        render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
     })?;
-    Ok(exit_of(&report))
+    Ok(finished.exit(exit_of(report)))
 }
 
 /// 2 when the stop limit or the budget was exceeded, 3 when the run cannot be trusted, 1 when it was not all written.

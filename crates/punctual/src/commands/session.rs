@@ -1,11 +1,13 @@
 //! One measurement as a command runs it: result paths opened first, then the run, then the report.
 
+use crate::exit::Exit;
 use crate::render::{self, progress::ProgressLine};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use punctual_core::recording::{Frame, Recording};
 use punctual_core::report::Report;
-use punctual_core::scenario::Scenario;
+use punctual_core::scenario::{LoadPhase, Scenario};
 use punctual_linux::interrupt;
+use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingWriter;
 use std::fs::File;
@@ -23,16 +25,47 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The recording's path as asked for, or made from the date.
+    /// The recording's path as asked for, or made from the date and not taken yet.
     pub fn recording_path(asked: Option<&Path>) -> PathBuf {
-        asked.map_or_else(|| format!("punctual-{}.punctual", render::units::file_stamp()).into(), Path::to_path_buf)
+        let stamp = render::units::file_stamp();
+        let names =
+            std::iter::once(format!("punctual-{stamp}")).chain((2..100).map(|n| format!("punctual-{stamp}-{n}")));
+        let free = names.map(|name| PathBuf::from(name + ".punctual")).find(|path| !path.exists());
+        asked.map(Path::to_path_buf).or(free).unwrap_or_else(|| PathBuf::from("punctual.punctual"))
+    }
+
+    /// Where I/O loads work unless told otherwise: on the disk the recording goes to. A temporary directory is often
+    /// memory.
+    pub fn load_dir(&self) -> PathBuf {
+        let parent = self.recording.parent().filter(|parent| !parent.as_os_str().is_empty());
+        parent.unwrap_or(Path::new(".")).to_path_buf()
     }
 }
 
-/// Runs `scenario`. The report is made from what was recorded, whether or not it could all be written.
-pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<Report> {
+/// What came of a measurement.
+pub struct Finished {
+    /// The numbers, made from what was recorded whether or not it could all be written.
+    pub report: Report,
+    /// What else failed afterwards; the numbers stand.
+    pub failure: Option<anyhow::Error>,
+}
+
+impl Finished {
+    /// Tells what failed, and lets it show in the exit code.
+    pub fn exit(&self, exit: Exit) -> Exit {
+        let Some(failure) = &self.failure else { return exit };
+        render::error(failure);
+        exit.and(Exit::Error)
+    }
+}
+
+/// Runs `scenario`.
+pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<Finished> {
+    if outputs.html.as_ref() == Some(&outputs.recording) {
+        bail!("the recording and its page cannot both be {}: name another --out", outputs.recording.display());
+    }
     let writer = RecordingWriter::create(&outputs.recording)?;
-    let html = outputs.html.as_deref().map(create_new).transpose()?;
+    let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| remove(&outputs.recording))?;
     let interrupted = interrupt::flag().context("install signal handlers")?;
     let mut keeper = Keeper { writer, recording: None, progress: ProgressLine::new(outputs.progress), failure: None };
     let measured = measure(scenario, setting, &interrupted, &mut keeper);
@@ -43,18 +76,40 @@ pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<
     }
     let finished = keeper.writer.finish();
     keeper.note_failure(finished);
-    let recording = keeper.recording.context("the measurement handed out no recording")?;
-    let report = Report::of(&recording);
-    if let (Some(mut file), Some(path)) = (html, outputs.html.as_deref()) {
-        let page = render::html::page(&report, &title(&outputs.recording), Some(&outputs.recording))?;
-        file.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+    let mut recording = keeper.recording.context("the measurement handed out no recording")?;
+    if let Some(end) = &mut recording.end {
+        // The last frames may be what could not be written.
+        end.write_error = keeper.failure;
     }
-    Ok(report)
+    let report = Report::of(&recording);
+    let page = outputs.html.as_deref().zip(html).map(|(path, file)| write_page(&report, outputs, path, file));
+    Ok(Finished { report, failure: page.and_then(Result::err) })
+}
+
+/// A half page would look like a whole one: it is removed.
+fn write_page(report: &Report, outputs: &Outputs, path: &Path, mut file: File) -> Result<()> {
+    let page = render::html::page(report, &title(&outputs.recording), Some(&outputs.recording))?;
+    let written = file.write_all(page.as_bytes()).inspect_err(|_| remove(path));
+    written.with_context(|| format!("write {}: make room and render it again with punctual report", path.display()))
 }
 
 /// What a reader calls a recording: the name of its file.
 pub fn title(recording: &Path) -> String {
     recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Loads that are misspelt, or are not to be had here, are found before anything is measured.
+pub fn check_loads(phases: &[LoadPhase], dir: &Path) -> Result<()> {
+    for name in phases.iter().flat_map(|phase| &phase.loads) {
+        let spec = LoadSpec::parse(name)?;
+        if let Some(why) = spec.unavailable() {
+            bail!("load {name}: {why}");
+        }
+        if spec.needs_dir() && !dir.is_dir() {
+            bail!("load {name}: {} is not a directory: name another --load-dir", dir.display());
+        }
+    }
+    Ok(())
 }
 
 /// Makes a file that must not exist yet, so that no result is ever overwritten.
@@ -65,10 +120,12 @@ pub fn create_new(path: &Path) -> Result<File> {
 
 /// Nothing was measured, so the files made for it are in nobody's way.
 fn discard(outputs: &Outputs) {
-    let _ = std::fs::remove_file(&outputs.recording);
-    if let Some(html) = &outputs.html {
-        let _ = std::fs::remove_file(html);
-    }
+    remove(&outputs.recording);
+    outputs.html.as_deref().into_iter().for_each(remove);
+}
+
+fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
 }
 
 fn explained(error: MeasureError) -> anyhow::Error {

@@ -459,6 +459,7 @@ fn distrust(reason: &Distrust) -> Said {
         Distrust::WriteFailed => "write-failed",
         Distrust::BlocksLost(_) => "blocks-lost",
         Distrust::ChangedDuring(_) => "changed-during",
+        Distrust::LoadMissing(..) => "load-missing",
         Distrust::Tracing(_) => "tracing",
         Distrust::Early(..) => "early",
     };

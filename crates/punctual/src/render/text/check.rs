@@ -21,6 +21,7 @@ pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, sty
     section::notes(&mut sheet, report);
     section::latencies(&mut sheet, report);
     phases(&mut sheet, report);
+    loads(&mut sheet, report);
     section::verdict(&mut sheet, report);
     section::trust(&mut sheet, report);
     section::next(&mut sheet, report);
@@ -40,6 +41,15 @@ fn findings(sheet: &mut Sheet, report: &Report) {
         0 => {}
         more => sheet.paragraph(2, &format!("and {more} more: punctual audit")),
     }
+}
+
+/// What the loads did, so that one that did next to nothing is seen.
+fn loads(sheet: &mut Sheet, report: &Report) {
+    if report.loads.is_empty() {
+        return;
+    }
+    let did: Vec<String> = report.loads.iter().map(words::achieved).collect();
+    sheet.paragraph(2, &format!("The loads did: {}.", did.join("; ")));
 }
 
 fn phases(sheet: &mut Sheet, report: &Report) {

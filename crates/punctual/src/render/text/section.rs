@@ -191,17 +191,13 @@ pub fn next(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// What the reader must know of how it was measured: notes, and loads that did not run or not as asked.
+/// What the reader must know of how it was measured.
 pub fn notes(sheet: &mut Sheet, report: &Report) {
-    let failed = report.loads.iter().filter_map(|load| Some((&load.name, load.failure.as_ref()?)));
-    let skipped = report.loads_skipped.iter().map(|(name, why)| (name, why));
-    let loads = skipped.chain(failed).map(|(name, why)| format!("load {name}: {why}"));
-    let notes: Vec<String> = report.notes.iter().cloned().chain(loads).collect();
-    if notes.is_empty() {
+    if report.notes.is_empty() {
         return;
     }
     sheet.heading("How it was measured");
-    for note in &notes {
+    for note in &report.notes {
         sheet.point(2, note);
     }
 }

@@ -1,14 +1,14 @@
 //! Why a scenario cannot be run, and what to write instead.
 
 use super::{cpus, units};
-use punctual_core::scenario::{PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
+use punctual_core::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 
 /// The reason with its remedy, as an error of the command.
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
     anyhow::Error::msg(match error {
         ScenarioError::NoCpus => "no CPU to measure: name some with --cpus".to_owned(),
         ScenarioError::NotOnline(asked, online) => {
-            format!("{} cannot be measured: not online; online are {}", cpus(&asked), cpus(&online))
+            format!("{} cannot be used: not online; online are {}", cpus(&asked), cpus(&online))
         }
         ScenarioError::Period(period) => format!(
             "a period of {} cannot be measured: write one from {} to {}",
@@ -23,6 +23,16 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
         ScenarioError::TooShort(length) => {
             format!("{} holds no activation: measure at least one period, or --activations 1", units::duration(length))
         }
+        ScenarioError::TooLong(length) => format!(
+            "{} is too long: a warm-up or a run may take {} at most",
+            units::duration(length),
+            units::duration(LONGEST)
+        ),
+        ScenarioError::Budget(budget) => format!(
+            "a budget of {} is not below the period: whoever is that late has skipped the next release, which is a \
+             miss in itself; write a smaller --budget or a longer --period",
+            units::latency(budget)
+        ),
         ScenarioError::NoPhase => "no load phase: write for example --load none".to_owned(),
         ScenarioError::SpinEverywhere => "real-time threads that never sleep on every CPU would lock up this machine: \
              leave at least one CPU out with --cpus, or use --policy other"

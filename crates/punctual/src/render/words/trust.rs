@@ -29,6 +29,9 @@ pub fn distrust(reason: &Distrust) -> String {
             (sched_rt_runtime_us); what was late then was late by that rule."
             .to_owned(),
         Distrust::ChangedDuring(path) => format!("{path} changed during the run, so it is the sum of two runs."),
+        Distrust::LoadMissing(load, why) => {
+            format!("Load {load} did not run as asked ({why}); with it the numbers may be worse.")
+        }
         Distrust::Tracing(tracer) => format!("Tracing was on ({tracer}); it costs time at every event it records."),
         Distrust::HelperShared(_)
         | Distrust::HelperSibling(_)
