@@ -26,9 +26,13 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The recording's path as asked for, or made from the date.
+    /// The recording's path as asked for, or made from the date; numbered where another run began in the same second.
     pub fn recording_path(asked: Option<&Path>) -> PathBuf {
-        asked.map_or_else(|| format!("punctual-{}.punctual", render::units::file_stamp()).into(), Path::to_path_buf)
+        let stamp = render::units::file_stamp();
+        let first = PathBuf::from(format!("punctual-{stamp}.punctual"));
+        let numbered = || (2..100).map(|n| PathBuf::from(format!("punctual-{stamp}-{n}.punctual")));
+        let free = || std::iter::once(first.clone()).chain(numbered()).find(|path| !path.exists());
+        asked.map(Path::to_path_buf).or_else(free).unwrap_or(first)
     }
 }
 
