@@ -79,6 +79,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(prepared: Prepared, scenario: &'a Scenario, setting: &Setting, observer: &'a mut dyn Observer) -> Self {
         let Prepared { placement, clock, probes, control, notes, dma_latency } = prepared;
+        let watch = Watch::new(Readings::take(), Accounted::take()).for_clock_source(clock.source.as_deref());
         let collector = |probe: &Probe| Collector::new(&probe.granted, probe.thread.period, scenario.budget);
         let at = now();
         Self {
@@ -96,7 +97,7 @@ impl<'a> Run<'a> {
             epoch: MonoTime::default(),
             phase_end: at,
             measured: Nanos::ZERO,
-            watch: Watch::new(Readings::take(), Accounted::take()),
+            watch,
             next_tick: at.plus(TICK),
             next_account: at.plus(SECOND),
             interval_from: at,
