@@ -4,6 +4,7 @@ use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
+use crate::machine::Arch;
 use punctual_hist::Nanos;
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -154,10 +155,10 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         Missing::TellsNothing("the idle driver is not shown"),
     )?;
     if driver != "haltpoll" {
-        // The driver refuses every host that is not KVM.
+        // On x86 the driver refuses every host that is not KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
-        if is_kvm == Fact::Known(false) {
+        if is_kvm == Fact::Known(false) && case.machine.kernel.arch == Fact::Known(Arch::X86) {
             return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
         }
         return Ok(false);

@@ -187,8 +187,11 @@ fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(list) = line.value("rcu_nocbs") else {
         case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
-        let all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y";
-        return Ok(if all { case.rt.clone() } else { tick_free });
+        return match (case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y", tick_free.is_empty()) {
+            (false, _) => Ok(tick_free),
+            (true, true) => Ok(case.rt.clone()),
+            (true, false) => Doubt::unknown("with nohz_full= it depends on the kernel whether the others are, too"),
+        };
     };
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
     let named = CpuSet::parse_list(list);

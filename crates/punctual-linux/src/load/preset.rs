@@ -128,7 +128,7 @@ impl Preset {
 }
 
 /// The first file of this name on `PATH` that may be run.
-fn find_program(name: &str) -> Option<PathBuf> {
+pub(super) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let runs = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(runs)

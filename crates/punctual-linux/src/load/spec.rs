@@ -2,7 +2,9 @@
 //!
 //! Knows names only; whether a program exists on this machine is asked when it is listed or started.
 
+use super::preset::find_program;
 use super::{ALL, Load, LoadError, PRESETS, Preset, find};
+use std::path::Path;
 
 /// What the name of a load stands for.
 #[derive(Clone, Debug)]
@@ -46,9 +48,16 @@ impl LoadSpec {
     pub fn unavailable(&self) -> Option<String> {
         match self {
             Self::Preset(preset) => preset.unavailable(),
-            Self::BuiltIn(_) | Self::Program(_) => None,
+            Self::BuiltIn(_) => None,
+            Self::Program(words) => missing(words.first()?),
         }
     }
+}
+
+/// Why an outside program cannot be found: a bare name on `PATH`, a path as it is.
+fn missing(program: &str) -> Option<String> {
+    let found = if program.contains('/') { Path::new(program).is_file() } else { find_program(program).is_some() };
+    (!found).then(|| format!("there is no program '{program}'; is it installed, and the name right?"))
 }
 
 fn bad_command(command: &str, reason: &'static str) -> LoadError {

@@ -80,6 +80,8 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(prepared: Prepared, scenario: &'a Scenario, setting: &Setting, observer: &'a mut dyn Observer) -> Self {
         let Prepared { placement, clock, probes, control, notes, dma_latency } = prepared;
+        let watch = Watch::new(Readings::take(), Accounted::take(), setting.cpus.online.len())
+            .for_clock_source(clock.source.as_deref());
         let collector = |probe: &Probe| Collector::new(&probe.granted, probe.thread.period, scenario.budget);
         let at = now();
         Self {
@@ -97,7 +99,7 @@ impl<'a> Run<'a> {
             epoch: MonoTime::default(),
             phase_end: at,
             measured: Nanos::ZERO,
-            watch: Watch::new(Readings::take(), Accounted::take(), setting.cpus.online.len()),
+            watch,
             next_tick: at.plus(TICK),
             next_account: at.plus(SECOND),
             interval_from: at,

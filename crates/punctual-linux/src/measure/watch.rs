@@ -11,6 +11,8 @@ use std::fs;
 const CLOCK_TOLERANCE: Nanos = Nanos::from_ms(10);
 /// The watcher itself came late by this much: worth remembering when a gap is judged.
 const WATCHER_LATE: Nanos = Nanos::from_ms(50);
+/// Clock sources outside the CPU: then the kernel does not rely on the TSC, most often because it is wrong.
+const OUTSIDE_CPU: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
 /// One tick of `/proc/stat`.
 const STAT_TICK: Nanos = Nanos::from_ms(10);
 
@@ -106,6 +108,15 @@ impl Watch {
             busy: vec![(readings.at, accounted.busy)],
             holes: Vec::new(),
         }
+    }
+
+    /// Heeds the TSC only where the clock source may depend on it.
+    #[must_use]
+    pub fn for_clock_source(mut self, name: Option<&str>) -> Self {
+        if name.is_some_and(|name| OUTSIDE_CPU.contains(&name)) {
+            self.first.tsc = None;
+        }
+        self
     }
 
     /// Compares with the last reading; the watcher should have been back at `due`.
@@ -269,6 +280,16 @@ mod tests {
         let slow = Readings { tsc: Some(2_900_000_000), ..readings(2_000, 2_000, 2_000) };
         assert_eq!(watch.tick(slow, at_ms(2_000))[0].kind, EventKind::TscDrift);
         assert_eq!(watch.tick(slow, at_ms(2_000)), []);
+    }
+
+    #[test]
+    fn a_tsc_that_time_is_not_taken_from_may_drift() {
+        let slow = Readings { tsc: Some(2_900_000_000), ..readings(2_000, 2_000, 2_000) };
+        for (source, events) in [(Some("hpet"), 0), (Some("tsc"), 1), (None, 1)] {
+            let mut watch = watch().for_clock_source(source);
+            watch.tick(readings(1_000, 1_000, 1_000), at_ms(1_000));
+            assert_eq!(watch.tick(slow, at_ms(2_000)).len(), events, "{source:?}");
+        }
     }
 
     /// Two loaded CPUs up to 100 ms and from 5000 ms on; in between `worked_ms` of work were accounted.

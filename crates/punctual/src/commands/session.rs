@@ -25,13 +25,13 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The recording's path as asked for, or made from the date and not taken yet.
+    /// The recording's path as asked for, or made from the date; numbered where another run began in the same second.
     pub fn recording_path(asked: Option<&Path>) -> PathBuf {
         let stamp = render::units::file_stamp();
-        let names =
-            std::iter::once(format!("punctual-{stamp}")).chain((2..100).map(|n| format!("punctual-{stamp}-{n}")));
-        let free = names.map(|name| PathBuf::from(name + ".punctual")).find(|path| !path.exists());
-        asked.map(Path::to_path_buf).or(free).unwrap_or_else(|| PathBuf::from("punctual.punctual"))
+        let first = PathBuf::from(format!("punctual-{stamp}.punctual"));
+        let numbered = || (2..100).map(|n| PathBuf::from(format!("punctual-{stamp}-{n}.punctual")));
+        let free = || std::iter::once(first.clone()).chain(numbered()).find(|path| !path.exists());
+        asked.map(Path::to_path_buf).or_else(free).unwrap_or(first)
     }
 
     /// Where I/O loads work unless told otherwise: on the disk the recording goes to. A temporary directory is often

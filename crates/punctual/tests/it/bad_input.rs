@@ -47,6 +47,16 @@ fn a_length_that_holds_no_activation() {
 }
 
 #[test]
+fn lengths_beyond_reason_and_budgets_beyond_the_period() {
+    refused(&["--warm-up", "18446744073709551615"], &["too long"]);
+    refused(&["--warm-up", "213503d"], &["too long"]);
+    refused(&["--budget", "1ms"], &["below the period"]);
+    refused(&["--load", "cpu", "--load-cpus", "4000"], &["4000", "online"]);
+    refused(&["--period", "0=1ms,0=2ms"], &["twice"]);
+    refused(&["--out", "r.html", "--html", "r.html"], &["r.html"]);
+}
+
+#[test]
 fn a_load_nobody_knows() {
     let run = Run::new();
     run.punctual(&[&MEASURE[..], &["--load", "memroy"]].concat()).refused(&["memroy", "memory"]);

@@ -65,12 +65,25 @@ fn a_limit_stops_the_run_and_exits_with_2() {
 }
 
 #[test]
-fn a_load_that_is_not_there_is_said_and_the_run_goes_on() {
+fn a_load_that_ends_by_itself_spoils_the_trust_and_the_run_goes_on() {
     let run = Run::new();
-    let base = ["measure", "--policy", "other", "--cpus", "0", "--duration", "300ms", "--json"];
-    let report = run.json(&[&base[..], &["--load", "cmd:no-such-program --at-all"]].concat());
-    assert_eq!(report["cpus"][0]["due"], 300);
-    assert!(report.to_string().contains("no-such-program"), "{report}");
+    let base = ["measure", "--policy", "other", "--cpus", "0", "--duration", "1200ms", "--json"];
+    let report = run.json(&[&base[..], &["--load", "cmd:false"]].concat());
+    assert_eq!(report["cpus"][0]["due"], 1200);
+    let reasons = report["trust"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason["code"] == "load-missing"), "{reasons:?}");
+}
+
+#[test]
+fn a_load_that_cannot_be_had_is_refused_before_anything_is_measured() {
+    let run = Run::new();
+    for verb in ["check", "measure"] {
+        for (load, part) in [("cmd:no-such-program", "no-such-program"), ("bogus", "bogus")] {
+            run.punctual(&[verb, "--duration", "2s", "--load", load]).refused(&[part]);
+        }
+    }
+    let words = ["measure", "--duration", "2s", "--load", "io-write", "--load-dir", "/nonexistent"];
+    run.punctual(&words).refused(&["/nonexistent", "--load-dir"]);
 }
 
 #[test]
@@ -89,10 +102,21 @@ fn the_loads_are_listed_with_what_they_stress() {
 fn check_prints_everything_it_promises() {
     let run = Run::new();
     let said =
-        run.punctual(&["check", "--duration", "1s", "--load", "idle,cpu", "--budget", "10s", "--out", "c.punctual"]);
+        run.punctual(&["check", "--duration", "1s", "--load", "idle,cpu", "--budget", "900us", "--out", "c.punctual"]);
     for part in ["due", "p99.9", "largest of", "trusted", "c.punctual", "c.html"] {
         assert!(said.out.to_lowercase().contains(part), "no {part} in {said:?}");
     }
     assert!(!said.out.to_lowercase().contains("worst case"));
     assert!(run.path("c.html").exists());
+}
+
+#[test]
+fn runs_begun_in_the_same_second_keep_their_results() {
+    let run = Run::new();
+    for _ in 0..3 {
+        let said =
+            run.punctual(&["measure", "--policy", "other", "--cpus", "0", "--duration", "20ms", "--warm-up", "1ms"]);
+        assert_eq!(said.code, 3, "too few activations to trust, and no error: {said:?}");
+    }
+    assert_eq!(std::fs::read_dir(run.dir.path()).unwrap().count(), 3);
 }
