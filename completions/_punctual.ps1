@@ -58,7 +58,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;measure' {
-            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to measure [default: every CPU this process may use]')
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]')
             [CompletionResult]::new('--policy', '--policy', [CompletionResultType]::ParameterName, 'Scheduling policy')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority for fifo and rr, 1 to 95')
@@ -74,7 +74,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--dma-latency', '--dma-latency', [CompletionResultType]::ParameterName, 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise')
             [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2')
             [CompletionResult]::new('--load-cpus', '--load-cpus', [CompletionResultType]::ParameterName, 'CPUs the loads run on [default: every CPU that is not isolated]')
-            [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: the system''s temporary directory]')
+            [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: where the recording goes]')
             [CompletionResult]::new('--suite', '--suite', [CompletionResultType]::ParameterName, 'Run a published suite instead of a scenario of your own')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here, too')

@@ -52,7 +52,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'punctual;measure'= {
-            cand --cpus 'CPUs to measure [default: every CPU this process may use]'
+            cand --cpus 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]'
             cand --period 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]'
             cand --policy 'Scheduling policy'
             cand --priority 'Priority for fifo and rr, 1 to 95'
@@ -68,7 +68,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --dma-latency 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise'
             cand --load 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2'
             cand --load-cpus 'CPUs the loads run on [default: every CPU that is not isolated]'
-            cand --load-dir 'Directory for the files of I/O loads [default: the system''s temporary directory]'
+            cand --load-dir 'Directory for the files of I/O loads [default: where the recording goes]'
             cand --suite 'Run a published suite instead of a scenario of your own'
             cand --out 'Recording to write [default: punctual-DATE-TIME.punctual]'
             cand --html 'Write an HTML report here, too'
