@@ -160,8 +160,8 @@ impl Collector {
     /// Gives the thread up: all it still owes in its stretch was due and did not run.
     pub fn give_up(&mut self, now: MonoTime) {
         let served = self.reader.ran().count() + self.reader.skipped().count() + self.reader.gaps_waiting();
-        let settled: u64 = self.late.iter().map(|gap| gap.skipped + 1).sum();
-        let count = self.stretch.due.saturating_sub(served).saturating_sub(self.settled).saturating_sub(settled);
+        let in_late_gaps: u64 = self.late.iter().map(|gap| gap.skipped + 1).sum();
+        let count = self.stretch.due.saturating_sub(served).saturating_sub(self.settled).saturating_sub(in_late_gaps);
         let least_late = now.since(self.stretch.end.minus(self.period));
         self.unserved =
             (count > 0).then_some(Unserved { count, least_late, since: now.since(self.reader.last_wake()) });
