@@ -294,10 +294,10 @@ impl<'a> Run<'a> {
         self.interval_from = at.max(self.epoch);
         let cpus: Vec<_> = self.collectors.iter_mut().map(|c| c.interval(at, last)).collect();
         self.skipped += cpus.iter().flat_map(|c| &c.skipped).map(|(_, n)| n).sum::<u64>();
-        let lost: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
-        if lost > 0 {
+        let too_late: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
+        if too_late > 0 {
             let at = Nanos::from_ns(at.as_ns());
-            let event = Event { at, length: Nanos::from_secs(lost), kind: EventKind::BlocksLost, releases_lost: 0 };
+            let event = Event { at, length: Nanos::from_secs(too_late), kind: EventKind::BlocksLost, releases_lost: 0 };
             self.emit_events([event]);
         }
         self.check_affinity(at);
