@@ -72,7 +72,7 @@ impl Machine {
         }
     }
 
-    /// The lines that say which machine this is: (name, value).
+    /// The five lines that say which machine this is: (name, value).
     pub fn fingerprint(&self) -> Vec<(String, String)> {
         let shown = |fact: Fact<String>| match fact {
             Fact::Known(value) => value,
@@ -93,9 +93,10 @@ impl Machine {
             _ => "SMT unknown",
         };
         let cpus = format!(
-            "{} online, isolated {}, tick-free {tick_free}, {smt}",
+            "{} online, isolated {}, tick-free {tick_free}, {smt}; clock source {}",
             shown(self.topology.online.as_ref().map(CpuSet::to_string)),
             list(&self.isolated),
+            shown(self.clocksource.clone()),
         );
         let kernel = format!(
             "{}, {}, {}",
@@ -107,7 +108,6 @@ impl Machine {
             ("model", shown(self.model.clone())),
             ("kernel", kernel),
             ("cpus", cpus),
-            ("clock source", shown(self.clocksource.clone())),
             ("virtualisation", shown(self.virtualisation.as_ref().map(ToString::to_string))),
             ("command line", shown(self.cmdline.as_ref().map(Cmdline::for_the_kernel))),
         ]
