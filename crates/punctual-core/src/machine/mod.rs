@@ -93,7 +93,7 @@ impl Machine {
             _ => "SMT unknown",
         };
         let cpus = format!(
-            "{} online, isolated {}, tick-free {tick_free}, {smt}; clock source {}",
+            "{} online, isolated {}, tick-free {tick_free}, {smt}, clock {}",
             shown(self.topology.online.as_ref().map(CpuSet::to_string)),
             list(&self.isolated),
             shown(self.clocksource.clone()),
