@@ -92,17 +92,7 @@ fn joined(standstill: Option<Event>, gap: &Gap) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_rt::Activation;
-
-    fn at_ms(ms: u64) -> MonoTime {
-        MonoTime::from_ns(ms * 1_000_000)
-    }
-
-    fn gap(from_ms: u64, to_ms: u64) -> Gap {
-        let activation = Activation { release: at_ms(from_ms), woke: at_ms(to_ms), ..Activation::default() };
-        let since_last_wake = Nanos::from_ms(to_ms - from_ms);
-        Gap { activation, skipped: to_ms - from_ms, last_skipped_late: Nanos::ZERO, since_last_wake }
-    }
+    use crate::measure::watch::tests::{at_ms, gap};
 
     #[test]
     fn a_standstill_of_two_cpus_is_one_event() {

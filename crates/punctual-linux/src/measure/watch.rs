@@ -218,7 +218,7 @@ fn event(readings: &Readings, length: Nanos, kind: EventKind) -> Event {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use punctual_hist::Activation;
 
@@ -236,11 +236,11 @@ mod tests {
         Watch::new(readings(0, 0, 0), Accounted::default(), 2)
     }
 
-    fn at_ms(ms: u64) -> MonoTime {
+    pub(in crate::measure) fn at_ms(ms: u64) -> MonoTime {
         MonoTime::from_ns(ms * 1_000_000)
     }
 
-    fn gap(from_ms: u64, to_ms: u64) -> Gap {
+    pub(in crate::measure) fn gap(from_ms: u64, to_ms: u64) -> Gap {
         let activation = Activation { release: at_ms(from_ms), woke: at_ms(to_ms), ..Activation::default() };
         let since_last_wake = Nanos::from_ms(to_ms - from_ms);
         Gap { activation, skipped: to_ms - from_ms, last_skipped_late: Nanos::ZERO, since_last_wake }

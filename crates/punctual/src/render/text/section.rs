@@ -7,6 +7,20 @@ use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::report::{Answer, Percentiles, PhaseRow, Report, Row};
 use std::path::Path;
 
+/// The columns of every table of latencies.
+const NUMBERS: [(&str, Edge); 10] = [
+    ("CPU", Edge::Right),
+    ("due", Edge::Right),
+    ("ran", Edge::Right),
+    ("skipped", Edge::Right),
+    ("min", Edge::Right),
+    ("p50", Edge::Right),
+    ("p99", Edge::Right),
+    ("p99.9", Edge::Right),
+    ("p99.99", Edge::Right),
+    ("max", Edge::Right),
+];
+
 /// At most so many pieces of evidence for one finding.
 const EVIDENCE_SHOWN: usize = 3;
 /// At most so many characters of one value.
@@ -59,19 +73,7 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
 pub fn latencies(sheet: &mut Sheet, report: &Report) {
     sheet.heading("Lateness of every activation (in us)");
     sheet.paragraph(2, &format!("{} {}", asked(report), words::scenario(&report.scenario, &report.threads)));
-    let mut table = Table::new(&[
-        ("CPU", Edge::Right),
-        ("due", Edge::Right),
-        ("ran", Edge::Right),
-        ("skipped", Edge::Right),
-        ("min", Edge::Right),
-        ("p50", Edge::Right),
-        ("p99", Edge::Right),
-        ("p99.9", Edge::Right),
-        ("p99.99", Edge::Right),
-        ("max", Edge::Right),
-        ("worst moment, load then", Edge::Left),
-    ]);
+    let mut table = Table::new(&[&NUMBERS[..], &[("worst moment, load then", Edge::Left)]].concat());
     for cpu in &report.cpus {
         let worst =
             cpu.worst_at.as_ref().map(|(at, load)| format!("{}, {}", units::moment(*at), words::phase_name(load)));
@@ -112,18 +114,7 @@ fn asked(report: &Report) -> String {
 
 /// Load phases, CPU by CPU.
 pub fn phase_table<'a>(rows: impl Iterator<Item = &'a PhaseRow>) -> Table {
-    let mut table = Table::new(&[
-        ("CPU", Edge::Right),
-        ("due", Edge::Right),
-        ("ran", Edge::Right),
-        ("skipped", Edge::Right),
-        ("min", Edge::Right),
-        ("p50", Edge::Right),
-        ("p99", Edge::Right),
-        ("p99.9", Edge::Right),
-        ("p99.99", Edge::Right),
-        ("max", Edge::Right),
-    ]);
+    let mut table = Table::new(&NUMBERS);
     let mut titled = None;
     for phase in rows {
         if titled != Some(phase.phase) {
