@@ -4,7 +4,7 @@
 
 use crate::fact::printable;
 use crate::finding::{Evidence, Finding, Severity, State};
-use crate::knobs::{self, Case, Doubt, Knob};
+use crate::knobs::{self, Case, Doubt, Knob, Lasting, Probe};
 use crate::machine::Machine;
 use crate::profile::Need;
 use crate::tree::Tree;
@@ -28,7 +28,10 @@ pub fn worst(findings: &[Finding]) -> Option<Severity> {
 }
 
 fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
-    let judged = (knob.probe)(case);
+    let judged = match knob.probe {
+        Probe::Effective(probe) => probe(case).map(|is_good| if is_good { State::Good } else { State::Bad }),
+        Probe::Advice { look, applies } => applies(case).map(|()| State::Advice(case.fill(look))),
+    };
     let evidence = case.take_evidence();
     let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
     case.take_evidence();
@@ -39,18 +42,25 @@ fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
         state: state(judged, &evidence),
         evidence,
         why: knob.why.to_owned(),
-        fix: case.fill(if knob.fix.starts_with(NOT_NOW) { knob.persist } else { knob.fix }),
+        fix: if knob.fix.starts_with(NOT_NOW) { lasting(knob, case) } else { case.fill(knob.fix) },
         cost: knob.cost.to_owned(),
         confidence: knob.confidence,
     }
 }
 
+/// How to make a change last on this machine.
+pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
+    let places: Vec<String> = knob.persist.iter().map(|place: &Lasting| place.here(case)).collect();
+    places.join("; ")
+}
+
 /// Nothing is good or bad without evidence, whatever the probe says.
-fn state(judged: Result<bool, Doubt>, evidence: &[Evidence]) -> State {
+fn state(judged: Result<State, Doubt>, evidence: &[Evidence]) -> State {
     match judged {
-        Ok(_) if evidence.is_empty() => State::Unknown("the probe looked at nothing; please report this".to_owned()),
-        Ok(true) => State::Good,
-        Ok(false) => State::Bad,
+        Ok(State::Good | State::Bad) if evidence.is_empty() => {
+            State::Unknown("the probe looked at nothing; please report this".to_owned())
+        }
+        Ok(state) => state,
         Err(Doubt::Unknown(because)) => State::Unknown(printable(&because, REASON_CHARS)),
         Err(Doubt::NotApplicable(because)) => State::NotApplicable(printable(&because, REASON_CHARS)),
     }
@@ -60,7 +70,8 @@ fn rank(state: &State) -> u8 {
     match state {
         State::Bad => 0,
         State::Unknown(_) => 1,
-        State::Good => 2,
-        State::NotApplicable(_) => 3,
+        State::Advice(_) => 2,
+        State::Good => 3,
+        State::NotApplicable(_) => 4,
     }
 }

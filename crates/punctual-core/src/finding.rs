@@ -23,6 +23,8 @@ pub enum State {
     Bad,
     /// Could not be told, because of this.
     Unknown(String),
+    /// Cannot be seen from software; where to look for it.
+    Advice(String),
     /// Makes no difference here, because of this.
     NotApplicable(String),
 }

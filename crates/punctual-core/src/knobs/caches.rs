@@ -1,7 +1,7 @@
 //! Who shares the caches with the real-time work.
 
 use super::clocks::cpu_flags;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
@@ -13,12 +13,12 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Second-level cache not shared with other work",
         family: Family::Caches,
         severity: Weight::of(Medium, Medium, Info),
-        probe: l2,
+        probe: Probe::Effective(l2),
         why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
             every activation starts cold.",
         fix: "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
             real-time work.",
-        persist: "The same choice in isolcpus= or the cpuset.",
+        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
         undo: "Choose as before.",
         cost: "CPUs.",
         blast: Blast::Harmless,
@@ -30,11 +30,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "A part of the last-level cache of one's own",
         family: Family::Caches,
         severity: Weight::all(Info),
-        probe: l3,
+        probe: Probe::Effective(l3),
         why: "Where the CPU can partition its last-level cache, an exclusive part keeps others from evicting the loop.",
         fix: "mount -t resctrl resctrl /sys/fs/resctrl; mkdir a group; write cpus_list <I> and a schemata line \
             whose ways do not overlap shareable_bits; echo exclusive > mode.",
-        persist: "A unit that does so at boot.",
+        persist: &[Lasting::Other("A unit that does so at boot.")],
         undo: "rmdir the group and write the old schemata back.",
         cost: "Less cache for the rest.",
         blast: Blast::Disturbing,

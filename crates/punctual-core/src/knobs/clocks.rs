@@ -1,6 +1,6 @@
 //! What time is read from.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Medium};
@@ -12,12 +12,12 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Clock source in the CPU",
         family: Family::Clocks,
         severity: Weight::all(High),
-        probe: source,
+        probe: Probe::Effective(source),
         why: "A clock in the CPU is read in tens of nanoseconds; HPET and the ACPI timer are reached over a bus, \
             in microseconds, by one CPU at a time.",
         fix: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is among the \
             available ones; if not, the kernel found it unstable and its log says why.",
-        persist: "Kernel command line: clocksource=tsc",
+        persist: &[Lasting::Other("Kernel command line: clocksource=tsc")],
         undo: "Write back the name that was there.",
         cost: "None, unless the kernel was right to refuse it: then time itself is wrong.",
         blast: Blast::Disturbing,
@@ -29,11 +29,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Clock read without entering the kernel",
         family: Family::Clocks,
         severity: Weight::all(Medium),
-        probe: vdso,
+        probe: Probe::Effective(vdso),
         why: "Every look at the clock that enters the kernel costs several times as much and is one more place to \
             be delayed. Judged bad: more than 150 ns for one reading.",
         fix: "Use a clock source the vDSO can read: tsc, arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
-        persist: "Kernel command line: clocksource=tsc",
+        persist: &[Lasting::Other("Kernel command line: clocksource=tsc")],
         undo: "Boot as before.",
         cost: "None.",
         blast: Blast::Disturbing,
@@ -45,11 +45,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "TSC keeps its pace and does not stop",
         family: Family::Clocks,
         severity: Weight::all(Medium),
-        probe: tsc,
+        probe: Probe::Effective(tsc),
         why: "A TSC that changes its pace with the CPU's frequency, or stops when it sleeps, is dropped by the \
             kernel sooner or later, for a clock that is slow to read.",
         fix: "None by software; in a guest the host can pass the flags on (invtsc).",
-        persist: "Another CPU, or the host's configuration of the guest.",
+        persist: &[Lasting::Other("Another CPU, or the host's configuration of the guest.")],
         undo: "Nothing to undo.",
         cost: "None.",
         blast: Blast::Harmless,

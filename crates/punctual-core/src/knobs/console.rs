@@ -1,6 +1,6 @@
 //! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
 use crate::machine::{Flavour, Version};
@@ -11,11 +11,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Only errors go to the console",
         family: Family::Console,
         severity: Weight::all(Medium),
-        probe: level,
+        probe: Probe::Effective(level),
         why: "On consoles of the old kind every message is written out with interrupts off, by the CPU that \
             happened to log it.",
         fix: "sysctl kernel.printk=4 (the log itself keeps everything).",
-        persist: "The same line in /etc/sysctl.d/, or quiet on the command line.",
+        persist: &[Lasting::Other("The same line in /etc/sysctl.d/, or quiet on the command line.")],
         undo: "sysctl kernel.printk with the first number that was there.",
         cost: "Fewer hints on the screen.",
         blast: Blast::Harmless,
@@ -27,10 +27,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No serial console",
         family: Family::Console,
         severity: Weight::of(Medium, Medium, Info),
-        probe: serial,
+        probe: Probe::Effective(serial),
         why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
         fix: "None at run time; a console level of 4 or less (log.level) leaves only errors.",
-        persist: "Remove console=tty[S|AMA|...] from the command line.",
+        persist: &[Lasting::Other("Remove console=tty[S|AMA|...] from the command line.")],
         undo: "Put the word back and boot again.",
         cost: "No serial log of a crash.",
         blast: Blast::Harmless,
@@ -45,10 +45,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No tracing left on",
         family: Family::Console,
         severity: Weight::all(Medium),
-        probe: tracing,
+        probe: Probe::Effective(tracing),
         why: "Every traced event costs where it happens, and turning tracing on or off interrupts all CPUs.",
         fix: "echo nop > /sys/kernel/tracing/current_tracer; echo > /sys/kernel/tracing/set_event",
-        persist: "Find out who turned it on; no ftrace= or trace_event= on the command line.",
+        persist: &[Lasting::Other("Find out who turned it on; no ftrace= or trace_event= on the command line.")],
         undo: "Write back what was there.",
         cost: "The trace.",
         blast: Blast::Disturbing,
@@ -60,10 +60,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No auditing of system calls",
         family: Family::Console,
         severity: Weight::all(Info),
-        probe: auditing,
+        probe: Probe::Effective(auditing),
         why: "While auditing is on, every system call of every task does extra work at entry and exit.",
         fix: "auditctl -e 0",
-        persist: "Kernel command line: audit=0; systemctl mask auditd",
+        persist: &[Lasting::Other("Kernel command line: audit=0; systemctl mask auditd")],
         undo: "auditctl -e 1; remove the word; unmask.",
         cost: "Compliance, where it is demanded.",
         blast: Blast::Harmless,

@@ -1,6 +1,6 @@
 //! What is below the kernel: firmware and host, as far as software can tell.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 
@@ -10,11 +10,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No hypervisor underneath",
         family: Family::Firmware,
         severity: Weight::all(High),
-        probe: hypervisor,
+        probe: Probe::Effective(hypervisor),
         why: "The host decides when a guest's CPU runs at all; nothing inside the guest bounds that.",
         fix: "Measure on the hardware itself; or give the guest CPUs of its own: vCPUs pinned, FIFO, on isolated \
             host CPUs, memory locked.",
-        persist: "The host's definition of the guest.",
+        persist: &[Lasting::Other("The host's definition of the guest.")],
         undo: "The same definition as before.",
         cost: "CPUs of the host.",
         blast: Blast::Breaking,
@@ -26,10 +26,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "EFI services kept off the real-time CPUs",
         family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info),
-        probe: efi_runtime,
+        probe: Probe::Effective(efi_runtime),
         why: "A call into the firmware runs with interrupts off, and some firmware stops all CPUs for it.",
         fix: "echo <H mask> > /sys/devices/virtual/workqueue/efi_runtime/cpumask",
-        persist: "Kernel command line: efi=noruntime (the default on PREEMPT_RT).",
+        persist: &[Lasting::Other("Kernel command line: efi=noruntime (the default on PREEMPT_RT).")],
         undo: "Write back the mask that was there; remove the word.",
         cost: "With noruntime: no efibootmgr, no UEFI clock.",
         blast: Blast::Harmless,
@@ -44,10 +44,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Firmware does not limit the frequency",
         family: Family::Firmware,
         severity: Weight::all(Medium),
-        probe: bios_limit,
+        probe: Probe::Effective(bios_limit),
         why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and nobody is told.",
         fix: "Look in the firmware for power limits, and at cooling and power supply.",
-        persist: "The firmware's settings.",
+        persist: &[Lasting::Other("The firmware's settings.")],
         undo: "The settings as they were.",
         cost: "Heat.",
         blast: Blast::Breaking,
@@ -59,11 +59,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "System management interrupts can be counted",
         family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: smi_count,
+        probe: Probe::Effective(smi_count),
         why: "In system management mode the firmware stops all CPUs, invisible to the kernel; without the counter \
             a late activation cannot be pinned on it.",
         fix: "None: neither CPU nor kernel offers the counter; the hwlat tracer finds such gaps without it.",
-        persist: "Another CPU or a newer kernel.",
+        persist: &[Lasting::Other("Another CPU or a newer kernel.")],
         undo: "Nothing to undo.",
         cost: "None.",
         blast: Blast::Harmless,

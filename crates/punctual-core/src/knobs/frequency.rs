@@ -1,6 +1,6 @@
 //! How fast a CPU runs. What is wanted is not the highest clock but a constant one.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 
@@ -12,12 +12,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Governor performance on the real-time CPUs",
         family: Family::Frequency,
         severity: Weight::of(High, Medium, High),
-        probe: governor,
+        probe: Probe::Effective(governor),
         why: "A periodic thread sleeps most of the time, so a governor that looks at load keeps its CPU slow just \
             when it wakes.",
         fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for N in <I>, and for CPUs \
             of the same clock.",
-        persist: "A unit that writes it at boot; cpufreq.default_governor=performance on the command line.",
+        persist: &[Lasting::Other(
+            "A unit that writes it at boot; cpufreq.default_governor=performance on the command line.",
+        )],
         undo: "Write back the governor that was there.",
         cost: "Power and heat.",
         blast: Blast::Harmless,
@@ -32,10 +34,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "One frequency, not a range",
         family: Family::Frequency,
         severity: Weight::all(Info),
-        probe: freq_pin,
+        probe: Probe::Effective(freq_pin),
         why: "While a range is allowed, the same code takes different times from one activation to the next.",
         fix: "Write one sustained frequency, below turbo, into scaling_min_freq and scaling_max_freq of the CPUs <I>.",
-        persist: "A unit that writes it at boot.",
+        persist: &[Lasting::Other("A unit that writes it at boot.")],
         undo: "Write back both values.",
         cost: "The peak speed.",
         blast: Blast::Harmless,
@@ -47,11 +49,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No turbo",
         family: Family::Frequency,
         severity: Weight::all(Info),
-        probe: turbo,
+        probe: Probe::Effective(turbo),
         why: "The turbo frequency of one CPU depends on what its neighbours do and on the temperature.",
         fix: "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
             /sys/devices/system/cpu/cpufreq/boost",
-        persist: "A tmpfiles.d line, or the firmware's setting.",
+        persist: &[Lasting::Other("A tmpfiles.d line, or the firmware's setting.")],
         undo: "Write back the value that was there.",
         cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
         blast: Blast::Harmless,
@@ -66,10 +68,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Hardware told to prefer performance",
         family: Family::Frequency,
         severity: Weight::of(Medium, Info, Medium),
-        probe: epp,
+        probe: Probe::Effective(epp),
         why: "Where the CPU chooses its own clock, this preference decides how fast it speeds up after a sleep.",
         fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/energy_performance_preference for N in <I>",
-        persist: "A tmpfiles.d line or a unit that writes it at boot.",
+        persist: &[Lasting::Other("A tmpfiles.d line or a unit that writes it at boot.")],
         undo: "Write back the preference that was there.",
         cost: "Power.",
         blast: Blast::Harmless,

@@ -1,6 +1,6 @@
 //! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
 use crate::profile::Kind;
@@ -31,11 +31,13 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No desktop session",
         family: Family::Graphics,
         severity: Weight::all(Medium),
-        probe: desktop,
+        probe: Probe::Effective(desktop),
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with whoever moves \
             the mouse.",
         fix: "systemctl isolate multi-user.target (ends the session).",
-        persist: "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
+        persist: &[Lasting::Other(
+            "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
+        )],
         undo: "systemctl set-default graphical.target; systemctl isolate graphical.target",
         cost: "The desktop.",
         blast: Blast::Breaking,
@@ -47,11 +49,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "GPU frequency fixed",
         family: Family::Graphics,
         severity: Weight::all(Info),
-        probe: freq,
+        probe: Probe::Effective(freq),
         why: "An integrated GPU that speeds up takes power, cache and memory bandwidth from the CPUs.",
         fix: "Write one low frequency as both limits: gt_min_freq_mhz and gt_max_freq_mhz (i915), min_freq and \
             max_freq (xe).",
-        persist: "A udev rule for the card.",
+        persist: &[Lasting::Other("A udev rule for the card.")],
         undo: "Write back both limits.",
         cost: "Slow graphics.",
         blast: Blast::Harmless,

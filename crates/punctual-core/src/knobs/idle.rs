@@ -1,6 +1,6 @@
 //! How deep a CPU sleeps: the deeper, the later it wakes.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
@@ -13,14 +13,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Only shallow sleep on the real-time CPUs",
         family: Family::Idle,
         severity: Weight::of(High, Info, Medium),
-        probe: idle_state,
+        probe: Probe::Effective(idle_state),
         why: "Leaving a deep idle state takes up to milliseconds, before the first instruction of the wake-up \
             runs. Judged bad: a state that may be entered and takes longer to leave than a quarter of the budget \
             (10 us where none is stated).",
         fix: "echo n/a > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
             /dev/cpu_dma_latency open with the limit while the application runs (punctual measure --dma-latency \
             shows the effect).",
-        persist: "A unit that writes it at boot, or the application itself.",
+        persist: &[Lasting::Other("A unit that writes it at boot, or the application itself.")],
         undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file.",
         cost: "Power and heat; less room for turbo.",
         blast: Blast::Harmless,
@@ -36,13 +36,15 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Guest polls before it halts",
         family: Family::Idle,
         severity: Weight::of(Medium, Info, Medium),
-        probe: haltpoll,
+        probe: Probe::Effective(haltpoll),
         why: "In a guest, going idle hands the CPU to the host, and every wake-up waits for the host to give it \
             back. Polling for a moment first avoids that for short sleeps.",
         fix: "echo 200000 > /sys/module/haltpoll/parameters/guest_halt_poll_ns, with the haltpoll driver and \
             governor loaded.",
-        persist: "Load cpuidle-haltpoll at boot (force=1 where the host does not offer it) and set \
+        persist: &[Lasting::Other(
+            "Load cpuidle-haltpoll at boot (force=1 where the host does not offer it) and set \
             haltpoll.guest_halt_poll_ns=200000.",
+        )],
         undo: "Write back the value that was there.",
         cost: "The host's CPU time.",
         blast: Blast::Harmless,

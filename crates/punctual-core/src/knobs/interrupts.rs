@@ -1,6 +1,6 @@
 //! Which CPUs handle devices. What was written and what is in force differ here more than anywhere.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
@@ -13,10 +13,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "New interrupts go to housekeeping CPUs",
         family: Family::Interrupts,
         severity: Weight::of(Medium, Medium, Info),
-        probe: default_affinity,
+        probe: Probe::Effective(default_affinity),
         why: "A device that appears later (a link that comes up, a module loaded) otherwise lands on a real-time CPU.",
         fix: "echo <H mask> > /proc/irq/default_smp_affinity (counts for interrupts requested from now on).",
-        persist: "Kernel command line: irqaffinity=<H> (the boot CPU is always added).",
+        persist: &[Lasting::Other("Kernel command line: irqaffinity=<H> (the boot CPU is always added).")],
         undo: "Write back the mask that was there; remove the word.",
         cost: "None.",
         blast: Blast::Harmless,
@@ -28,12 +28,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No device interrupts the real-time CPUs",
         family: Family::Interrupts,
         severity: Weight::of(High, High, Info),
-        probe: affinity,
+        probe: Probe::Effective(affinity),
         why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate.",
         fix: "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. \
             EIO means the kernel manages it: use fewer queues, or isolcpus=managed_irq.",
-        persist: "irqaffinity=<H> on the command line and a unit after the network; look again after link changes \
+        persist: &[Lasting::Other(
+            "irqaffinity=<H> on the command line and a unit after the network; look again after link changes \
             and module loads.",
+        )],
         undo: "Write back each list that was there.",
         cost: "Other CPUs get the load.",
         blast: Blast::Disturbing,
@@ -49,11 +51,13 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Nobody moves interrupts about",
         family: Family::Interrupts,
         severity: Weight::of(Medium, Medium, Info),
-        probe: irqbalance,
+        probe: Probe::Effective(irqbalance),
         why: "irqbalance rewrites affinities every ten seconds, and so undoes what was set by hand. It leaves CPUs \
             alone only when the kernel says they are isolated.",
         fix: "systemctl stop irqbalance (stopping it live redistributes interrupts for about a second).",
-        persist: "systemctl mask irqbalance, or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file.",
+        persist: &[Lasting::Other(
+            "systemctl mask irqbalance, or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file.",
+        )],
         undo: "systemctl unmask irqbalance; systemctl start irqbalance",
         cost: "Interrupts must be spread by hand, or all end on one CPU.",
         blast: Blast::Disturbing,
@@ -65,11 +69,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Interrupt handlers run in threads",
         family: Family::Interrupts,
         severity: Weight::of(Medium, Info, High),
-        probe: threadirqs,
+        probe: Probe::Effective(threadirqs),
         why: "A handler in a thread has a priority and can be preempted; a hard one holds the CPU for as long as \
             it likes.",
         fix: "None at run time.",
-        persist: "Kernel command line: threadirqs",
+        persist: &[Lasting::Other("Kernel command line: threadirqs")],
         undo: "Remove the word and boot again.",
         cost: "Slightly slower interrupts.",
         blast: Blast::Harmless,

@@ -1,6 +1,6 @@
 //! CPUs kept free of other work: by the scheduler, the tick, RCU and the work queues.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
@@ -13,13 +13,15 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Real-time CPUs set apart from the scheduler",
         family: Family::Isolation,
         severity: Weight::of(High, High, Info),
-        probe: domain,
+        probe: Probe::Effective(domain),
         why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
             the activations and delay the next one.",
         fix: "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
             GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
-        persist: "Kernel command line: isolcpus=managed_irq,domain,<I>; on 6.1 to 6.12 kernel threads may still \
+        persist: &[Lasting::Other(
+            "Kernel command line: isolcpus=managed_irq,domain,<I>; on 6.1 to 6.12 kernel threads may still \
             roam there.",
+        )],
         undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
         cost: "These CPUs do nothing else, and tasks must be placed on them by hand.",
         blast: Blast::Disturbing,
@@ -35,11 +37,13 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Tick stopped where it pays, and only there",
         family: Family::Isolation,
         severity: Weight::of(Medium, High, Medium),
-        probe: nohz_full,
+        probe: Probe::Effective(nohz_full),
         why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
             it at every entry, which is why the kernel's own guide advises periodic loops against it.",
         fix: "None at run time.",
-        persist: "Kernel command line: nohz_full=<I> for busy-polling work; no nohz_full= for periodic work.",
+        persist: &[Lasting::Other(
+            "Kernel command line: nohz_full=<I> for busy-polling work; no nohz_full= for periodic work.",
+        )],
         undo: "Put the word back as it was and boot again.",
         cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second.",
         blast: Blast::Harmless,
@@ -54,10 +58,12 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "RCU callbacks off the real-time CPUs",
         family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: rcu_nocbs,
+        probe: Probe::Effective(rcu_nocbs),
         why: "Otherwise memory that others free is given back on the real-time CPU, in bursts.",
         fix: "None at run time.",
-        persist: "Kernel command line: rcu_nocbs=<I> (nohz_full= implies it; a malformed list offloads all CPUs).",
+        persist: &[Lasting::Other(
+            "Kernel command line: rcu_nocbs=<I> (nohz_full= implies it; a malformed list offloads all CPUs).",
+        )],
         undo: "Remove the word and boot again.",
         cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
         blast: Blast::Harmless,
@@ -73,12 +79,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "RCU does not hurry",
         family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
-        probe: rcu_normal,
+        probe: Probe::Effective(rcu_normal),
         why: "An expedited grace period interrupts every busy CPU to get done sooner; others' convenience, your \
             latency.",
         fix: "echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited",
-        persist: "Kernel command line: rcupdate.rcu_normal_after_boot=1 (forced on PREEMPT_RT); never \
+        persist: &[Lasting::Other(
+            "Kernel command line: rcupdate.rcu_normal_after_boot=1 (forced on PREEMPT_RT); never \
             rcupdate.rcu_expedited=1.",
+        )],
         undo: "Write back the values that were there.",
         cost: "Slower administration: module loading, network set-up.",
         blast: Blast::Harmless,
@@ -90,12 +98,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Unbound kernel work off the real-time CPUs",
         family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: wq_unbound,
+        probe: Probe::Effective(wq_unbound),
         why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
             choosing.",
         fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask",
-        persist: "A tmpfiles.d line or unit that writes it at boot; from 6.7 workqueue.unbound_cpus=<H> on the \
+        persist: &[Lasting::Other(
+            "A tmpfiles.d line or unit that writes it at boot; from 6.7 workqueue.unbound_cpus=<H> on the \
             command line.",
+        )],
         undo: "Write back the mask that was there.",
         cost: "The work shares fewer CPUs; rewriting it on a busy machine was seen to stall the network.",
         blast: Blast::Disturbing,
@@ -107,11 +117,13 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No ordinary process on the real-time CPUs",
         family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: leftovers,
+        probe: Probe::Effective(leftovers),
         why: "A process that was there before, or was pinned there by its owner, shares caches and timers with the \
             real-time work, and starves when that gets busy.",
         fix: "taskset -acp <H> PID for each of them.",
-        persist: "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
+        persist: &[Lasting::Other(
+            "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
+        )],
         undo: "taskset -acp with the list it had.",
         cost: "None.",
         blast: Blast::Disturbing,

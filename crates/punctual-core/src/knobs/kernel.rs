@@ -1,6 +1,6 @@
 //! How the kernel was built and how it preempts: what no run-time setting makes up for.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, Fatal, High, Info, Medium};
@@ -13,12 +13,12 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "A kernel made for real time",
         family: Family::Kernel,
         severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
-        probe: flavour,
+        probe: Probe::Effective(flavour),
         why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
         fix: "Install the distribution's PREEMPT_RT kernel (Debian: linux-image-rt-amd64 or -arm64) and boot it.",
-        persist: "Make that kernel the default in the boot loader.",
+        persist: &[Lasting::Other("Make that kernel the default in the boot loader.")],
         undo: "Boot the other kernel.",
         cost: "Some throughput; some drivers are not built for it (i915 in particular).",
         blast: Blast::Breaking,
@@ -33,11 +33,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "The kernel's configuration can be read",
         family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: config,
+        probe: Probe::Effective(config),
         why: "Without it several other checks end in 'unknown', and a configuration left over from another kernel \
             lies.",
         fix: "Install the configuration that belongs to the running kernel as /boot/config-$(uname -r).",
-        persist: "Build the kernel with CONFIG_IKCONFIG_PROC=y.",
+        persist: &[Lasting::Other("Build the kernel with CONFIG_IKCONFIG_PROC=y.")],
         undo: "Remove the file, or build without the option.",
         cost: "Tens of kilobytes.",
         blast: Blast::Harmless,
@@ -49,11 +49,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Preemption mode full",
         family: Family::Kernel,
         severity: Weight::of(High, Info, High),
-        probe: preempt,
+        probe: Probe::Effective(preempt),
         why: "A kernel whose preemption is chosen at boot runs many paths without letting a real-time thread in, \
             unless the mode is 'full'.",
         fix: "echo full > /sys/kernel/debug/sched/preempt",
-        persist: "Kernel command line: preempt=full",
+        persist: &[Lasting::Other("Kernel command line: preempt=full")],
         undo: "Write back the mode that stood in parentheses; remove the word.",
         cost: "A little throughput.",
         blast: Blast::Disturbing,
@@ -65,11 +65,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Timers finer than the tick",
         family: Family::Kernel,
         severity: Weight::of(Fatal, High, High),
-        probe: highres,
+        probe: Probe::Effective(highres),
         why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
         fix: "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
             clock source.",
-        persist: "Boot a kernel with CONFIG_HIGH_RES_TIMERS=y and without highres=off.",
+        persist: &[Lasting::Other("Boot a kernel with CONFIG_HIGH_RES_TIMERS=y and without highres=off.")],
         undo: "Boot as before.",
         cost: "None worth mentioning.",
         blast: Blast::Breaking,
@@ -81,11 +81,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No heavy kernel debugging built in",
         family: Family::Kernel,
         severity: Weight::all(High),
-        probe: debug_heavy,
+        probe: Probe::Effective(debug_heavy),
         why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
             partly with interrupts off.",
         fix: "Boot a production kernel; keep the debugging one for soak tests.",
-        persist: "Build without these options.",
+        persist: &[Lasting::Other("Build without these options.")],
         undo: "Boot the debugging kernel.",
         cost: "Bugs are found later.",
         blast: Blast::Breaking,
@@ -97,12 +97,12 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No tracers that cost even when idle",
         family: Family::Kernel,
         severity: Weight::all(High),
-        probe: irqsoff_tracer,
+        probe: Probe::Effective(irqsoff_tracer),
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
             while no trace is taken.",
         fix: "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
             that price.",
-        persist: "Build without these options.",
+        persist: &[Lasting::Other("Build without these options.")],
         undo: "Boot the tracing kernel.",
         cost: "No irqsoff traces.",
         blast: Blast::Breaking,
@@ -114,12 +114,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No group scheduling of the real-time class",
         family: Family::Kernel,
         severity: Weight::all(High).adjusted(rt_group_severity),
-        probe: rt_group,
+        probe: Probe::Effective(rt_group),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
         fix: "Run the real-time work in the root control group, or give its group a budget in cpu.rt_runtime_us \
             (cgroup v1).",
-        persist: "Build without RT_GROUP_SCHED, or boot with rt_group_sched=0 where the kernel knows it.",
+        persist: &[Lasting::Other(
+            "Build without RT_GROUP_SCHED, or boot with rt_group_sched=0 where the kernel knows it.",
+        )],
         undo: "Boot as before.",
         cost: "No budgets per group.",
         blast: Blast::Disturbing,
@@ -135,11 +137,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Kernel not locked down",
         family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: lockdown,
+        probe: Probe::Effective(lockdown),
         why: "Under lockdown (usual with Secure Boot) not even root can read or change the scheduler's debug files \
             and MSRs, so some settings stay as they are and some checks end in 'unknown'.",
         fix: "None at run time; decide whether the machine needs lockdown.",
-        persist: "Turn Secure Boot off, or drop lockdown= from the command line.",
+        persist: &[Lasting::Other("Turn Secure Boot off, or drop lockdown= from the command line.")],
         undo: "Turn Secure Boot on again.",
         cost: "A line of defence.",
         blast: Blast::Breaking,

@@ -7,6 +7,7 @@
 //! A knob knows how to read and judge; it knows nothing of how findings are shown.
 
 mod case;
+mod lasting;
 mod tasks;
 
 mod caches;
@@ -30,6 +31,7 @@ mod uncore;
 mod watchdogs;
 
 pub use case::{Case, Doubt, Judged, Missing};
+pub use lasting::Lasting;
 pub use tasks::{TASKS, Task};
 
 use crate::finding::{Confidence, Severity};
@@ -46,14 +48,14 @@ pub struct Knob {
     pub family: Family,
     /// How much it matters when bad.
     pub severity: Weight,
-    /// Reads the effective state and judges it.
-    pub probe: fn(&Case<'_>) -> Judged,
+    /// How its state is told, if it can be told.
+    pub probe: Probe,
     /// What the bad state does to punctuality.
     pub why: &'static str,
     /// How to change it now.
     pub fix: &'static str,
     /// How to make that last.
-    pub persist: &'static str,
+    pub persist: &'static [Lasting],
     /// How to put it back.
     pub undo: &'static str,
     /// What the change costs.
@@ -64,6 +66,20 @@ pub struct Knob {
     pub confidence: Confidence,
     /// Where that is known from.
     pub sources: &'static [&'static str],
+}
+
+/// How the state of a knob is told.
+#[derive(Clone, Copy, Debug)]
+pub enum Probe {
+    /// Reads the effective state and judges it.
+    Effective(fn(&Case<'_>) -> Judged),
+    /// Software cannot see it; this is advice only, never good and never bad.
+    Advice {
+        /// What cannot be seen, and where to look for it.
+        look: &'static str,
+        /// Fails where the advice makes no sense.
+        applies: fn(&Case<'_>) -> Result<(), Doubt>,
+    },
 }
 
 /// How much a knob matters when bad, by kind of work.

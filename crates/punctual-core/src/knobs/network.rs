@@ -1,6 +1,6 @@
 //! Work that packets make, and for whom.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
@@ -12,10 +12,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No received packets steered to the real-time CPUs",
         family: Family::Network,
         severity: Weight::of(Medium, Medium, Info),
-        probe: rps,
+        probe: Probe::Effective(rps),
         why: "Packet steering spreads the work of received packets over the CPUs in its mask, by interrupting them.",
         fix: "echo <H mask> > /sys/class/net/DEVICE/queues/rx-N/rps_cpus",
-        persist: "A udev rule for the device; net.core.rps_default_mask where the kernel has it.",
+        persist: &[Lasting::Other("A udev rule for the device; net.core.rps_default_mask where the kernel has it.")],
         undo: "Write back the mask that was there.",
         cost: "The other CPUs get the packets.",
         blast: Blast::Harmless,
@@ -27,11 +27,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Sockets poll where it pays, and only there",
         family: Family::Network,
         severity: Weight::all(Info),
-        probe: busy_poll,
+        probe: Probe::Effective(busy_poll),
         why: "Busy polling trades a CPU for latency: right for a thread that polls anyway, wrong for one that has \
             to sleep.",
         fix: "sysctl net.core.busy_poll=0 net.core.busy_read=0 for periodic work; 50 for polling work.",
-        persist: "The same lines in /etc/sysctl.d/.",
+        persist: &[Lasting::Other("The same lines in /etc/sysctl.d/.")],
         undo: "sysctl with the values that were there.",
         cost: "With it: CPU time. Without it: an interrupt per batch.",
         blast: Blast::Harmless,

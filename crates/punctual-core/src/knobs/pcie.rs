@@ -1,6 +1,6 @@
 //! Links that sleep between transfers.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
 
@@ -9,12 +9,14 @@ pub(super) const KNOBS: &[Knob] = &[Knob {
     title: "PCIe links stay awake",
     family: Family::Pcie,
     severity: Weight::of(Medium, Medium, Info),
-    probe: aspm,
+    probe: Probe::Effective(aspm),
     why: "A link in L1 takes microseconds to a hundred of them to wake, in front of the first register access.",
     fix: "echo performance > /sys/module/pcie_aspm/parameters/policy, or echo 0 > \
         /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device.",
-    persist: "Kernel command line: pcie_aspm.policy=performance. Not pcie_aspm=off: that leaves on what the \
+    persist: &[Lasting::Other(
+        "Kernel command line: pcie_aspm.policy=performance. Not pcie_aspm=off: that leaves on what the \
         firmware turned on.",
+    )],
     undo: "Write back the policy that stood in brackets.",
     cost: "Power.",
     blast: Blast::Disturbing,

@@ -1,6 +1,6 @@
 //! What the caller may do: without it the best machine runs the loop as an ordinary task.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{Fatal, High, Info, Medium};
@@ -11,12 +11,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "The caller may use the real-time class",
         family: Family::Privileges,
         severity: Weight::of(Fatal, High, Fatal),
-        probe: rtprio,
+        probe: Probe::Effective(rtprio),
         why: "Without the right to it, a thread asks for SCHED_FIFO, is refused, and waits its turn with everybody \
             else.",
         fix: "prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root.",
-        persist: "@realtime - rtprio 95 in /etc/security/limits.d/ (log in anew) and LimitRTPRIO=95 in the unit: \
+        persist: &[Lasting::Other(
+            "@realtime - rtprio 95 in /etc/security/limits.d/ (log in anew) and LimitRTPRIO=95 in the unit: \
             services ignore limits.d.",
+        )],
         undo: "Remove the lines.",
         cost: "A member of the group can lock the machine up; never grant 99.",
         blast: Blast::Harmless,
@@ -32,11 +34,13 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "The caller may lock its memory",
         family: Family::Privileges,
         severity: Weight::of(High, Medium, Medium),
-        probe: memlock,
+        probe: Probe::Effective(memlock),
         why: "Memory that cannot be locked can be taken away, and the next touch waits for it. Judged bad: less \
             than 64 MiB.",
         fix: "prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE).",
-        persist: "@realtime - memlock unlimited in /etc/security/limits.d/ and LimitMEMLOCK=infinity in the unit.",
+        persist: &[Lasting::Other(
+            "@realtime - memlock unlimited in /etc/security/limits.d/ and LimitMEMLOCK=infinity in the unit.",
+        )],
         undo: "Remove the lines.",
         cost: "A member of the group can use the memory up.",
         blast: Blast::Harmless,
@@ -48,11 +52,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No time limit on real-time threads",
         family: Family::Privileges,
         severity: Weight::of(Info, High, Info),
-        probe: rttime,
+        probe: Probe::Effective(rttime),
         why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
             rtkit sets 200 ms.",
         fix: "prlimit --pid PID --rttime=unlimited",
-        persist: "LimitRTTIME=infinity in the unit; do not obtain the class through rtkit.",
+        persist: &[Lasting::Other("LimitRTTIME=infinity in the unit; do not obtain the class through rtkit.")],
         undo: "prlimit with the limit that was there.",
         cost: "A safety net for experiments.",
         blast: Blast::Harmless,
@@ -64,11 +68,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "The caller may run on the real-time CPUs",
         family: Family::Privileges,
         severity: Weight::all(Fatal),
-        probe: cpus,
+        probe: Probe::Effective(cpus),
         why: "A cpuset that leaves these CPUs out refuses to pin a thread to them. An affinity that was merely \
             inherited (as on every machine with isolcpus=) does not.",
         fix: "Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>).",
-        persist: "The same in the unit or in the container's definition.",
+        persist: &[Lasting::Other("The same in the unit or in the container's definition.")],
         undo: "Remove the line.",
         cost: "None.",
         blast: Blast::Harmless,

@@ -1,7 +1,7 @@
 //! Who may run, and for how long.
 
 use super::kernel::has_rt_group;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 use crate::machine::Version;
@@ -16,11 +16,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Real-time threads not throttled",
         family: Family::Scheduler,
         severity: Weight::of(Medium, High, Info),
-        probe: rt_runtime,
+        probe: Probe::Effective(rt_runtime),
         why: "Real-time threads that together use 95 % of a second are stopped for the rest of it: a hole of 50 ms.",
         fix: "sysctl kernel.sched_rt_runtime_us=-1, but only once every real-time thread is known to sleep: one \
             that spins then locks the machine up.",
-        persist: "The same line in /etc/sysctl.d/.",
+        persist: &[Lasting::Other("The same line in /etc/sysctl.d/.")],
         undo: "sysctl kernel.sched_rt_runtime_us=950000",
         cost: "The safety net.",
         blast: Blast::Breaking,
@@ -36,12 +36,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No fair server on the real-time CPUs",
         family: Family::Scheduler,
         severity: Weight::of(Medium, High, Info),
-        probe: fair_server,
+        probe: Probe::Effective(fair_server),
         why: "From 6.12 on, an ordinary task that starves on a CPU is given up to 50 ms of every second there, \
             ahead of any FIFO priority. sched_rt_runtime_us=-1 no longer prevents it.",
         fix: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, once the application is \
             known to sleep or nothing ordinary can run there.",
-        persist: "A unit that writes it at boot; there is neither a sysctl nor a word for the command line.",
+        persist: &[Lasting::Other(
+            "A unit that writes it at boot; there is neither a sysctl nor a word for the command line.",
+        )],
         undo: "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
         cost: "Ordinary tasks can starve there for good.",
         blast: Blast::Breaking,
@@ -53,10 +55,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No automatic grouping by terminal",
         family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: autogroup,
+        probe: Probe::Effective(autogroup),
         why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
         fix: "sysctl kernel.sched_autogroup_enabled=0",
-        persist: "The same line in /etc/sysctl.d/, or noautogroup on the command line.",
+        persist: &[Lasting::Other("The same line in /etc/sysctl.d/, or noautogroup on the command line.")],
         undo: "sysctl kernel.sched_autogroup_enabled=1",
         cost: "A compilation in one terminal weighs more against the rest.",
         blast: Blast::Harmless,
@@ -68,11 +70,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No BPF scheduler loaded",
         family: Family::Scheduler,
         severity: Weight::of(Medium, Medium, Info),
-        probe: sched_ext,
+        probe: Probe::Effective(sched_ext),
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: "Stop the program that loaded it (scx_*).",
-        persist: "systemctl disable its unit (scx, scx_loader).",
+        persist: &[Lasting::Other("systemctl disable its unit (scx, scx_loader).")],
         undo: "Start it again.",
         cost: "Whatever it was loaded for.",
         blast: Blast::Disturbing,
@@ -84,11 +86,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Tasks not packed onto small cores",
         family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: energy_aware,
+        probe: Probe::Effective(energy_aware),
         why: "On chips with big and little cores, energy-aware placement moves work to where it costs least, not \
             to where it is done soonest.",
         fix: "sysctl kernel.sched_energy_aware=0",
-        persist: "The same line in /etc/sysctl.d/.",
+        persist: &[Lasting::Other("The same line in /etc/sysctl.d/.")],
         undo: "sysctl kernel.sched_energy_aware=1",
         cost: "Power.",
         blast: Blast::Harmless,
@@ -100,10 +102,12 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No extra book-keeping at every switch",
         family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: stats,
+        probe: Probe::Effective(stats),
         why: "Scheduler statistics and delay accounting add work to every switch and wake-up.",
         fix: "sysctl kernel.sched_schedstats=0 kernel.task_delayacct=0",
-        persist: "The same lines in /etc/sysctl.d/; no schedstats=enable or delayacct on the command line.",
+        persist: &[Lasting::Other(
+            "The same lines in /etc/sysctl.d/; no schedstats=enable or delayacct on the command line.",
+        )],
         undo: "sysctl with the values that were there.",
         cost: "perf sched and iotop lose detail.",
         blast: Blast::Harmless,

@@ -1,6 +1,6 @@
 //! Programs that change the machine behind one's back, or load it at times of their own choosing.
 
-use super::{Blast, Case, Family, Judged, Knob, Weight};
+use super::{Blast, Case, Family, Judged, Knob, Lasting, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
 
@@ -10,10 +10,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Nobody else sets frequencies and power",
         family: Family::Services,
         severity: Weight::all(Medium),
-        probe: power,
+        probe: Probe::Effective(power),
         why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
         fix: "systemctl stop each of them.",
-        persist: "systemctl mask each of them, so that one owner remains.",
+        persist: &[Lasting::Other("systemctl mask each of them, so that one owner remains.")],
         undo: "systemctl unmask; systemctl start",
         cost: "Battery life and automatic cooling measures; see that the machine stays cool.",
         blast: Blast::Disturbing,
@@ -25,11 +25,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "tuned does not rewrite settings",
         family: Family::Services,
         severity: Weight::all(Info),
-        probe: tuned,
+        probe: Probe::Effective(tuned),
         why: "tuned sets a profile when it starts, removes it when it stops, and may watch threads all the time: \
             two owners of one setting undo each other.",
         fix: "Leave everything to tuned, or systemctl stop tuned (which takes its settings back).",
-        persist: "systemctl disable tuned",
+        persist: &[Lasting::Other("systemctl disable tuned")],
         undo: "systemctl enable --now tuned",
         cost: "Its profile.",
         blast: Blast::Breaking,
@@ -41,11 +41,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No unattended updates",
         family: Family::Services,
         severity: Weight::all(Medium),
-        probe: updates,
+        probe: Probe::Effective(updates),
         why: "Updates unpack, compress and restart at times of their own choosing; firmware updaters can make the \
             firmware stop all CPUs.",
         fix: "systemctl stop each of them, and apt-daily.timer, apt-daily-upgrade.timer, fwupd-refresh.timer.",
-        persist: "systemctl mask them, and plan a maintenance window.",
+        persist: &[Lasting::Other("systemctl mask them, and plan a maintenance window.")],
         undo: "systemctl unmask; systemctl start",
         cost: "Security updates need a plan.",
         blast: Blast::Harmless,
@@ -57,12 +57,12 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No monitoring agents",
         family: Family::Services,
         severity: Weight::all(Info),
-        probe: agents,
+        probe: Probe::Effective(agents),
         why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
             all of them.",
         fix: "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
             AllowedCPUs=<H>",
-        persist: "The same without --runtime.",
+        persist: &[Lasting::Other("The same without --runtime.")],
         undo: "systemctl start; systemctl revert UNIT",
         cost: "Observability.",
         blast: Blast::Harmless,

@@ -1,6 +1,6 @@
 //! Threads that share a core.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info};
@@ -10,12 +10,12 @@ pub(super) const KNOBS: &[Knob] = &[Knob {
     title: "A core to oneself",
     family: Family::Smt,
     severity: Weight::of(High, High, Info),
-    probe: smt,
+    probe: Probe::Effective(smt),
     why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
         the real-time thread down, by up to half, and no priority helps.",
     fix: "Take the siblings of <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note them first, their \
         numbers vanish from the topology.",
-    persist: "Kernel command line: nosmt; or turn SMT off in the firmware.",
+    persist: &[Lasting::Other("Kernel command line: nosmt; or turn SMT off in the firmware.")],
     undo: "echo 1 > /sys/devices/system/cpu/cpuN/online; remove the word.",
     cost: "20 to 30 % of the machine's throughput.",
     blast: Blast::Disturbing,

@@ -1,7 +1,7 @@
 //! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
 //! nothing a machine may answer makes it panic.
 
-use super::{ALL, Case, Doubt, Family, Missing, near};
+use super::{ALL, Case, Doubt, Family, Missing, Probe, near};
 use crate::audit::audit;
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
@@ -23,7 +23,8 @@ fn ids_are_unique_and_words_are_complete() {
     for knob in ALL {
         assert!(ids.insert(knob.id), "{} stands there twice", knob.id);
         assert!(!knob.sources.is_empty(), "{} has no source", knob.id);
-        let words = [knob.title, knob.why, knob.fix, knob.persist, knob.undo, knob.cost];
+        assert!(!knob.persist.is_empty(), "{} cannot be made to last", knob.id);
+        let words = [knob.title, knob.why, knob.fix, knob.undo, knob.cost];
         for text in words.iter().chain(knob.sources) {
             assert!(!text.trim().is_empty(), "{} leaves a field empty", knob.id);
             assert!(!text.contains("  "), "{} has a run of blanks in '{text}'", knob.id);
@@ -90,6 +91,7 @@ fn word_for(state: &State) -> &'static str {
         State::Good => "good",
         State::Bad => "bad",
         State::Unknown(_) => "unknown",
+        State::Advice(_) => "advice",
         State::NotApplicable(_) => "not-applicable",
     }
 }
@@ -118,7 +120,13 @@ fn every_knob_has_a_good_and_a_bad_case() {
     let examples = examples();
     let lacking: Vec<String> = ALL
         .iter()
-        .flat_map(|knob| ["good", "bad"].map(|state| (knob.id, state)))
+        .flat_map(|knob| {
+            let states = match knob.probe {
+                Probe::Effective(_) => ["good", "bad"],
+                Probe::Advice { .. } => ["advice", "not-applicable"],
+            };
+            states.map(|state| (knob.id, state))
+        })
         .filter(|(id, state)| !examples.iter().any(|e| e.id == *id && e.expected == *state))
         .map(|(id, state)| format!("{id} {state}"))
         .collect();
@@ -261,7 +269,7 @@ proptest! {
         for kind in Kind::ALL {
             for finding in findings(&Noise(seed), kind) {
                 let because = match &finding.state {
-                    State::Unknown(because) | State::NotApplicable(because) => because.as_str(),
+                    State::Unknown(because) | State::Advice(because) | State::NotApplicable(because) => because.as_str(),
                     State::Good | State::Bad => "",
                 };
                 let texts = finding.evidence.iter().flat_map(|e| [e.source.as_str(), e.value.as_str()]).chain([because]);

@@ -1,6 +1,6 @@
 //! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 
@@ -10,10 +10,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Uncore frequency fixed",
         family: Family::Uncore,
         severity: Weight::of(Medium, Medium, Info),
-        probe: uncore,
+        probe: Probe::Effective(uncore),
         why: "Time to reach the last-level cache and memory moves with the uncore clock.",
         fix: "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
-        persist: "A tmpfiles.d line or a unit that writes it at boot.",
+        persist: &[Lasting::Other("A tmpfiles.d line or a unit that writes it at boot.")],
         undo: "Write back the lower limit that was there.",
         cost: "Power.",
         blast: Blast::Harmless,
@@ -25,10 +25,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Memory frequency fixed",
         family: Family::Uncore,
         severity: Weight::of(High, High, Info),
-        probe: devfreq,
+        probe: Probe::Effective(devfreq),
         why: "While the memory controller changes its clock nobody reaches memory, which stops every CPU at once.",
         fix: "echo performance > /sys/class/devfreq/DMC/governor",
-        persist: "A udev rule for the device, or a unit that writes it at boot.",
+        persist: &[Lasting::Other("A udev rule for the device, or a unit that writes it at boot.")],
         undo: "Write back the governor that was there.",
         cost: "Power.",
         blast: Blast::Disturbing,

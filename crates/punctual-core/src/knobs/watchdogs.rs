@@ -1,6 +1,6 @@
 //! Things that look after the machine and stop it to do so.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Missing, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 
@@ -10,10 +10,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No NMI watchdog",
         family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
-        probe: nmi,
+        probe: Probe::Effective(nmi),
         why: "The hard lock-up detector interrupts every CPU with an NMI that nothing can hold off, every few seconds.",
         fix: "sysctl kernel.nmi_watchdog=0",
-        persist: "The same line in /etc/sysctl.d/, or nmi_watchdog=0 on the command line.",
+        persist: &[Lasting::Other("The same line in /etc/sysctl.d/, or nmi_watchdog=0 on the command line.")],
         undo: "sysctl kernel.nmi_watchdog=1",
         cost: "Hard lock-ups go unseen; use a hardware watchdog.",
         blast: Blast::Disturbing,
@@ -28,12 +28,14 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No lock-up detector on the real-time CPUs",
         family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
-        probe: soft,
+        probe: Probe::Effective(soft),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
             seconds, and wakes a thread above every FIFO priority.",
         fix: "sysctl kernel.watchdog_cpumask=<H>",
-        persist: "The same line in /etc/sysctl.d/; nohz_full CPUs are left out by default; nosoftlockup turns it \
+        persist: &[Lasting::Other(
+            "The same line in /etc/sysctl.d/; nohz_full CPUs are left out by default; nosoftlockup turns it \
             off everywhere.",
+        )],
         undo: "sysctl kernel.watchdog_cpumask with the list that was there.",
         cost: "Hangs on these CPUs go unseen.",
         blast: Blast::Disturbing,
@@ -45,11 +47,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No polling for corrected hardware errors",
         family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
-        probe: mce,
+        probe: Probe::Effective(mce),
         why: "Every five minutes a timer on every CPU, isolated or not, reads its machine-check banks.",
         fix: "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
             corrected errors).",
-        persist: "A tmpfiles.d line; mce=ignore_ce on the command line goes further; never mce=off.",
+        persist: &[Lasting::Other("A tmpfiles.d line; mce=ignore_ce on the command line goes further; never mce=off.")],
         undo: "echo 300 > /sys/devices/system/machinecheck/machinecheck0/check_interval",
         cost: "Some corrected errors are noticed later.",
         blast: Blast::Disturbing,
@@ -61,11 +63,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No polling of the memory controller for errors",
         family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: edac,
+        probe: Probe::Effective(edac),
         why: "The memory controller's error registers are read every second by kernel work; each reading goes over \
             a slow path.",
         fix: "echo 0 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
-        persist: "options edac_core edac_mc_poll_msec=0 in /etc/modprobe.d/.",
+        persist: &[Lasting::Other("options edac_core edac_mc_poll_msec=0 in /etc/modprobe.d/.")],
         undo: "echo 1000 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
         cost: "Corrected memory errors are not counted.",
         blast: Blast::Harmless,
@@ -77,10 +79,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Never throttled for heat since boot",
         family: Family::Watchdogs,
         severity: Weight::all(High),
-        probe: thermal,
+        probe: Probe::Effective(thermal),
         why: "A CPU that gets too hot is slowed down by hardware, for as long as it takes, and no priority helps.",
         fix: "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
-        persist: "The same, in hardware or in a unit that sets scaling_max_freq.",
+        persist: &[Lasting::Other("The same, in hardware or in a unit that sets scaling_max_freq.")],
         undo: "Raise the frequency again.",
         cost: "Peak speed.",
         blast: Blast::Harmless,

@@ -159,8 +159,9 @@ fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let rank = |state: &State| match state {
         State::Bad => 0,
         State::Unknown(_) => 1,
-        State::Good => 2,
-        State::NotApplicable(_) => 3,
+        State::Advice(_) => 2,
+        State::Good => 3,
+        State::NotApplicable(_) => 4,
     };
     findings.sort_by_key(|finding| (rank(&finding.state), Reverse(finding.severity)));
     findings

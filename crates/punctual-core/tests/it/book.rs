@@ -1,17 +1,19 @@
 //! The book's reference page of knobs is generated from the catalogue, and never edited.
 
 use crate::{check, repository};
-use punctual_core::knobs::{ALL, Family, Knob};
+use punctual_core::knobs::{ALL, Family, Knob, Lasting};
 use punctual_core::profile::Kind;
 use std::fmt::Write as _;
 
 fn entry(out: &mut String, knob: &Knob) -> std::fmt::Result {
     let weights = Kind::ALL.map(|kind| format!("{:?} ({})", knob.severity.for_kind(kind), kind.name()).to_lowercase());
+    let lasting: Vec<String> = knob.persist.iter().map(Lasting::anywhere).collect();
+    let lasting = lasting.join("; ");
     writeln!(out, "### `{}`: {}\n\n{}\n", knob.id, knob.title, knob.why)?;
     for (name, value) in [
         ("Severity when bad", weights.join(", ").as_str()),
         ("Now", knob.fix),
-        ("Lasting", knob.persist),
+        ("Lasting", lasting.as_str()),
         ("Undo", knob.undo),
         ("Cost", knob.cost),
         ("Blast radius", knob.blast.name()),

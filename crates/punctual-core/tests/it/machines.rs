@@ -33,6 +33,7 @@ fn shown(text: &str) -> String {
             State::Good => ("good", ""),
             State::Bad => ("bad", ""),
             State::Unknown(because) => ("unknown", because.as_str()),
+            State::Advice(because) => ("advice", because.as_str()),
             State::NotApplicable(because) => ("not applicable", because.as_str()),
         };
         writeln!(out, "\n{state} {:?} {} {because}", finding.severity, finding.id).unwrap();

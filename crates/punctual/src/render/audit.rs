@@ -3,6 +3,7 @@
 //! Judges nothing: order and words come from the findings and the catalogue.
 
 use anstyle::{AnsiColor, Style};
+use punctual_core::audit::lasting;
 use punctual_core::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_core::knobs::{self, Case, Knob};
 use punctual_core::profile::Kind;
@@ -37,6 +38,7 @@ pub fn text(out: &mut dyn Write, case: &Case<'_>, findings: &[Finding]) -> io::R
         group(out, style, heading, findings, |f| f.state == State::Bad && f.severity == severity)?;
     }
     group(out, YELLOW, "UNKNOWN", findings, |f| matches!(f.state, State::Unknown(_)))?;
+    group(out, CYAN, "ADVICE: software cannot see these", findings, |f| matches!(f.state, State::Advice(_)))?;
     group(out, GREEN, "GOOD", findings, |f| f.state == State::Good)?;
     group(out, DIM, "NOT APPLICABLE", findings, |f| matches!(f.state, State::NotApplicable(_)))?;
     writeln!(
@@ -49,12 +51,13 @@ fn totals(findings: &[Finding]) -> String {
     let count = |is_wanted: &dyn Fn(&Finding) -> bool| findings.iter().filter(|f| is_wanted(f)).count();
     let bad = |severity| count(&|f: &Finding| f.state == State::Bad && f.severity == severity);
     format!(
-        "{} fatal, {} high, {} medium, {} info; {} unknown, {} good, {} not applicable",
+        "{} fatal, {} high, {} medium, {} info; {} unknown, {} advice, {} good, {} not applicable",
         bad(Severity::Fatal),
         bad(Severity::High),
         bad(Severity::Medium),
         bad(Severity::Info),
         count(&|f| matches!(f.state, State::Unknown(_))),
+        count(&|f| matches!(f.state, State::Advice(_))),
         count(&|f| f.state == State::Good),
         count(&|f| matches!(f.state, State::NotApplicable(_))),
     )
@@ -77,7 +80,9 @@ fn group(
         match &finding.state {
             State::Bad => writeln!(out, "{} {DIM}->{DIM:#} {}", shown(&finding.evidence), finding.fix)?,
             State::Good => writeln!(out, "{}", shown(&finding.evidence))?,
-            State::Unknown(because) | State::NotApplicable(because) => writeln!(out, "{because}")?,
+            State::Unknown(because) | State::Advice(because) | State::NotApplicable(because) => {
+                writeln!(out, "{because}")?;
+            }
         }
     }
     Ok(())
@@ -104,7 +109,7 @@ pub fn explain(out: &mut dyn Write, case: &Case<'_>, knob: &Knob, findings: &[Fi
     line(out, "in general", &by_kind.join(", "))?;
     line(out, "why", knob.why)?;
     line(out, "now", &case.fill(knob.fix))?;
-    line(out, "lasting", &case.fill(knob.persist))?;
+    line(out, "lasting", &lasting(knob, case))?;
     line(out, "undo", &case.fill(knob.undo))?;
     line(out, "cost", knob.cost)?;
     line(out, "blast radius", knob.blast.name())?;
@@ -138,6 +143,7 @@ fn state(state: &State) -> (&'static str, Option<&str>) {
         State::Good => ("good", None),
         State::Bad => ("bad", None),
         State::Unknown(because) => ("unknown", Some(because)),
+        State::Advice(because) => ("advice", Some(because)),
         State::NotApplicable(because) => ("not-applicable", Some(because)),
     }
 }
@@ -210,7 +216,7 @@ fn entry<'a>(case: &Case<'_>, finding: &'a Finding) -> Option<Entry<'a>> {
         evidence: finding.evidence.iter().map(|e| SourceValue { source: &e.source, value: &e.value }).collect(),
         why: &finding.why,
         fix: &finding.fix,
-        persist: case.fill(knob.persist),
+        persist: lasting(knob, case),
         undo: case.fill(knob.undo),
         cost: &finding.cost,
         blast_radius: knob.blast.name(),

@@ -231,7 +231,7 @@ fn finding(finding: &Finding) -> Value {
         (State::Bad, Severity::Fatal | Severity::High) => ("bad", words::severity(finding.severity)),
         (State::Bad, _) => ("doubt", words::severity(finding.severity)),
         (State::Good, _) => ("good", words::state(&finding.state)),
-        (State::Unknown(_) | State::NotApplicable(_), _) => ("doubt", words::state(&finding.state)),
+        (State::Unknown(_) | State::Advice(_) | State::NotApplicable(_), _) => ("doubt", words::state(&finding.state)),
     };
     let evidence = finding.evidence.iter().map(|e| context! { source => &e.source, value => &e.value });
     context! {

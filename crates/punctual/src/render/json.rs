@@ -421,6 +421,7 @@ fn finding(finding: &Finding) -> FindingOut<'_> {
             State::Good => "good",
             State::Bad => "bad",
             State::Unknown(_) => "unknown",
+            State::Advice(_) => "advice",
             State::NotApplicable(_) => "not-applicable",
         },
         because: words::state_because(&finding.state),

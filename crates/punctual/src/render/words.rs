@@ -54,6 +54,7 @@ pub fn state(state: &State) -> &'static str {
         State::Good => "good",
         State::Bad => "bad",
         State::Unknown(_) => "unknown",
+        State::Advice(_) => "advice",
         State::NotApplicable(_) => "not applicable",
     }
 }
@@ -61,7 +62,7 @@ pub fn state(state: &State) -> &'static str {
 /// What a finding is about. Knobs are named by the state that is wanted, which must not read as the state there is.
 pub fn title(finding: &Finding) -> String {
     match finding.state {
-        State::Bad | State::Unknown(_) => format!("wanted: {}", finding.title),
+        State::Bad | State::Unknown(_) | State::Advice(_) => format!("wanted: {}", finding.title),
         State::Good | State::NotApplicable(_) => finding.title.clone(),
     }
 }
@@ -70,7 +71,7 @@ pub fn title(finding: &Finding) -> String {
 pub fn state_because(state: &State) -> Option<&str> {
     match state {
         State::Good | State::Bad => None,
-        State::Unknown(because) | State::NotApplicable(because) => Some(because),
+        State::Unknown(because) | State::Advice(because) | State::NotApplicable(because) => Some(because),
     }
 }
 

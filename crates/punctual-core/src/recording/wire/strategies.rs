@@ -185,7 +185,8 @@ fn finding() -> impl Strategy<Value = Finding> {
         Just(State::Good),
         Just(State::Bad),
         text().prop_map(State::Unknown),
-        text().prop_map(State::NotApplicable)
+        text().prop_map(State::NotApplicable),
+        text().prop_map(State::Advice)
     ];
     let words = (text(), text(), text(), text(), text());
     (severity, confidence, state, texts(), words).prop_map(|(severity, confidence, state, evidence, words)| Finding {

@@ -94,7 +94,7 @@ variants! {
     }
     EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled }
     Severity { 0 => Info, 1 => Medium, 2 => High, 3 => Fatal }
-    State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why) }
+    State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why), 4 => Advice(why) }
     Confidence { 0 => Low, 1 => Medium, 2 => High }
     Policy { 0 => Fifo(priority), 1 => RoundRobin(priority), 2 => Deadline { runtime }, 3 => Other }
     Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep }

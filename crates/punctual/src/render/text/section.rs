@@ -45,7 +45,7 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
         (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
         (State::Bad | State::Unknown(_), _) => Tone::Doubt,
         (State::Good, _) => Tone::Good,
-        (State::NotApplicable(_), _) => Tone::Quiet,
+        (State::Advice(_) | State::NotApplicable(_), _) => Tone::Quiet,
     };
     let first = match finding.state {
         State::Bad => words::severity(finding.severity).to_uppercase(),
