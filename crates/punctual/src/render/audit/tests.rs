@@ -1,0 +1,1 @@
+//! Forms of an audit, on evidence that means harm.

@@ -1,0 +1,1 @@
+//! Documents, and what must not get into them.
