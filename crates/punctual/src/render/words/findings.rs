@@ -48,6 +48,18 @@ pub fn by_reason(findings: &[Finding]) -> Vec<(&str, Vec<&Finding>)> {
     reasons
 }
 
+/// What there is nothing to read about one by one: advice, good, not applicable. Only what there is some of.
+pub fn otherwise(findings: &[Finding]) -> Vec<(&'static str, Vec<&Finding>)> {
+    type IsOne = fn(&State) -> bool;
+    let groups: [(&'static str, IsOne); 3] = [
+        ("Advice on what software cannot see (punctual audit)", |state| matches!(state, State::Advice(_))),
+        ("Good", |state| *state == State::Good),
+        ("Not applicable", |state| matches!(state, State::NotApplicable(_))),
+    ];
+    let of = |is_one: IsOne| findings.iter().filter(|finding| is_one(&finding.state)).collect::<Vec<_>>();
+    groups.map(|(heading, is_one)| (heading, of(is_one))).into_iter().filter(|(_, those)| !those.is_empty()).collect()
+}
+
 /// What a blast radius means.
 pub fn blast_meaning(blast: Blast) -> &'static str {
     match blast {
