@@ -155,9 +155,9 @@ fn words(a: &Machine, b: &Machine) -> (Vec<String>, Vec<String>) {
     (only_in(a.words(), b.words()), only_in(b.words(), a.words()))
 }
 
-fn only_in(these: &[String], those: &[String]) -> Vec<String> {
+fn only_in(words: &[String], others: &[String]) -> Vec<String> {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
-    for word in those {
+    for word in others {
         *left.entry(word).or_default() += 1;
     }
     let mut is_matched = |word: &&String| match left.get_mut(word.as_str()) {
@@ -167,7 +167,7 @@ fn only_in(these: &[String], those: &[String]) -> Vec<String> {
         }
         _ => false,
     };
-    these.iter().filter(|word| !is_matched(word)).map(|word| printable(word, VALUE_CHARS)).collect()
+    words.iter().filter(|word| !is_matched(word)).map(|word| printable(word, VALUE_CHARS)).collect()
 }
 
 fn options(a: &Machine, b: &Machine) -> Vec<Changed> {

@@ -113,6 +113,7 @@ pub struct AuditArgs {
 /// Forms of an audit other than the list for people.
 #[derive(Args, Clone, Copy, Debug)]
 #[group(multiple = false)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own; clap lets one of them through")]
 pub struct AuditForm {
     /// Print one JSON document
     #[arg(long)]

@@ -245,6 +245,7 @@ fn finding(finding: &Finding) -> Value {
     context! {
         class,
         word,
+        folded => finding.severity < Severity::High,
         meaning => words::severity_meaning(finding.severity),
         title => words::title(finding),
         id => &finding.id,

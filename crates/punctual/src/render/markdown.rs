@@ -25,7 +25,7 @@ pub fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{fence}{space}{}{space}{fence}", text)
+    format!("{fence}{space}{text}{space}{fence}")
 }
 
 /// A sentence. What a forge would turn into a link or a call is shown as code.

@@ -286,13 +286,11 @@ fn text(message: &str) -> Text {
 /// A path as a URI reference.
 fn uri(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
-    let mut uri = String::new();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(*byte)),
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
+    let quoted = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(*byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    let uri: String = path.as_os_str().as_bytes().iter().map(quoted).collect();
     if path.is_absolute() { format!("file://{uri}") } else { uri }
 }
 

@@ -64,7 +64,9 @@ pub fn text(difference: &Difference, names: Names<'_>, style: Style) -> String {
         for (sign, tone, words) in
             [("-", Tone::Bad, &difference.words_removed), ("+", Tone::Good, &difference.words_added)]
         {
-            words.iter().for_each(|word| sheet.toned_paragraph(2, tone, sign, word));
+            for word in words {
+                sheet.toned_paragraph(2, tone, sign, word);
+            }
         }
     }
     for trend in Trend::ALL {

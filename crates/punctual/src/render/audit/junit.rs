@@ -1,4 +1,4 @@
-//! The audit as JUnit XML: a suite per family, a case per knob. What has no verdict is skipped, and says why.
+//! The audit as `JUnit` XML: a suite per family, a case per knob. What has no verdict is skipped, and says why.
 
 use super::{Audit, found, shown};
 use crate::render::words;

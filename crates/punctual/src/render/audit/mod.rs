@@ -1,5 +1,5 @@
 //! An audit in the forms people and programs read: a list for the terminal, an essay on one knob, JSON, Markdown,
-//! SARIF, JUnit; and what differs between two audits.
+//! SARIF, `JUnit`; and what differs between two audits.
 //!
 //! Judges nothing: order and words come from the findings and the catalogue. Evidence comes from a machine nobody
 //! vouches for, so each form makes it harmless in its own way.
