@@ -38,7 +38,7 @@ fn ids_are_unique_and_words_are_complete() {
 #[test]
 fn a_typing_error_finds_what_was_meant() {
     assert_eq!(near("irq.afinity"), ["irq.affinity"]);
-    assert_eq!(near("governor"), ["pm.governor"]);
+    assert_eq!(near("governor"), ["pm.governor", "pm.idle_governor"]);
     assert!(near("").is_empty() && near("elephant").is_empty());
 }
 

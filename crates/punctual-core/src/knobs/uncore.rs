@@ -82,8 +82,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Power.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
-        sources: &["kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
-            "unverified: length of a change on a given board"],
+        sources: &[
+            "kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
+            "unverified: length of a change on a given board",
+        ],
     },
     Knob {
         id: "pm.devfreq_gpu",
@@ -101,8 +103,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Power; better still a fixed low clock.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
-        sources: &["kernel ABI testing/sysfs-class-devfreq",
-            "unverified: size of the effect on a given board"],
+        sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
     },
     Knob {
         id: "pm.devfreq_npu",
@@ -120,8 +121,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Power; better still a fixed low clock.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
-        sources: &["kernel ABI testing/sysfs-class-devfreq",
-            "unverified: size of the effect on a given board"],
+        sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
     },
 ];
 

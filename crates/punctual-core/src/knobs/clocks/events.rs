@@ -38,7 +38,10 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "In deadline mode the local timer compares with the TSC: it is exact to the cycle and set by one register \
             write. The older mode counts down a slow bus clock, and needs calibration.",
         fix: "None at run time.",
-        persist: &[Lasting::NoWord("lapic"), Lasting::Firmware("an update, which brings the microcode that mends the timer")],
+        persist: &[
+            Lasting::NoWord("lapic"),
+            Lasting::Firmware("an update, which brings the microcode that mends the timer"),
+        ],
         undo: "Boot as before.",
         cost: "None.",
         blast: Blast::Harmless,
@@ -78,7 +81,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Power.",
         blast: Blast::Breaking,
         confidence: Confidence::High,
-        sources: &["kernel 7.3 arch/x86/include/asm/cpufeatures.h: X86_BUG", "kernel 7.3 arch/x86/kernel/process.c: select_idle_routine"],
+        sources: &[
+            "kernel 7.3 arch/x86/include/asm/cpufeatures.h: X86_BUG",
+            "kernel 7.3 arch/x86/kernel/process.c: select_idle_routine",
+        ],
     },
 ];
 
@@ -86,11 +92,15 @@ fn event(case: &Case<'_>) -> Judged {
     let mut is_local = true;
     for (_, device) in case.per_cpu(DEVICE, &case.rt, UNSHOWN)? {
         is_local &= match device.as_str() {
-            "lapic" | "lapic-deadline" | "arch_sys_timer" | "xen" | "Hyper-V clockevent" | "riscv_timer_clockevent" => true,
+            "lapic" | "lapic-deadline" | "arch_sys_timer" | "xen" | "Hyper-V clockevent" | "riscv_timer_clockevent" => {
+                true
+            }
             "hpet" | "pit" | "bc_hrtimer" | "arch_mem_timer" => false,
             other if other.starts_with("hpet") => false,
             other => {
-                return Doubt::unknown(format!("whether '{other}' is a timer inside the CPU is not known to this program"));
+                return Doubt::unknown(format!(
+                    "whether '{other}' is a timer inside the CPU is not known to this program"
+                ));
             }
         };
     }
@@ -127,6 +137,9 @@ fn bugs(case: &Case<'_>) -> Judged {
     let bugs = case.cpu_field("bugs")?;
     let relevant = ["apic_c1e", "amd_e400", "monitor", "clflush_monitor"];
     let found: Vec<&str> = bugs.split_whitespace().filter(|bug| relevant.contains(bug)).collect();
-    case.note("/proc/cpuinfo bugs", if found.is_empty() { format!("none of {}", relevant.join(", ")) } else { found.join(" ") });
+    case.note(
+        "/proc/cpuinfo bugs",
+        if found.is_empty() { format!("none of {}", relevant.join(", ")) } else { found.join(" ") },
+    );
     Ok(found.is_empty())
 }

@@ -26,7 +26,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "A clock that is far off takes hours to come right.",
         blast: Blast::Harmless,
         confidence: Confidence::Low,
-        sources: &["chrony.conf(5): makestep", "unverified: when systemd-timesyncd and ntpd step (from 0.4 s and 0.128 s off)"],
+        sources: &[
+            "chrony.conf(5): makestep",
+            "unverified: when systemd-timesyncd and ntpd step (from 0.4 s and 0.128 s off)",
+        ],
     },
     Knob {
         id: "clk.timer_slack",
@@ -42,7 +45,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "More interrupts.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
-        sources: &["kernel 6.1 kernel/sched/core.c, 7.3 kernel/sched/syscalls.c: timer_slack_ns", "prctl(2): PR_SET_TIMERSLACK"],
+        sources: &[
+            "kernel 6.1 kernel/sched/core.c, 7.3 kernel/sched/syscalls.c: timer_slack_ns",
+            "prctl(2): PR_SET_TIMERSLACK",
+        ],
     },
     Knob {
         id: "clk.rtc_sync",
@@ -76,7 +82,10 @@ fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let lines: Vec<String> = lines.map(str::to_owned).collect();
     let mut telling = lines.iter().filter(|line| line.starts_with("makestep") || line.starts_with("rtcsync"));
     let shown: Vec<&str> = telling.by_ref().map(String::as_str).collect();
-    case.cite(&path, &Fact::Known(if shown.is_empty() { "no makestep, no rtcsync".to_owned() } else { shown.join("; ") }));
+    case.cite(
+        &path,
+        &Fact::Known(if shown.is_empty() { "no makestep, no rtcsync".to_owned() } else { shown.join("; ") }),
+    );
     Ok(lines)
 }
 

@@ -133,7 +133,14 @@ fn vdso(case: &Case<'_>) -> Judged {
     let cost_ns = case.number("punctual:/clock/read_cost_ns", missing)?;
     if !in_vdso.contains(&name.as_str()) {
         return match name.as_str() {
-            "tsc-early" | "hpet" | "acpi_pm" | "jiffies" | "refined-jiffies" | "pit" | "hyperv_clocksource_msr" | "xen"
+            "tsc-early"
+            | "hpet"
+            | "acpi_pm"
+            | "jiffies"
+            | "refined-jiffies"
+            | "pit"
+            | "hyperv_clocksource_msr"
+            | "xen"
             | "arch_mem_counter" => Ok(false),
             other => Doubt::unknown(format!("whether the vDSO can read '{other}' is not known to this program")),
         };

@@ -116,7 +116,10 @@ pub(super) const KNOBS: &[Knob] = &[
             governor moves the clock of the real-time one.",
         fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for all CPUs of the same \
             domain (affected_cpus, freqdomain_cpus), or take the whole domain for real-time work.",
-        persist: &[Lasting::Write { path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", value: "performance" }],
+        persist: &[Lasting::Write {
+            path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+            value: "performance",
+        }],
         undo: "Write back the governors that were there.",
         cost: "Power of these CPUs.",
         blast: Blast::Harmless,
@@ -151,7 +154,11 @@ fn driver(case: &Case<'_>) -> Judged {
         Err(Doubt::NotApplicable(_)) => {
             case.only_on(Arch::X86, "this board offers no control of its clock")?;
             let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
-            return if can_change { Ok(false) } else { Doubt::not_applicable("this CPU offers no control of its clock") };
+            return if can_change {
+                Ok(false)
+            } else {
+                Doubt::not_applicable("this CPU offers no control of its clock")
+            };
         }
         Err(doubt) => return Err(doubt),
     };
@@ -176,7 +183,8 @@ fn cpufreq_off(case: &Case<'_>) -> Judged {
 }
 
 fn limits(case: &Case<'_>) -> Judged {
-    let read = |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
+    let read =
+        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
     let highest = read("scaling_max_freq")?;
     if highest == read("cpuinfo_max_freq")? {
         return Ok(true);

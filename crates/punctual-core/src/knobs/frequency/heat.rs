@@ -173,7 +173,8 @@ fn cooling(case: &Case<'_>) -> Judged {
     if coolers.is_empty() {
         return Doubt::not_applicable("the kernel has nothing here that slows CPUs down for heat");
     }
-    let busy: Vec<String> = coolers.iter().filter(|c| c.1 > 0).map(|(name, state)| format!("{name}: {state}")).collect();
+    let busy: Vec<String> =
+        coolers.iter().filter(|c| c.1 > 0).map(|(name, state)| format!("{name}: {state}")).collect();
     let all_idle = format!("0 in all {} for CPUs", coolers.len());
     case.note("/sys/class/thermal/cooling_device*/cur_state", if busy.is_empty() { all_idle } else { busy.join(", ") });
     Ok(busy.is_empty())
@@ -182,7 +183,8 @@ fn cooling(case: &Case<'_>) -> Judged {
 fn powerclamp(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "it is for Intel's CPUs")?;
     let folder = "/sys/module";
-    let modules = case.known(folder, case.list(folder), Missing::TellsNothing("which modules are loaded is not shown"))?;
+    let modules =
+        case.known(folder, case.list(folder), Missing::TellsNothing("which modules are loaded is not shown"))?;
     let is_loaded = modules.iter().any(|module| module == POWERCLAMP);
     case.note(folder, if is_loaded { POWERCLAMP.to_owned() } else { format!("no {POWERCLAMP}") });
     Ok(!is_loaded)

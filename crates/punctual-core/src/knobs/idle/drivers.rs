@@ -40,7 +40,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "None.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel 7.3 drivers/cpuidle/governors/{ladder,menu,teo,haltpoll}.c: rating", "kernel admin-guide/pm/cpuidle.rst"],
+        sources: &[
+            "kernel 7.3 drivers/cpuidle/governors/{ladder,menu,teo,haltpoll}.c: rating",
+            "kernel admin-guide/pm/cpuidle.rst",
+        ],
     },
     Knob {
         id: "pm.intel_idle",
@@ -72,7 +75,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Power of all CPUs, where it is done by the word.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
-        sources: &["kernel 7.3 drivers/acpi/processor_idle.c: max_cstate", "kernel-parameters.txt: processor.max_cstate="],
+        sources: &[
+            "kernel 7.3 drivers/acpi/processor_idle.c: max_cstate",
+            "kernel-parameters.txt: processor.max_cstate=",
+        ],
     },
     Knob {
         id: "pm.idle_poll",
@@ -83,10 +89,10 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "idle=poll spins on every idle CPU: it takes execution units from SMT siblings, heats the package until \
             it throttles, and in a guest uses up the host's CPU. No driver loads, so limits of latency mean nothing.",
         fix: "None at run time.",
-        persist: &[Lasting::NoWord("idle"), Lasting::Write {
-            path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "n/a",
-        }],
+        persist: &[
+            Lasting::NoWord("idle"),
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "n/a" },
+        ],
         undo: "Boot with idle=poll.",
         cost: "About a microsecond at each wake-up, to leave the first sleep state.",
         blast: Blast::Harmless,
@@ -144,7 +150,8 @@ fn governor(case: &Case<'_>) -> Judged {
     let folder = "/sys/devices/system/cpu/cpuidle";
     let unshown = Missing::TellsNothing("the idle governor is not shown");
     // Older kernels show it in a file of another name.
-    let file = if case.exists(&format!("{folder}/current_governor")) { "current_governor" } else { "current_governor_ro" };
+    let file =
+        if case.exists(&format!("{folder}/current_governor")) { "current_governor" } else { "current_governor_ro" };
     match case.text(&format!("{folder}/{file}"), unshown)?.as_str() {
         "menu" | "teo" => Ok(true),
         "haltpoll" => Ok(is_guest),

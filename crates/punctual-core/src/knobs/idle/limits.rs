@@ -71,7 +71,9 @@ fn of_each(case: &Case<'_>) -> Judged {
     let none = Missing::CannotBe("this kernel has no limit of sleep per CPU");
     let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", &case.rt, none)?;
     if limits.iter().all(|(_, limit)| limit == "0") {
-        return Doubt::not_applicable("no limit is set for single CPUs (0 means none); pm.idle_state tells what follows");
+        return Doubt::not_applicable(
+            "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",
+        );
     }
     let mut all_help = true;
     for (_, limit) in &limits {

@@ -58,7 +58,10 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(nvme),
         why: "By default a drive may choose sleep states that take up to 100 ms to leave, by itself, when idle.",
         fix: "echo 0 > /sys/class/nvme/nvmeN/power/pm_qos_latency_tolerance_us",
-        persist: &[Lasting::Word("nvme_core.default_ps_max_latency_us=0"), Lasting::Module("nvme_core default_ps_max_latency_us=0")],
+        persist: &[
+            Lasting::Word("nvme_core.default_ps_max_latency_us=0"),
+            Lasting::Module("nvme_core default_ps_max_latency_us=0"),
+        ],
         undo: "Write back the number that was there.",
         cost: "Power, and a warmer drive.",
         blast: Blast::Harmless,
@@ -104,11 +107,14 @@ fn usb(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no USB device is connected");
     }
     let awake = format!("on for all {seen}");
-    case.note(format!("{folder}/*/power/control"), if sleepy.is_empty() { awake } else { format!("auto: {}", sleepy.join(", ")) });
+    case.note(
+        format!("{folder}/*/power/control"),
+        if sleepy.is_empty() { awake } else { format!("auto: {}", sleepy.join(", ")) },
+    );
     Ok(sleepy.is_empty())
 }
 
-fn sata(case: &Case<'_>) -> Judged {
+pub(in crate::knobs) fn sata(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/scsi_host";
     let none = Missing::CannotBe("there is no SATA controller");
     let hosts = case.known(folder, case.list(folder), none)?;

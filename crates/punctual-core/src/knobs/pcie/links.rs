@@ -10,24 +10,24 @@ const FOLDER: &str = "/sys/bus/pci/devices";
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
-    id: "pm.aspm",
-    title: "PCIe links stay awake",
-    family: Family::Pcie,
-    severity: Weight::of(Medium, Medium, Info),
-    probe: Probe::Effective(aspm),
-    why: "A link in L1 takes microseconds to a hundred of them to wake, in front of the first register access.",
-    fix: "echo performance > /sys/module/pcie_aspm/parameters/policy, or echo 0 > \
+        id: "pm.aspm",
+        title: "PCIe links stay awake",
+        family: Family::Pcie,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(aspm),
+        why: "A link in L1 takes microseconds to a hundred of them to wake, in front of the first register access.",
+        fix: "echo performance > /sys/module/pcie_aspm/parameters/policy, or echo 0 > \
         /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Not pcie_aspm=off: that leaves on what the firmware turned on.",
-    persist: &[Lasting::Word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
-    undo: "Write back the policy that stood in brackets.",
-    cost: "Power.",
-    blast: Blast::Disturbing,
-    confidence: Confidence::High,
-    sources: &[
-        "kernel 7.3 drivers/pci/pcie/aspm.c",
-        "kernel ABI testing/sysfs-bus-pci",
-        "kernel-parameters.txt: pcie_aspm=",
-    ],
+        persist: &[Lasting::Word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
+        undo: "Write back the policy that stood in brackets.",
+        cost: "Power.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 drivers/pci/pcie/aspm.c",
+            "kernel ABI testing/sysfs-bus-pci",
+            "kernel-parameters.txt: pcie_aspm=",
+        ],
     },
     Knob {
         id: "pm.clkpm",
@@ -46,7 +46,11 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Power.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
-        sources: &["kernel 7.3 drivers/pci/pcie/aspm.c: clkpm", "kernel ABI testing/sysfs-bus-pci", "unverified: the time"],
+        sources: &[
+            "kernel 7.3 drivers/pci/pcie/aspm.c: clkpm",
+            "kernel ABI testing/sysfs-bus-pci",
+            "unverified: the time",
+        ],
     },
     Knob {
         id: "pm.pci_runtime",
@@ -148,7 +152,11 @@ fn runtime(case: &Case<'_>) -> Judged {
     }
     case.note(
         format!("{FOLDER}/*/power/control"),
-        if sleepy.is_empty() { format!("on for all {looked_at} network cards and bridges") } else { format!("auto: {}", sleepy.join(", ")) },
+        if sleepy.is_empty() {
+            format!("on for all {looked_at} network cards and bridges")
+        } else {
+            format!("auto: {}", sleepy.join(", "))
+        },
     );
     Ok(sleepy.is_empty())
 }

@@ -11,3 +11,5 @@ pub(super) const KNOBS: &[Knob] = &joined::<{ count(PARTS) }>(PARTS);
 
 /// More devices than this on one bus are not looked at.
 const MOST_DEVICES: usize = 512;
+
+pub(super) use devices::sata;

@@ -3,7 +3,7 @@
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::Info;
-use crate::knobs::{Blast, Case, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 
 /// Without this target, none of the others can be reached.
 const TARGET: &str = "sleep.target";
@@ -41,6 +41,9 @@ fn sleep(case: &Case<'_>) -> Judged {
             case.note(place, "masked");
             return Ok(true);
         }
+    }
+    if !case.exists("/run/systemd/system") {
+        return Doubt::unknown("who may send this machine to sleep is not known: systemd does not run it");
     }
     case.note("/etc/systemd/system", format!("{TARGET} is not masked"));
     Ok(false)

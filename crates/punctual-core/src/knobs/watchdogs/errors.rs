@@ -111,7 +111,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "A page that goes bad is used until it fails for good.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel 6.12, 7.3 mm/memory-failure.c: enable_soft_offline; not in 6.1", "kernel admin-guide/sysctl/vm.rst"],
+        sources: &[
+            "kernel 6.12, 7.3 mm/memory-failure.c: enable_soft_offline; not in 6.1",
+            "kernel admin-guide/sysctl/vm.rst",
+        ],
     },
     Knob {
         id: "ras.ghes",
@@ -122,7 +125,9 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Where the firmware asks to hear of errors first (APEI, GHES), each corrected error stops all CPUs in \
             system management mode, or in the secure world of ARM, before the kernel learns of it.",
         fix: "None at run time.",
-        persist: &[Lasting::Firmware("Firmware First, WHEA or eMCA off, usually under Advanced, RAS or Event Log configuration")],
+        persist: &[Lasting::Firmware(
+            "Firmware First, WHEA or eMCA off, usually under Advanced, RAS or Event Log configuration",
+        )],
         undo: "The setting as it was.",
         cost: "The server's management controller no longer logs memory errors.",
         blast: Blast::Breaking,
@@ -272,7 +277,10 @@ fn aer(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no device here reports PCIe errors to the kernel");
     }
     let none_of_all = format!("0 on all {asked} devices that count");
-    case.note(format!("{folder}/*/aer_dev_correctable"), if troubled.is_empty() { none_of_all } else { troubled.join(", ") });
+    case.note(
+        format!("{folder}/*/aer_dev_correctable"),
+        if troubled.is_empty() { none_of_all } else { troubled.join(", ") },
+    );
     Ok(troubled.is_empty())
 }
 

@@ -71,7 +71,11 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "Hung tasks are reported later.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel 7.3 kernel/hung_task.c", "kernel admin-guide/sysctl/kernel.rst: hung_task_timeout_secs", "tuned realtime"],
+        sources: &[
+            "kernel 7.3 kernel/hung_task.c",
+            "kernel admin-guide/sysctl/kernel.rst: hung_task_timeout_secs",
+            "tuned realtime",
+        ],
     },
     Knob {
         id: "wd.thresh",
