@@ -88,10 +88,17 @@ impl<'a> Case<'a> {
     /// Puts this machine's CPUs into a text of the catalogue.
     pub fn fill(&self, text: &str) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
+        let (with_others, without) = text.split_once(" <no H> ").unwrap_or((text, text));
+        let text = if self.has_no_others() { without } else { with_others };
         let mask = if self.housekeeping.is_empty() { "MASK".to_owned() } else { self.housekeeping.mask() };
         text.replace("<H mask>", &mask)
             .replace("<H>", &list(&self.housekeeping, "OTHER-CPUS"))
             .replace("<I>", &list(&self.rt, "CPUS"))
+    }
+
+    /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
+    pub fn has_no_others(&self) -> bool {
+        self.housekeeping.is_empty() && !self.rt.is_empty()
     }
 
     /// Adds evidence that is not one file's content.

@@ -2,7 +2,8 @@
 //!
 //! Everything derived (help, the book's reference page, coverage) comes from these entries, and tests run over all of
 //! them. Adding a knob touches one file here and one in `fixtures/knobs`. In texts, `<I>` stands for the CPUs meant
-//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask.
+//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask. Where there are no others, what
+//! stands behind ` <no H> ` holds instead of what stands before it.
 //!
 //! A knob knows how to read and judge; it knows nothing of how findings are shown.
 

@@ -197,19 +197,22 @@ fn watchdog(case: &Case<'_>) -> Judged {
     }
     let trusted = trusted_packages(case.version()?);
     let nodes = "/sys/devices/system/node/online";
-    let (path, packages) = if trusted == 2 {
+    let (what, packages) = if trusted == 2 {
         // A kernel built without NUMA counts one node and has no such file.
         match case.cpu_list(nodes, Missing::CannotBe("built without NUMA")) {
-            Err(Doubt::NotApplicable(_)) => (nodes, 1),
-            counted => (nodes, counted?.len()),
+            Err(Doubt::NotApplicable(_)) => ("NUMA nodes", 1),
+            counted => ("NUMA nodes", counted?.len()),
         }
     } else {
         let path = "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id";
         let online = case.machine.topology.online.known().cloned().unwrap_or_default();
         // The same numbers for every CPU of a package: the sets are as many as the packages.
-        (path, case.per_cpu(path, &online, Missing::TellsNothing("which package a CPU is in is not shown"))?.len())
+        (
+            "packages",
+            case.per_cpu(path, &online, Missing::TellsNothing("which package a CPU is in is not shown"))?.len(),
+        )
     };
-    case.note(path, format!("{packages}; trusted up to {trusted}"));
+    case.note(what, format!("{packages}; a TSC is trusted up to {trusted}"));
     Ok(is_sound && packages <= trusted)
 }
 

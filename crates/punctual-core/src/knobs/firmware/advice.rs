@@ -1,5 +1,6 @@
 //! Settings of the firmware that leave no trace: where to look for each of them.
 
+use super::memory::may_have_ecc;
 use super::{has_intel_setup, has_setup};
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
@@ -181,7 +182,7 @@ pub(super) const KNOBS: &[Knob] = &[
             look: "Cannot be seen from software: look in firmware under Correctable Error Threshold (high) and \
                 Patrol Scrub Error Reporting (off), usually under Advanced, Memory RAS or Event Log \
                 configuration.",
-            applies: has_setup,
+            applies: |case| has_setup(case).and_then(|()| may_have_ecc(case)),
         },
         why: "On machines with ECC memory the firmware may enter system management mode for each \
             corrected error, or each time a counter is full.",

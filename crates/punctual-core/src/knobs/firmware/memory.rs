@@ -112,6 +112,22 @@ fn channel(place: &str) -> Option<String> {
     (!name.is_empty()).then(|| format!("{of} {name}"))
 }
 
+/// Goes on unless the firmware says that no module has bits to correct errors with.
+pub(super) fn may_have_ecc(case: &Case<'_>) -> Result<(), Doubt> {
+    let text = case.peek(MODULES);
+    let Some(text) = text.known() else { return Ok(()) };
+    let widths = text.lines().filter_map(|line| line.split_whitespace().find_map(|word| word.strip_prefix("width=")));
+    let is_wider = |width: &str| {
+        let (total, data) = width.split_once('/')?;
+        Some(total.parse::<u32>().ok()? > data.parse::<u32>().ok()?)
+    };
+    let has_ecc: Vec<Option<bool>> = widths.map(is_wider).collect();
+    if !has_ecc.is_empty() && has_ecc.iter().all(|has_ecc| *has_ecc == Some(false)) {
+        return Doubt::not_applicable("the memory modules have no error correction");
+    }
+    Ok(())
+}
+
 fn channels(case: &Case<'_>) -> Judged {
     let modules = modules(case)?;
     let places: Vec<&str> = modules.iter().map(|module| module.place.as_str()).collect();

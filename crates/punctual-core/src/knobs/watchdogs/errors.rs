@@ -197,13 +197,13 @@ fn mce(case: &Case<'_>) -> Judged {
 fn edac(case: &Case<'_>) -> Judged {
     let none = Missing::CannotBe("nothing polls the memory controller (edac_core is not loaded)");
     let controllers = case.list(CONTROLLERS);
-    if controllers.known().is_some_and(|names| !names.iter().any(is_controller)) {
+    if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
         return Doubt::not_applicable("no memory controller is registered to be polled");
     }
     Ok(case.number("/sys/module/edac_core/parameters/edac_mc_poll_msec", none)? == 0)
 }
 
-fn is_controller(name: &String) -> bool {
+fn is_controller(name: &str) -> bool {
     name.strip_prefix("mc").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
@@ -245,8 +245,15 @@ fn corrected(case: &Case<'_>) -> Judged {
 }
 
 fn soft_offline(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has no switch for it");
-    Ok(case.number("/proc/sys/vm/enable_soft_offline", none)? == 0)
+    let path = "/proc/sys/vm/enable_soft_offline";
+    if !case.exists(path) {
+        return if case.config("MEMORY_FAILURE")? == "n" {
+            Doubt::not_applicable("this kernel cannot take pages away for errors")
+        } else {
+            Doubt::unknown("this kernel can take pages away for errors, and has no switch that shows whether it may")
+        };
+    }
+    Ok(case.number(path, Missing::TellsNothing("the switch is not shown"))? == 0)
 }
 
 fn ghes(case: &Case<'_>) -> Judged {

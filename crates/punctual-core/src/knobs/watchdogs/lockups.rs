@@ -31,9 +31,8 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::of(Medium, Medium, Info),
         probe: Probe::Effective(soft),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
-            seconds, and wakes a thread above every FIFO priority.",
-        fix: "sysctl kernel.watchdog_cpumask=<H>; where no CPU remains for other work, sysctl \
-            kernel.soft_watchdog=0. CPUs in nohz_full= are left out from the start.",
+            seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
+        fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.soft_watchdog=0",
         persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>"), Lasting::Word("nosoftlockup")],
         undo: "sysctl kernel.watchdog_cpumask with the list that was there.",
         cost: "Hangs on these CPUs go unseen.",

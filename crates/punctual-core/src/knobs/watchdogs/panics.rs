@@ -20,8 +20,12 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "sysctl kernel.panic=0",
         cost: "The trace is on the screen for ten seconds only; keep it in pstore.",
         blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel admin-guide/sysctl/kernel.rst: panic", "kernel 7.3 kernel/panic.c"],
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel admin-guide/sysctl/kernel.rst: panic",
+            "kernel 7.3 kernel/panic.c",
+            "unverified: a matter of judgement",
+        ],
     },
     Knob {
         id: "wd.panic_on_oops",
@@ -36,7 +40,7 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: "sysctl kernel.panic_on_oops=0",
         cost: "A bug in any driver stops the machine.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
+        confidence: Confidence::Low,
         sources: &["kernel admin-guide/sysctl/kernel.rst: panic_on_oops", "unverified: a matter of judgement"],
     },
     Knob {
