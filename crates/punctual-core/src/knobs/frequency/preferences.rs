@@ -102,7 +102,12 @@ fn turbo(case: &Case<'_>) -> Judged {
         Ok(value) => Ok(value == "1"),
         Err(Doubt::NotApplicable(_)) => {
             case.take_evidence();
-            Ok(case.text("/sys/devices/system/cpu/cpufreq/boost", none)? == "0")
+            if case.text("/sys/devices/system/cpu/cpufreq/boost", none)? == "0" {
+                return Ok(true);
+            }
+            // Allowed in general, it may be off by the switches of these CPUs.
+            let has_switch = |cpu| case.exists(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost"));
+            if case.rt.first().is_some_and(has_switch) { turbo_policy(case) } else { Ok(false) }
         }
         Err(doubt) => Err(doubt),
     }
