@@ -67,8 +67,9 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Clocks,
         severity: Weight::of(Medium, Medium, Info),
         probe: Probe::Effective(watchdog),
-        why: "Where the kernel does not trust the TSC, a timer hops from CPU to CPU twice a second, isolated ones too, \
-            and reads the slow HPET or ACPI timer with it.",
+        why: "Where the kernel does not trust the TSC, it compares it twice a second with the slow HPET or ACPI timer: \
+            in 6.1 and 6.12 from a timer that hops from CPU to CPU, in 7.3 from one that interrupts another CPU each \
+            time and spins with it. Isolated CPUs take part in both.",
         fix: "None at run time.",
         persist: &[Lasting::Word("tsc=nowatchdog")],
         undo: "Boot without the word.",
@@ -77,7 +78,7 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 arch/x86/kernel/tsc.c: check_system_tsc_reliable",
-            "kernel 7.3 kernel/time/clocksource.c: WATCHDOG_INTERVAL",
+            "kernel 6.1, 6.12, 7.3 kernel/time/clocksource.c: clocksource_watchdog",
             "kernel-parameters.txt: tsc=",
         ],
     },
