@@ -5,6 +5,10 @@
 //! nothing is read without a limit, and every failure becomes a fact. What is no file is answered under
 //! `punctual:/`. This module knows nothing of what the files mean.
 
+mod links;
+mod modules;
+mod smi;
+
 use punctual_core::fact::Fact;
 use punctual_core::tree::Tree;
 use rustix::fs::{Mode, OFlags};
@@ -93,6 +97,15 @@ impl Tree for LiveTree {
             Some("/tasks") => self.tasks(),
             Some("/clock/resolution_ns") => Fact::Known(line(clock_resolution_ns())),
             Some("/clock/read_cost_ns") => Fact::Known(line(clock_read_cost_ns())),
+            // Every CPU of a machine counts the same: the firmware stops them all.
+            Some("/msr/34") => smi::count(&self.place("/dev/cpu/0/msr")),
+            Some("/dmi/memory") => {
+                self.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))
+            }
+            Some("/pci/links") => {
+                let folder = "/sys/bus/pci/devices";
+                self.list(folder).and_then(|devices| links::told(&self.place(folder), &devices))
+            }
             Some(_) => Fact::Absent,
         }
     }

@@ -7,7 +7,7 @@ use super::tasks::TASKS;
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
-use crate::machine::{Flavour, Machine, Version};
+use crate::machine::{Arch, CMDLINE, Flavour, Machine, Version};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -62,6 +62,7 @@ pub struct Case<'a> {
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
     tasks: OnceCell<Fact<String>>,
+    cpuinfo: OnceCell<Fact<String>>,
 }
 
 impl<'a> Case<'a> {
@@ -75,7 +76,8 @@ impl<'a> Case<'a> {
             _ => online.clone(),
         };
         let housekeeping = online.difference(&rt);
-        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks: OnceCell::new() }
+        let (tasks, cpuinfo) = (OnceCell::new(), OnceCell::new());
+        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks, cpuinfo }
     }
 
     /// What was looked at since the last time it was asked.
@@ -86,10 +88,17 @@ impl<'a> Case<'a> {
     /// Puts this machine's CPUs into a text of the catalogue.
     pub fn fill(&self, text: &str) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
+        let (with_others, without) = text.split_once(" <no H> ").unwrap_or((text, text));
+        let text = if self.has_no_others() { without } else { with_others };
         let mask = if self.housekeeping.is_empty() { "MASK".to_owned() } else { self.housekeeping.mask() };
         text.replace("<H mask>", &mask)
             .replace("<H>", &list(&self.housekeeping, "OTHER-CPUS"))
             .replace("<I>", &list(&self.rt, "CPUS"))
+    }
+
+    /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
+    pub fn has_no_others(&self) -> bool {
+        self.housekeeping.is_empty() && !self.rt.is_empty()
     }
 
     /// Adds evidence that is not one file's content.
@@ -275,6 +284,58 @@ impl<'a> Case<'a> {
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
     pub(super) fn task_list(&self) -> Fact<String> {
         self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    }
+
+    /// Where a symbolic link points, without keeping it as evidence.
+    pub fn link(&self, path: &str) -> Fact<String> {
+        self.tree.link(path)
+    }
+
+    /// A word of the command line, for what the kernel shows nowhere else and nothing changes after boot; its value,
+    /// `""` where it has none.
+    pub fn word(&self, name: &str) -> Result<Option<String>, Doubt> {
+        let missing = Missing::TellsNothing("what the kernel was booted with is not shown");
+        let line = self.known(CMDLINE, self.machine.cmdline.clone(), missing)?;
+        let value = line.value(name).map(str::to_owned);
+        self.note(
+            CMDLINE,
+            match value.as_deref() {
+                None => format!("no {name}"),
+                Some("") => name.to_owned(),
+                Some(value) => format!("{name}={value}"),
+            },
+        );
+        Ok(value)
+    }
+
+    /// Goes on only on this architecture.
+    pub fn only_on(&self, arch: Arch, because: &str) -> Result<(), Doubt> {
+        let missing = Missing::TellsNothing("the architecture is not known");
+        let here = self.known("/proc/sys/kernel/arch", self.machine.kernel.arch.clone(), missing)?;
+        if here == arch { Ok(()) } else { Doubt::not_applicable(because) }
+    }
+
+    /// What `/proc/cpuinfo` says of the first CPU under this name. Read once: it takes large machines long to write.
+    pub fn cpu_field(&self, name: &str) -> Result<String, Doubt> {
+        let path = "/proc/cpuinfo";
+        let info = self.cpuinfo.get_or_init(|| self.peek(path)).as_ref().and_then(|info| {
+            let first = info.lines().take_while(|line| !line.trim().is_empty());
+            let mut fields = first.filter_map(|line| line.split_once(':'));
+            let field = fields.find(|(field, _)| field.trim() == name);
+            field.map_or(Fact::Absent, |(_, value)| Fact::Known(value.trim().to_owned()))
+        });
+        let because = format!("{path} does not tell the CPU's {name}");
+        match info {
+            Fact::Absent => Doubt::unknown(because),
+            other => self.known(path, other, Missing::TellsNothing("the CPU is not described")),
+        }
+    }
+
+    /// Whether the first CPU has this flag; the answer is kept as evidence.
+    pub fn cpu_flag(&self, flag: &str) -> Result<bool, Doubt> {
+        let has = self.cpu_field("flags")?.split_whitespace().any(|f| f == flag);
+        self.note("/proc/cpuinfo flags", if has { flag.to_owned() } else { format!("no {flag}") });
+        Ok(has)
     }
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.

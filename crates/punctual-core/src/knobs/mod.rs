@@ -2,7 +2,8 @@
 //!
 //! Everything derived (help, the book's reference page, coverage) comes from these entries, and tests run over all of
 //! them. Adding a knob touches one file here and one in `fixtures/knobs`. In texts, `<I>` stands for the CPUs meant
-//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask.
+//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask. Where there are no others, what
+//! stands behind ` <no H> ` holds instead of what stands before it.
 //!
 //! A knob knows how to read and judge; it knows nothing of how findings are shown.
 
@@ -195,8 +196,8 @@ families! {
     Smt = "SMT siblings" in smt,
     /// Graphics, which share memory and caches.
     Graphics = "GPU and display" in graphics,
-    /// Links that sleep.
-    Pcie = "PCIe" in pcie,
+    /// Links and devices that sleep.
+    Pcie = "PCIe and device power" in pcie,
     /// What the kernel writes, and what is watched.
     Console = "console and tracing" in console,
     /// Work that packets make.
@@ -209,29 +210,33 @@ families! {
     Firmware = "firmware and host" in firmware,
 }
 
-const COUNT: usize = {
-    let (mut count, mut family) = (0, 0);
-    while family < FAMILIES.len() {
-        count += FAMILIES[family].len();
-        family += 1;
+/// How many knobs there are in several lists.
+const fn count(lists: &[&[Knob]]) -> usize {
+    let (mut count, mut list) = (0, 0);
+    while list < lists.len() {
+        count += lists[list].len();
+        list += 1;
     }
     count
-};
+}
 
-static JOINED: [Knob; COUNT] = {
-    let mut all = [FAMILIES[0][0]; COUNT];
-    let (mut at, mut family) = (0, 0);
-    while family < FAMILIES.len() {
+/// Several lists as one; for a family that is kept in several files, too.
+const fn joined<const N: usize>(lists: &[&[Knob]]) -> [Knob; N] {
+    let (mut at, mut list) = (0, 0);
+    let mut all = [lists[0][0]; N];
+    while list < lists.len() {
         let mut knob = 0;
-        while knob < FAMILIES[family].len() {
-            all[at] = FAMILIES[family][knob];
+        while knob < lists[list].len() {
+            all[at] = lists[list][knob];
             at += 1;
             knob += 1;
         }
-        family += 1;
+        list += 1;
     }
     all
-};
+}
+
+static JOINED: [Knob; count(FAMILIES)] = joined(FAMILIES);
 
 /// Every knob, family by family.
 pub static ALL: &[Knob] = &JOINED;
