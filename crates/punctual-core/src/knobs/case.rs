@@ -3,6 +3,7 @@
 //! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
+use super::interrupts::Line;
 use super::tasks::TASKS;
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
@@ -62,6 +63,7 @@ pub struct Case<'a> {
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
     tasks: OnceCell<Fact<String>>,
+    interrupts: OnceCell<Result<Vec<Line>, Doubt>>,
 }
 
 impl<'a> Case<'a> {
@@ -75,7 +77,16 @@ impl<'a> Case<'a> {
             _ => online.clone(),
         };
         let housekeeping = online.difference(&rt);
-        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks: OnceCell::new() }
+        Self {
+            tree,
+            machine,
+            need,
+            rt,
+            housekeeping,
+            evidence: RefCell::default(),
+            tasks: OnceCell::new(),
+            interrupts: OnceCell::new(),
+        }
     }
 
     /// What was looked at since the last time it was asked.
@@ -275,6 +286,11 @@ impl<'a> Case<'a> {
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
     pub(super) fn task_list(&self) -> Fact<String> {
         self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    }
+
+    /// The interrupt lines, read once: on large machines there are thousands.
+    pub(super) fn interrupt_lines(&self, read: impl FnOnce() -> Result<Vec<Line>, Doubt>) -> Result<&[Line], Doubt> {
+        self.interrupts.get_or_init(read).as_deref().map_err(Clone::clone)
     }
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.

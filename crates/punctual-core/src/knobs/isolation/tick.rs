@@ -3,6 +3,7 @@
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
+use crate::knobs::interrupts::rises;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::{NOHZ_FULL, Version};
 use crate::profile::Kind;
@@ -221,17 +222,6 @@ fn timer_migration(case: &Case<'_>) -> Judged {
 /// More ticks than this in the short time between the two looks are those of a tick that runs.
 const MOST_TICKS: u64 = 2;
 
-/// How often each CPU's local timer fired: x86 has a line of its own, arm64 one for its timer's interrupt.
-fn local_timer(interrupts: &str) -> Option<Vec<(u32, u64)>> {
-    let mut lines = interrupts.lines();
-    let cpus: Vec<u32> =
-        lines.next()?.split_whitespace().filter_map(|name| name.strip_prefix("CPU")?.parse().ok()).collect();
-    let is_timer = |line: &&str| line.trim_start().starts_with("LOC:") || line.trim_end().ends_with("arch_timer");
-    let (_, counts) = lines.find(is_timer)?.split_once(':')?;
-    let counts: Vec<u64> = counts.split_whitespace().map_while(|count| count.parse().ok()).collect();
-    (!cpus.is_empty() && counts.len() >= cpus.len()).then(|| cpus.into_iter().zip(counts).collect())
-}
-
 fn stopped(case: &Case<'_>) -> Judged {
     if !case.is(Kind::Poll) {
         return Doubt::not_applicable("work that sleeps and wakes is better off with a tick, see iso.nohz_full");
@@ -241,19 +231,11 @@ fn stopped(case: &Case<'_>) -> Judged {
     if ours.is_empty() {
         return Doubt::not_applicable("these CPUs may not stop their tick, see iso.nohz_full");
     }
-    let count = |path: &str| {
-        let text = case.known(path, case.peek(path), Missing::TellsNothing("interrupts were not counted twice"))?;
-        local_timer(&text).map_or_else(|| Doubt::unknown("the timers' interrupts are not shown"), Ok)
-    };
-    let (before, after) = (count("/proc/interrupts")?, count("punctual:/later/proc/interrupts")?);
-    let rise = |cpu: u32| {
-        let at = |counts: &[(u32, u64)]| counts.iter().find(|(number, _)| *number == cpu).map(|(_, count)| *count);
-        Some((cpu, at(&after)?.saturating_sub(at(&before)?)))
-    };
-    let rises: Vec<(u32, u64)> = ours.iter().filter_map(rise).collect();
-    if rises.is_empty() {
-        return Doubt::unknown("the timers' interrupts of these CPUs are not shown");
-    }
+    // x86 has a row of its own, arm64 one for its timer's interrupt.
+    let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
+    let rises = rises(case, is_timer)?;
+    let rises: Vec<&(u32, u64)> =
+        rises.iter().flat_map(|row| &row.counts).filter(|(cpu, _)| ours.contains(*cpu)).collect();
     let shown: Vec<String> = rises.iter().take(16).map(|(cpu, ticks)| format!("CPU {cpu}: {ticks}")).collect();
     case.note("timer interrupts between two looks at /proc/interrupts", shown.join(", "));
     Ok(rises.iter().all(|(_, ticks)| *ticks <= MOST_TICKS))
@@ -261,7 +243,7 @@ fn stopped(case: &Case<'_>) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tick, local_timer, ticks};
+    use super::{Tick, ticks};
 
     #[test]
     fn reads_both_kinds_of_timer_list() {
@@ -272,16 +254,5 @@ mod tests {
                     : 5000000 nsecs\n  .tick_stopped   : 1\n";
         let tick = |cpu, at_ns, may_stop| Tick { cpu, at_ns: Some(at_ns), may_stop: Some(may_stop) };
         assert_eq!(ticks(list), [tick(0, 4_000_000, true), tick(1, 5_000_000, false)]);
-    }
-
-    #[test]
-    fn the_local_timer_has_a_line_on_both_architectures() {
-        let x86 =
-            "           CPU0       CPU2\n 24:  1  0  IO-APIC  5-edge  ACPI:Ged\nLOC:  5  6   Local timer interrupts\n";
-        assert_eq!(local_timer(x86), Some(vec![(0, 5), (2, 6)]));
-        let arm = "       CPU0   CPU1\n 11:   7   8   GICv3  27 Level     arch_timer\n";
-        assert_eq!(local_timer(arm), Some(vec![(0, 7), (1, 8)]));
-        assert_eq!(local_timer("CPU0 CPU1\nLOC: 5\n"), None);
-        assert_eq!(local_timer(""), None);
     }
 }
