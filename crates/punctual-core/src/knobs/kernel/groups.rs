@@ -71,27 +71,70 @@ pub(in crate::knobs) fn may_be_real_time(case: &Case<'_>) -> Judged {
             .map(|budget: i64| budget != 0)
             .or_else(|_| Doubt::unknown(format!("{file} holds '{budget}', not a number")));
     }
+    Ok(counted(case)?.is_none())
+}
+
+/// The group, of the second kind, that counts the caller's CPU time, if any but the root does: its `cpu.max`.
+pub(in crate::knobs) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let group = match caller(case)? {
         Group::Second(group) => group,
         Group::First(_) => return Doubt::unknown("the caller's group of the CPU controller cannot be seen here"),
     };
-    let shown = if group.is_empty() { "/" } else { &group };
-    let mount = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-    let Some(mount) = mount.iter().find(|mount| case.exists(&format!("{mount}/cgroup.controllers"))) else {
+    let is_mount = |mount: &&&str| case.exists(&format!("{mount}/cgroup.controllers"));
+    let Some(mount) = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().find(is_mount).copied() else {
         return Doubt::unknown("the control groups cannot be seen here");
     };
     // The root has no cpu.max of its own, and threads of groups without the controller count for the one above.
     let parts: Vec<&str> = group.split('/').filter(|part| !part.is_empty()).collect();
-    let counted = (1..=parts.len())
-        .rev()
-        .map(|n| format!("{mount}/{}/cpu.max", parts[..n].join("/")))
-        .find(|file| case.exists(file));
-    case.note("/proc/self/cgroup", shown);
-    match &counted {
+    let files = (1..=parts.len()).rev().map(|n| format!("{mount}/{}/cpu.max", parts[..n].join("/")));
+    let found = files.into_iter().find(|file| case.exists(file));
+    case.note("/proc/self/cgroup", if group.is_empty() { "/" } else { &group });
+    match &found {
         Some(file) => case.note(file, "there: the CPU controller counts for this group"),
         None => case.note(format!("{mount}{group}/cpu.max"), "not there: the CPU controller does not count here"),
     }
-    Ok(counted.is_none())
+    Ok(found)
+}
+
+/// What the caller's group and those above it may use of the CPU, and so ordinary threads in them: a quota where there
+/// is one.
+pub(in crate::knobs) fn quotas(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
+    let is_quota = |text: &str| text.split_whitespace().next().is_some_and(|quota| quota != "max" && quota != "-1");
+    let mut files = Vec::new();
+    match caller(case)? {
+        Group::First(group) => {
+            let parts: Vec<&str> = group.split('/').filter(|part| !part.is_empty()).collect();
+            for mount in V1_MOUNTS {
+                let above = (1..=parts.len()).map(|n| format!("{mount}/{}", parts[..n].join("/")));
+                files.extend(above.chain([mount.to_owned()]).map(|folder| format!("{folder}/cpu.cfs_quota_us")));
+            }
+        }
+        Group::Second(_) => {
+            // Every group above one that counts counts, too.
+            let mut file = counted(case)?;
+            while let Some(path) = file {
+                let above =
+                    path.trim_end_matches("/cpu.max").rsplit_once('/').map(|(above, _)| format!("{above}/cpu.max"));
+                file = above.filter(|above| case.exists(above));
+                files.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let mut seen = matches!(caller(case), Ok(Group::Second(_)));
+    for file in files {
+        if let Some(text) = case.peek(&file).known() {
+            seen = true;
+            case.note(&file, text.trim());
+            if is_quota(text) {
+                found.push((file, text.clone()));
+            }
+        }
+    }
+    if !seen {
+        return Doubt::unknown("the caller's group of the CPU controller cannot be seen here");
+    }
+    Ok(found)
 }
 
 /// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up.
