@@ -38,8 +38,8 @@ fn of(pid: &str) -> Option<String> {
             cpu += 1;
         }
         let comma = if list.is_empty() { "" } else { "," };
-        let last = cpu - 1;
-        if first == last { write!(list, "{comma}{first}") } else { write!(list, "{comma}{first}-{last}") }.ok()?;
+        let end = cpu - 1;
+        if first == end { write!(list, "{comma}{first}") } else { write!(list, "{comma}{first}-{end}") }.ok()?;
     }
     (!list.is_empty()).then_some(list)
 }

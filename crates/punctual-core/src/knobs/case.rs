@@ -4,7 +4,7 @@
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
 use super::interrupts::Line;
-use super::tasks::TASKS;
+use super::tasks::{TASKS, TaskList};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
@@ -62,7 +62,7 @@ pub struct Case<'a> {
     /// The CPUs that remain for everything else.
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
-    tasks: OnceCell<Fact<String>>,
+    tasks: OnceCell<Fact<TaskList>>,
     interrupts: OnceCell<Result<Vec<Line>, Doubt>>,
 }
 
@@ -284,8 +284,8 @@ impl<'a> Case<'a> {
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
-    pub(super) fn task_list(&self) -> Fact<String> {
-        self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    pub(super) fn task_list(&self) -> &Fact<TaskList> {
+        self.tasks.get_or_init(|| self.peek(TASKS).map(|list| TaskList::parse(&list)))
     }
 
     /// The interrupt lines, read once: on large machines there are thousands.

@@ -50,6 +50,20 @@ impl Task {
     }
 }
 
+/// The list, read.
+#[derive(Debug)]
+pub(super) struct TaskList {
+    tasks: Vec<Task>,
+    is_cut_off: bool,
+}
+
+impl TaskList {
+    pub(super) fn parse(list: &str) -> Self {
+        let is_cut_off = list.lines().next_back() == Some("...");
+        Self { tasks: list.lines().filter_map(Task::parse).collect(), is_cut_off }
+    }
+}
+
 impl Case<'_> {
     /// Every task that `wanted` picks. Nobody of that name is an answer only if the list is complete.
     pub fn tasks(&self, wanted: impl Fn(&Task) -> bool) -> Result<Vec<Task>, Doubt> {
@@ -57,15 +71,13 @@ impl Case<'_> {
         if let Some(trouble) = fact.trouble() {
             self.note(TASKS, trouble);
         }
-        let list = self.known(TASKS, fact, Missing::TellsNothing("the list of tasks is not known"))?;
-        let is_cut_off = list.lines().next_back() == Some("...");
-        let found: Vec<Task> = list.lines().filter_map(Task::parse).filter(wanted).collect();
-        // Without a single kernel thread in sight this is a container's own list, which proves no absence.
-        let sees_kernel = list.lines().filter_map(Task::parse).any(|task| task.is_kernel);
-        if found.is_empty() && is_cut_off {
+        let list = self.known(TASKS, fact.as_ref(), Missing::TellsNothing("the list of tasks is not known"))?;
+        let found: Vec<Task> = list.tasks.iter().filter(|task| wanted(task)).cloned().collect();
+        if found.is_empty() && list.is_cut_off {
             return Doubt::unknown("there are more tasks than were looked at");
         }
-        if found.is_empty() && !sees_kernel {
+        // Without a single kernel thread in sight this is a container's own list, which proves no absence.
+        if found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel) {
             return Doubt::unknown("only the tasks of this container can be seen");
         }
         Ok(found)

@@ -64,11 +64,13 @@ mod tests {
 
     #[test]
     fn reads_the_tables_of_both_architectures() {
-        let x86 = "           CPU0       CPU2       \n 24:  1  0  IO-APIC  5-edge  ACPI:Ged\nLOC:  5  6   Local timer interrupts\nERR:  0\n";
+        let x86 = "           CPU0       CPU2       \n 24:  1  0  IO-APIC  5-edge  ACPI:Ged\nLOC:  5  6   Local timer \
+            interrupts\nERR:  0\n";
         let row = |name: &str, a, b| Row { name: name.to_owned(), counts: vec![(0, a), (2, b)] };
         assert_eq!(rows(x86, |name, _| name == "LOC"), [row("LOC", 5, 6)]);
         assert_eq!(rows(x86, |_, _| true), [row("24", 1, 0), row("LOC", 5, 6)]);
-        let arm = "       CPU0   CPU2\n 11:   7   8   GICv3  27 Level     arch_timer\nIPI0:  1   2   Rescheduling interrupts\n";
+        let arm = "       CPU0   CPU2\n 11:   7   8   GICv3  27 Level     arch_timer\nIPI0:  1   2   Rescheduling \
+            interrupts\n";
         assert_eq!(rows(arm, |_, rest| rest.trim_end().ends_with("arch_timer")), [row("11", 7, 8)]);
         assert_eq!(rows(arm, |name, _| name.starts_with("IPI")), [row("IPI0", 1, 2)]);
         assert!(rows("", |_, _| true).is_empty() && rows("LOC: 5\n", |_, _| true).is_empty());

@@ -73,7 +73,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[
             Lasting::Word("isolcpus=managed_irq,domain,<I>"),
             Lasting::Other(
-                "isolcpus=managed_irq does not help a queue all of whose CPUs are isolated; no I/O from these CPUs does.",
+                "isolcpus=managed_irq does not help a queue all of whose CPUs are isolated; no I/O from these CPUs \
+                    does.",
             ),
         ],
         undo: "Remove the word or the options line and boot again.",
@@ -129,7 +130,8 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(ipis),
         why: "Function calls, TLB shootdowns and rescheduling from other CPUs interrupt whatever runs, for others' \
             sake: a kernel that patches itself, a program that unmaps memory it shares, membarrier.",
-        fix: "Find who: trace-cmd record -e ipi:ipi_send_cpu -e ipi:ipi_send_cpumask, or -e csd:csd_queue_cpu (6.12 knows them; 6.1 only ipi:ipi_raise).",
+        fix: "Find who: trace-cmd record -e ipi:ipi_send_cpu -e ipi:ipi_send_cpumask, or -e csd:csd_queue_cpu (6.12 \
+            knows them; 6.1 only ipi:ipi_raise).",
         persist: &[Lasting::Other(
             "Mend what was found: no shared address space with ordinary threads, no profiling, isolation complete.",
         )],
@@ -276,7 +278,8 @@ fn managed(case: &Case<'_>) -> Judged {
     let mut found = Vec::new();
     for line in &ours {
         let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
-        let because = "which interrupts the kernel manages itself is only shown in debugfs: not mounted, locked down, or not built";
+        let because = "which interrupts the kernel manages itself is only shown in debugfs: not mounted, locked down, \
+            or not built";
         let state = case.known(&path, case.peek(&path), Missing::TellsNothing(because))?;
         if state.contains("IRQD_AFFINITY_MANAGED") {
             found.push(format!("{} ({})", line.number, line.handlers(case).join(", ")));
@@ -322,10 +325,10 @@ fn gic_target(case: &Case<'_>) -> Judged {
 const MOST_IPIS: u64 = 3;
 
 fn ipis(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
     const NAMES: [&str; 8] = ["RES", "CAL", "TLB", "IWI", "MCE", "NMI", "PMI", "THR"];
+    case.has_housekeeping()?;
     let rises = rises(case, |name, _| NAMES.contains(&name) || name.starts_with("IPI"))?;
-    let risen: Vec<String> = rises
+    let shown: Vec<String> = rises
         .iter()
         .flat_map(|row| {
             row.counts
@@ -334,7 +337,7 @@ fn ipis(case: &Case<'_>) -> Judged {
                 .map(|(cpu, rise)| format!("{} on CPU {cpu}: {rise}", row.name))
         })
         .collect();
-    let shown = if risen.is_empty() { format!("none on CPUs {}", case.rt) } else { risen.join(", ") };
+    let shown = if shown.is_empty() { format!("none on CPUs {}", case.rt) } else { shown.join(", ") };
     case.note("interrupts from other CPUs, between two looks at /proc/interrupts", shown);
     let of = |cpu: u32| {
         rises.iter().flat_map(|row| &row.counts).filter(move |(number, _)| *number == cpu).map(|(_, rise)| *rise)

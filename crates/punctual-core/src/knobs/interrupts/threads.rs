@@ -34,7 +34,8 @@ pub(super) const KNOBS: &[Knob] = &[
             without the class it waits for everybody; and sound that ranks with the disk crackles.",
         fix: "chrt -f -p PRIORITY PID: the device that feeds the real-time work next to that work, the others at 50.",
         persist: &[Lasting::Other(
-            "A unit or udev rule that sets them by the thread's name, not its number, after the driver was loaded and after suspend (rtirq does this).",
+            "A unit or udev rule that sets them by the thread's name, not its number, after the driver was loaded and \
+                after suspend (rtirq does this).",
         )],
         undo: "chrt -f -p 50 PID",
         cost: "On PREEMPT_RT the soft interrupts it raises run at its priority, too.",

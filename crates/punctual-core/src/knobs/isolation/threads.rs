@@ -17,7 +17,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[
             Lasting::Word("isolcpus=managed_irq,domain,<I>"),
             Lasting::Other(
-                "On 6.1 to 6.12 isolcpus= does not move them: a unit with taskset, or nohz_full=<I> where the work polls.",
+                "On 6.1 to 6.12 isolcpus= does not move them: a unit with taskset, or nohz_full=<I> where the work \
+                    polls.",
             ),
         ],
         undo: "taskset -cp with the list it had.",
@@ -39,14 +40,16 @@ pub(super) const KNOBS: &[Knob] = &[
             of the interrupts' threads (50) they push back the device that the real-time work waits for.",
         fix: "chrt -f -p 1 PID for ktimers/N and irq_work/N, chrt -o -p 0 PID for ksoftirqd/N, with N in <I>.",
         persist: &[Lasting::Other(
-            "A unit that sets them at boot and again after a CPU was plugged in; no word on the command line does, but rcutree.kthread_prio= for RCU's.",
+            "A unit that sets them at boot and again after a CPU was plugged in; no word on the command line does, \
+                but rcutree.kthread_prio= for RCU's.",
         )],
         undo: "chrt with the policy and priority it had.",
         cost: "Networking and coarse timers on these CPUs wait for the real-time work.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &[
-            "kernel 7.3 kernel/softirq.c (ktimers: FIFO 1), irq_work.c (FIFO 1), sched/syscalls.c (interrupts: FIFO 50)",
+            "kernel 7.3 kernel/softirq.c (ktimers: FIFO 1), irq_work.c (FIFO 1), sched/syscalls.c (interrupts: FIFO \
+                50)",
             "OpenShift node tuning operator (11)",
         ],
     },

@@ -79,8 +79,8 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(stopped),
         why: "nohz_full= only allows the tick to stop: a second runnable task, a POSIX CPU timer or RCU in need keeps \
             it going, and each tick costs microseconds.",
-        fix: "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity; timers:timer_expire_entry and \
-            timer:tick_stop in a trace name the cause.",
+        fix: "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity; the events \
+            timer:timer_expire_entry and timer:tick_stop in a trace name the cause.",
         persist: &[Lasting::Word("nohz_full=<I>"), Lasting::Word("isolcpus=managed_irq,domain,<I>")],
         undo: "Remove the words and boot again.",
         cost: "None beyond that of the isolation.",
@@ -101,7 +101,8 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "A timer that was armed on a CPU before it was set apart stays there and is re-armed there.",
         fix: "For N in <I>: echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
         persist: &[Lasting::Other(
-            "A unit that does it before the application starts; the fair server's and interrupts' settings must come after.",
+            "A unit that does it before the application starts; the fair server's and interrupts' settings must come \
+                after.",
         )],
         undo: "Nothing to undo.",
         cost: "Everything on the machine stops for a moment; per-CPU settings are lost.",

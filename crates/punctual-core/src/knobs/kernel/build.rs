@@ -139,7 +139,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.lockup_det",
         title: "Lockup detectors left out or off",
         family: Family::Kernel,
-        severity: Weight::of(High, High, Info),
+        severity: Weight::of(Medium, Medium, Info),
         probe: Probe::Effective(lockup_detector),
         why: "The lockup detectors run a timer in hard interrupt context on every CPU every few seconds, on \
             PREEMPT_RT too, and some use a performance counter that ends in an NMI.",
@@ -430,6 +430,10 @@ fn rcu_boost(case: &Case<'_>) -> Judged {
 
 fn rcu_lazy(case: &Case<'_>) -> Judged {
     let missing = Missing::CannotBe("this kernel does not save callbacks up");
+    let is_offloader = |name: &str| name.starts_with("rcuop/") || name.starts_with("rcuos/");
+    if matches!(case.tasks(|task| task.is_kernel && is_offloader(&task.name)), Ok(found) if found.is_empty()) {
+        return Doubt::not_applicable("it happens only on CPUs whose callbacks are offloaded, and here none are");
+    }
     is_no(case, "/sys/module/rcutree/parameters/enable_rcu_lazy", missing)
 }
 
@@ -455,18 +459,15 @@ fn tracers(case: &Case<'_>) -> Judged {
 }
 
 fn lockup_detector(case: &Case<'_>) -> Judged {
-    let switch = "/proc/sys/kernel/watchdog";
-    match case.number(switch, Missing::CannotBe("")) {
-        Ok(0) => Ok(true),
-        Ok(_) => {
-            let missing = Missing::TellsNothing("the kernel does not show which CPUs are watched");
-            let watched = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
-            Ok(!case.rt.is_empty() && watched.intersection(&case.rt).is_empty())
-        }
-        // The switch is there exactly where a detector is built in.
-        Err(Doubt::NotApplicable(_)) => Ok(true),
-        Err(doubt) => Err(doubt),
+    // The switch is there exactly where a detector is built in.
+    let switch = case.number("/proc/sys/kernel/watchdog", Missing::CannotBe(""));
+    if matches!(switch, Ok(0) | Err(Doubt::NotApplicable(_))) {
+        return Ok(true);
     }
+    switch?;
+    let missing = Missing::TellsNothing("the kernel does not show which CPUs are watched");
+    let watched = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
+    Ok(!case.rt.is_empty() && watched.intersection(&case.rt).is_empty())
 }
 
 fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {

@@ -130,9 +130,9 @@ const OWN: &[Knob] = &[
         probe: Probe::Effective(rt_group),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
-        fix: "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us (cgroup v1), or \
-            move the work to the root group: echo PID > /sys/fs/cgroup/cgroup.procs. sched.rt_group says what this \
-            caller's group allows.",
+        fix: "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
+            (cgroup v1), or move the work to the root group: echo PID > /sys/fs/cgroup/cgroup.procs. \
+            sched.rt_group says what this caller's group allows.",
         persist: &[
             Lasting::Word("rt_group_sched=0"),
             Lasting::Kernel("RT_GROUP_SCHED=n"),
