@@ -376,11 +376,27 @@ fn more_on_rt(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 fn built_with(case: &Case<'_>, option: &str) -> Judged {
-    case.config(option).map(|value| value != "n")
+    let is_built = case.config(option)? != "n";
+    if !is_built {
+        whole(case)?;
+    }
+    Ok(is_built)
 }
 
 fn built_without(case: &Case<'_>, option: &str) -> Judged {
     built_with(case, option).map(|is_built| !is_built)
+}
+
+/// Fails where the configuration was cut off or picked from, so that an option it does not name may be on all the
+/// same: every kernel has a tick, and says how fast.
+pub(super) fn whole(case: &Case<'_>) -> Result<(), Doubt> {
+    let config = &case.machine.config;
+    match config.is_on("HZ") {
+        Fact::Known(false) => {
+            Doubt::unknown(format!("{} is not a whole configuration: it does not even name CONFIG_HZ", config.source))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn preempt(case: &Case<'_>) -> Judged {
@@ -422,7 +438,7 @@ fn rcu_nocb(case: &Case<'_>) -> Judged {
 }
 
 fn rcu_boost(case: &Case<'_>) -> Judged {
-    if case.config("PREEMPT_RCU")? == "n" {
+    if !built_with(case, "PREEMPT_RCU")? {
         return Doubt::not_applicable("readers under RCU cannot be preempted in this kernel");
     }
     built_with(case, "RCU_BOOST")
@@ -487,7 +503,7 @@ fn cpu_freq(case: &Case<'_>) -> Judged {
 
 fn default_governor(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
-    if case.config("CPU_FREQ")? == "n" {
+    if !built_with(case, "CPU_FREQ")? {
         return Doubt::not_applicable("this kernel has no governors, see kconf.cpu_freq");
     }
     built_with(case, "CPU_FREQ_DEFAULT_GOV_PERFORMANCE")
@@ -566,16 +582,15 @@ fn efi(case: &Case<'_>) -> Judged {
 }
 
 fn hz(case: &Case<'_>) -> Judged {
+    whole(case)?;
     let value = case.config("HZ")?;
-    value
-        .parse::<u32>()
-        .map(|hz| (250..=1000).contains(&hz))
-        .or_else(|_| Doubt::unknown(format!("the configuration says HZ={value}")))
+    let is_usual = value.parse::<u32>().map(|hz| (250..=1000).contains(&hz));
+    is_usual.or_else(|_| Doubt::unknown(format!("the configuration says HZ={value}")))
 }
 
 /// The option was last seen in 6.12; from 7.0 on there is nothing to switch.
 fn slub_partial(case: &Case<'_>) -> Judged {
-    if case.version()? >= Version::new(7, 0) && case.config("SLUB_CPU_PARTIAL")? == "n" {
+    if case.version()? >= Version::new(7, 0) && built_without(case, "SLUB_CPU_PARTIAL")? {
         return Doubt::not_applicable("this kernel does without these lists");
     }
     built_without(case, "SLUB_CPU_PARTIAL")

@@ -58,6 +58,9 @@ pub(in crate::knobs) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
     if is_on && (case.config("RT_GROUP_SCHED_DEFAULT_DISABLED")? != "n" || case.requested("rt_group_sched")) {
         return Doubt::unknown("RT_GROUP_SCHED is built in and switched at boot; the kernel does not show which way");
     }
+    if !is_on {
+        super::build::whole(case)?;
+    }
     Ok(is_on)
 }
 

@@ -233,6 +233,9 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
         }
     }
     let is_good = on.is_empty();
+    if is_good {
+        build::whole(case)?;
+    }
     case.note(&config.source, if is_good { format!("none of {}", options.join(", ")) } else { on.join(", ") });
     Ok(is_good)
 }

@@ -181,11 +181,11 @@ fn sched_ext(case: &Case<'_>) -> Judged {
 fn energy_aware(case: &Case<'_>) -> Judged {
     let missing = Missing::CannotBe("this kernel has no energy-aware placement for this machine");
     let path = "/proc/sys/kernel/sched_energy_aware";
-    // From 6.12 on the file holds nothing where the chip cannot do it.
-    if case.text(path, missing)?.trim().is_empty() {
-        return Doubt::not_applicable("this machine cannot do it");
-    }
-    let is_on = case.number(path, missing)? != 0;
+    let is_on = match case.text(path, missing)?.trim() {
+        // From 6.12 on the file holds nothing where the chip cannot do it.
+        "" => return Doubt::not_applicable("this machine cannot do it"),
+        text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
+    };
     let online = case.machine.topology.online.known().cloned().unwrap_or_default();
     let alike = Missing::CannotBe("the kernel takes all CPUs to be alike");
     if case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, alike)?.len() == 1 {
