@@ -82,7 +82,7 @@ impl LiveTree {
             // A process may end between being listed and being read.
             let stat = self.file(&format!("/proc/{name}/stat"));
             if let Some(line) = stat.known().and_then(|stat| task_line(&String::from_utf8_lossy(stat))) {
-                lines.push_str(&line);
+                lines.push_str(&crate::affinity::told(&name, line));
             }
         }
         if count == 0 { Fact::Absent } else { Fact::Known(lines.into_bytes()) }

@@ -3,7 +3,8 @@
 //! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
-use super::tasks::TASKS;
+use super::interrupts::Line;
+use super::tasks::{TASKS, TaskList};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
@@ -61,8 +62,9 @@ pub struct Case<'a> {
     /// The CPUs that remain for everything else.
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
-    tasks: OnceCell<Fact<String>>,
+    tasks: OnceCell<Fact<TaskList>>,
     cpuinfo: OnceCell<Fact<String>>,
+    interrupts: OnceCell<Result<Vec<Line>, Doubt>>,
 }
 
 impl<'a> Case<'a> {
@@ -76,8 +78,17 @@ impl<'a> Case<'a> {
             _ => online.clone(),
         };
         let housekeeping = online.difference(&rt);
-        let (tasks, cpuinfo) = (OnceCell::new(), OnceCell::new());
-        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks, cpuinfo }
+        Self {
+            tree,
+            machine,
+            need,
+            rt,
+            housekeeping,
+            evidence: RefCell::default(),
+            tasks: OnceCell::new(),
+            cpuinfo: OnceCell::new(),
+            interrupts: OnceCell::new(),
+        }
     }
 
     /// What was looked at since the last time it was asked.
@@ -282,8 +293,13 @@ impl<'a> Case<'a> {
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
-    pub(super) fn task_list(&self) -> Fact<String> {
-        self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    pub(super) fn task_list(&self) -> &Fact<TaskList> {
+        self.tasks.get_or_init(|| self.peek(TASKS).map(|list| TaskList::parse(&list)))
+    }
+
+    /// The interrupt lines, read once: on large machines there are thousands.
+    pub(super) fn interrupt_lines(&self, read: impl FnOnce() -> Result<Vec<Line>, Doubt>) -> Result<&[Line], Doubt> {
+        self.interrupts.get_or_init(read).as_deref().map_err(Clone::clone)
     }
 
     /// Where a symbolic link points, without keeping it as evidence.

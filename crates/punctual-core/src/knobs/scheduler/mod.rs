@@ -1,7 +1,10 @@
 //! Who may run, and for how long.
 
-use super::kernel::has_rt_group;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+mod balance;
+mod classes;
+
+use super::kernel::{counted, has_rt_group};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 use crate::machine::Version;
@@ -10,7 +13,11 @@ use crate::profile::Kind;
 /// From here on a fair server takes the place of throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
+
+const LISTS: &[&[Knob]] = &[OWN, classes::KNOBS, balance::KNOBS];
+
+const OWN: &[Knob] = &[
     Knob {
         id: "sched.rt_runtime",
         title: "Real-time threads not throttled",
@@ -20,7 +27,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Real-time threads that together use 95 % of a second are stopped for the rest of it: a hole of 50 ms.",
         fix: "sysctl kernel.sched_rt_runtime_us=-1, but only once every real-time thread is known to sleep: one \
             that spins then locks the machine up.",
-        persist: &[Lasting::Other("The same line in /etc/sysctl.d/.")],
+        persist: &[Lasting::Sysctl("kernel.sched_rt_runtime_us = -1")],
         undo: "sysctl kernel.sched_rt_runtime_us=950000",
         cost: "The safety net.",
         blast: Blast::Breaking,
@@ -41,9 +48,12 @@ pub(super) const KNOBS: &[Knob] = &[
             ahead of any FIFO priority. sched_rt_runtime_us=-1 no longer prevents it.",
         fix: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, once the application is \
             known to sleep or nothing ordinary can run there.",
-        persist: &[Lasting::Other(
-            "A unit that writes it at boot; there is neither a sysctl nor a word for the command line.",
-        )],
+        persist: &[
+            Lasting::Write { path: "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", value: "0" },
+            Lasting::Other(
+                "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
+            ),
+        ],
         undo: "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
         cost: "Ordinary tasks can starve there for good.",
         blast: Blast::Breaking,
@@ -58,12 +68,12 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(autogroup),
         why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
         fix: "sysctl kernel.sched_autogroup_enabled=0",
-        persist: &[Lasting::Other("The same line in /etc/sysctl.d/, or noautogroup on the command line.")],
+        persist: &[Lasting::Sysctl("kernel.sched_autogroup_enabled = 0"), Lasting::Word("noautogroup")],
         undo: "sysctl kernel.sched_autogroup_enabled=1",
         cost: "A compilation in one terminal weighs more against the rest.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["sched(7)"],
+        sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/autogroup.c"],
     },
     Knob {
         id: "sched.ext",
@@ -74,7 +84,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: "Stop the program that loaded it (scx_*).",
-        persist: &[Lasting::Other("systemctl disable its unit (scx, scx_loader).")],
+        persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
         undo: "Start it again.",
         cost: "Whatever it was loaded for.",
         blast: Blast::Disturbing,
@@ -90,12 +100,16 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "On chips with big and little cores, energy-aware placement moves work to where it costs least, not \
             to where it is done soonest.",
         fix: "sysctl kernel.sched_energy_aware=0",
-        persist: &[Lasting::Other("The same line in /etc/sysctl.d/.")],
+        persist: &[Lasting::Sysctl("kernel.sched_energy_aware = 0")],
         undo: "sysctl kernel.sched_energy_aware=1",
         cost: "Power.",
         blast: Blast::Harmless,
         confidence: Confidence::Low,
-        sources: &["kernel scheduler/sched-energy.rst", "unverified: the effect on pinned real-time threads"],
+        sources: &[
+            "kernel scheduler/sched-energy.rst",
+            "kernel 6.1, 6.12, 7.3 kernel/sched/topology.c",
+            "unverified: the effect on pinned real-time threads",
+        ],
     },
     Knob {
         id: "sched.stats",
@@ -105,9 +119,12 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(stats),
         why: "Scheduler statistics and delay accounting add work to every switch and wake-up.",
         fix: "sysctl kernel.sched_schedstats=0 kernel.task_delayacct=0",
-        persist: &[Lasting::Other(
-            "The same lines in /etc/sysctl.d/; no schedstats=enable or delayacct on the command line.",
-        )],
+        persist: &[
+            Lasting::Sysctl("kernel.sched_schedstats = 0"),
+            Lasting::Sysctl("kernel.task_delayacct = 0"),
+            Lasting::NoWord("schedstats"),
+            Lasting::NoWord("delayacct"),
+        ],
         undo: "sysctl with the values that were there.",
         cost: "perf sched and iotop lose detail.",
         blast: Blast::Harmless,
@@ -147,7 +164,13 @@ fn autogroup(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("it only decides among ordinary tasks");
     }
     let missing = Missing::CannotBe("this kernel has no automatic grouping");
-    Ok(case.number("/proc/sys/kernel/sched_autogroup_enabled", missing)? == 0)
+    let is_on = case.number("/proc/sys/kernel/sched_autogroup_enabled", missing)? != 0;
+    if is_on && matches!(counted(case), Ok(Some(_))) {
+        return Doubt::not_applicable(
+            "the caller's control group counts CPU time by itself, so automatic groups do not",
+        );
+    }
+    Ok(!is_on)
 }
 
 fn sched_ext(case: &Case<'_>) -> Judged {
@@ -157,10 +180,15 @@ fn sched_ext(case: &Case<'_>) -> Judged {
 
 fn energy_aware(case: &Case<'_>) -> Judged {
     let missing = Missing::CannotBe("this kernel has no energy-aware placement for this machine");
-    let is_on = case.number("/proc/sys/kernel/sched_energy_aware", missing)? != 0;
+    let path = "/proc/sys/kernel/sched_energy_aware";
+    let is_on = match case.text(path, missing)?.trim() {
+        // From 6.12 on the file holds nothing where the chip cannot do it.
+        "" => return Doubt::not_applicable("this machine cannot do it"),
+        text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
+    };
     let online = case.machine.topology.online.known().cloned().unwrap_or_default();
-    let unseen = Missing::TellsNothing("the CPUs' capacities are not shown");
-    if case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, unseen)?.len() == 1 {
+    let alike = Missing::CannotBe("the kernel takes all CPUs to be alike");
+    if case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, alike)?.len() == 1 {
         return Doubt::not_applicable("all CPUs are alike");
     }
     Ok(!is_on)

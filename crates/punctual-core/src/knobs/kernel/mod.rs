@@ -1,13 +1,23 @@
 //! How the kernel was built and how it preempts: what no run-time setting makes up for.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+mod build;
+mod groups;
+
+pub(super) use groups::{counted, has_rt_group, may_be_real_time, quotas};
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, Fatal, High, Info, Medium};
 use crate::machine::{Flavour, Version};
+use crate::profile::Kind;
 use punctual_hist::Nanos;
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
+
+const LISTS: &[&[Knob]] = &[OWN, build::KNOBS];
+
+const OWN: &[Knob] = &[
     Knob {
         id: "kconf.flavour",
         title: "A kernel made for real time",
@@ -18,7 +28,10 @@ pub(super) const KNOBS: &[Knob] = &[
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
         fix: "Install the distribution's PREEMPT_RT kernel (Debian: linux-image-rt-amd64 or -arm64) and boot it.",
-        persist: &[Lasting::Other("Make that kernel the default in the boot loader.")],
+        persist: &[
+            Lasting::Kernel("PREEMPT_RT=y"),
+            Lasting::Other("Make the kernel that was installed the default in the boot loader."),
+        ],
         undo: "Boot the other kernel.",
         cost: "Some throughput; some drivers are not built for it (i915 in particular).",
         blast: Blast::Breaking,
@@ -37,7 +50,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Without it several other checks end in 'unknown', and a configuration left over from another kernel \
             lies.",
         fix: "Install the configuration that belongs to the running kernel as /boot/config-$(uname -r).",
-        persist: &[Lasting::Other("Build the kernel with CONFIG_IKCONFIG_PROC=y.")],
+        persist: &[Lasting::Kernel("IKCONFIG_PROC=y")],
         undo: "Remove the file, or build without the option.",
         cost: "Tens of kilobytes.",
         blast: Blast::Harmless,
@@ -51,9 +64,9 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::of(High, Info, High),
         probe: Probe::Effective(preempt),
         why: "A kernel whose preemption is chosen at boot runs many paths without letting a real-time thread in, \
-            unless the mode is 'full'.",
+            unless the mode is 'full' (or 'lazy', in kernels that have it, which spares ordinary tasks only).",
         fix: "echo full > /sys/kernel/debug/sched/preempt",
-        persist: &[Lasting::Other("Kernel command line: preempt=full")],
+        persist: &[Lasting::Word("preempt=full")],
         undo: "Write back the mode that stood in parentheses; remove the word.",
         cost: "A little throughput.",
         blast: Blast::Disturbing,
@@ -69,7 +82,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
         fix: "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
             clock source.",
-        persist: &[Lasting::Other("Boot a kernel with CONFIG_HIGH_RES_TIMERS=y and without highres=off.")],
+        persist: &[Lasting::NoWord("highres"), Lasting::Kernel("HIGH_RES_TIMERS=y")],
         undo: "Boot as before.",
         cost: "None worth mentioning.",
         blast: Blast::Breaking,
@@ -85,7 +98,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
             partly with interrupts off.",
         fix: "Boot a production kernel; keep the debugging one for soak tests.",
-        persist: &[Lasting::Other("Build without these options.")],
+        persist: &[Lasting::Kernel("PROVE_LOCKING=n"), Lasting::Kernel("KASAN=n"), Lasting::Kernel("KCSAN=n")],
         undo: "Boot the debugging kernel.",
         cost: "Bugs are found later.",
         blast: Blast::Breaking,
@@ -102,7 +115,7 @@ pub(super) const KNOBS: &[Knob] = &[
             while no trace is taken.",
         fix: "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
             that price.",
-        persist: &[Lasting::Other("Build without these options.")],
+        persist: &[Lasting::Kernel("IRQSOFF_TRACER=n"), Lasting::Kernel("PREEMPT_TRACER=n")],
         undo: "Boot the tracing kernel.",
         cost: "No irqsoff traces.",
         blast: Blast::Breaking,
@@ -113,15 +126,18 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
         family: Family::Kernel,
-        severity: Weight::all(High).adjusted(rt_group_severity),
+        severity: Weight::all(High).adjusted(groups::severity),
         probe: Probe::Effective(rt_group),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
-        fix: "Run the real-time work in the root control group, or give its group a budget in cpu.rt_runtime_us \
-            (cgroup v1).",
-        persist: &[Lasting::Other(
-            "Build without RT_GROUP_SCHED, or boot with rt_group_sched=0 where the kernel knows it.",
-        )],
+        fix: "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
+            (cgroup v1), or move the work to the root group: echo PID > /sys/fs/cgroup/cgroup.procs. \
+            sched.rt_group says what this caller's group allows.",
+        persist: &[
+            Lasting::Word("rt_group_sched=0"),
+            Lasting::Kernel("RT_GROUP_SCHED=n"),
+            Lasting::Other("The word is known to 7.3 and not to 6.1 and 6.12."),
+        ],
         undo: "Boot as before.",
         cost: "No budgets per group.",
         blast: Blast::Disturbing,
@@ -141,7 +157,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Under lockdown (usual with Secure Boot) not even root can read or change the scheduler's debug files \
             and MSRs, so some settings stay as they are and some checks end in 'unknown'.",
         fix: "None at run time; decide whether the machine needs lockdown.",
-        persist: &[Lasting::Other("Turn Secure Boot off, or drop lockdown= from the command line.")],
+        persist: &[Lasting::NoWord("lockdown"), Lasting::Firmware("Secure Boot: off, usually under Security or Boot")],
         undo: "Turn Secure Boot on again.",
         cost: "A line of defence.",
         blast: Blast::Breaking,
@@ -189,7 +205,8 @@ fn preempt(case: &Case<'_>) -> Judged {
             let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
                            what the command line asks for proves nothing";
             let mode = case.marked("/sys/kernel/debug/sched/preempt", Missing::TellsNothing(because))?;
-            Ok(mode == "full")
+            // Lazy preemption spares only ordinary tasks; audio on a desktop has some of those in its path.
+            Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
         }
         Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),
         Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
@@ -216,6 +233,9 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
         }
     }
     let is_good = on.is_empty();
+    if is_good {
+        build::whole(case)?;
+    }
     case.note(&config.source, if is_good { format!("none of {}", options.join(", ")) } else { on.join(", ") });
     Ok(is_good)
 }
@@ -238,38 +258,6 @@ fn debug_heavy(case: &Case<'_>) -> Judged {
 
 fn irqsoff_tracer(case: &Case<'_>) -> Judged {
     none_on(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"])
-}
-
-/// The budget file of the caller's own group, where groups of the first kind are mounted.
-fn budget_file(case: &Case<'_>) -> Option<String> {
-    let groups = case.peek("/proc/self/cgroup");
-    let of_cpu = |line: &str| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let is_cpu = parts.next()?.split(',').any(|controller| controller == "cpu");
-        is_cpu.then(|| parts.next().map(|group| group.trim_end_matches('/').to_owned())).flatten()
-    };
-    let group = groups.known().and_then(|lines| lines.lines().find_map(of_cpu)).unwrap_or_default();
-    let files = ["/cpu", "/cpu,cpuacct"].map(|mount| format!("/sys/fs/cgroup{mount}{group}/cpu.rt_runtime_us"));
-    files.into_iter().find(|file| case.peek(file).known().is_some())
-}
-
-/// A group with a budget is not refused the class; it is only stopped when the budget is used up.
-fn rt_group_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let budget = budget_file(case).and_then(|file| case.peek(&file).known().cloned());
-    if budget.is_some_and(|budget| budget != "0") { severity.min(Medium) } else { severity }
-}
-
-/// Whether the real-time class is scheduled by groups. Shared with the throttling knob, which it decides.
-pub(super) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
-    if let Some(file) = budget_file(case) {
-        case.cite(&file, &case.peek(&file));
-        return Ok(true);
-    }
-    let is_on = case.config("RT_GROUP_SCHED")? != "n";
-    if is_on && (case.config("RT_GROUP_SCHED_DEFAULT_DISABLED")? != "n" || case.requested("rt_group_sched")) {
-        return Doubt::unknown("RT_GROUP_SCHED is built in and switched at boot; the kernel does not show which way");
-    }
-    Ok(is_on)
 }
 
 fn rt_group(case: &Case<'_>) -> Judged {

@@ -1,13 +1,23 @@
 //! CPUs kept free of other work: by the scheduler, the tick, RCU and the work queues.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+mod cpusets;
+mod rcu;
+mod threads;
+mod tick;
+mod workqueues;
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
-use crate::machine::{CMDLINE, ISOLATED, NOHZ_FULL, Version};
+use crate::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
 use crate::profile::Kind;
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
+
+const LISTS: &[&[Knob]] = &[OWN, cpusets::KNOBS, rcu::KNOBS, threads::KNOBS, workqueues::KNOBS, tick::KNOBS];
+
+const OWN: &[Knob] = &[
     Knob {
         id: "iso.domain",
         title: "Real-time CPUs set apart from the scheduler",
@@ -18,10 +28,10 @@ pub(super) const KNOBS: &[Knob] = &[
             the activations and delay the next one.",
         fix: "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
             GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
-        persist: &[Lasting::Other(
-            "Kernel command line: isolcpus=managed_irq,domain,<I>; on 6.1 to 6.12 kernel threads may still \
-            roam there.",
-        )],
+        persist: &[
+            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::Other("On 6.1 to 6.12 kernel threads may still roam there, see kthr.affinity."),
+        ],
         undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
         cost: "These CPUs do nothing else, and tasks must be placed on them by hand.",
         blast: Blast::Disturbing,
@@ -61,9 +71,10 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(rcu_nocbs),
         why: "Otherwise memory that others free is given back on the real-time CPU, in bursts.",
         fix: "None at run time.",
-        persist: &[Lasting::Other(
-            "Kernel command line: rcu_nocbs=<I> (nohz_full= implies it; a malformed list offloads all CPUs).",
-        )],
+        persist: &[
+            Lasting::Word("rcu_nocbs=<I>"),
+            Lasting::Other("nohz_full= implies it; a malformed list offloads all CPUs."),
+        ],
         undo: "Remove the word and boot again.",
         cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
         blast: Blast::Harmless,
@@ -71,7 +82,9 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &[
             "kernel 7.3 kernel/rcu/tree_nocb.h",
             "kernel admin-guide/kernel-per-CPU-kthreads.rst",
+            "kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h: once one CPU is offloaded, threads are made for every CPU",
             "seen on 6.1: rcu_nocbs=3 on four CPUs makes rcuop/0 to rcuop/3",
+            "unverified: kernels before 6.1",
         ],
     },
     Knob {
@@ -83,52 +96,12 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "An expedited grace period interrupts every busy CPU to get done sooner; others' convenience, your \
             latency.",
         fix: "echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited",
-        persist: &[Lasting::Other(
-            "Kernel command line: rcupdate.rcu_normal_after_boot=1 (forced on PREEMPT_RT); never \
-            rcupdate.rcu_expedited=1.",
-        )],
+        persist: &[Lasting::Word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
         undo: "Write back the values that were there.",
         cost: "Slower administration: module loading, network set-up.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
         sources: &["kernel-parameters.txt: rcupdate.rcu_normal, rcu_expedited", "kernel 7.3 kernel/rcu/update.c"],
-    },
-    Knob {
-        id: "wq.unbound",
-        title: "Unbound kernel work off the real-time CPUs",
-        family: Family::Isolation,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(wq_unbound),
-        why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
-            choosing.",
-        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask",
-        persist: &[Lasting::Other(
-            "A tmpfiles.d line or unit that writes it at boot; from 6.7 workqueue.unbound_cpus=<H> on the \
-            command line.",
-        )],
-        undo: "Write back the mask that was there.",
-        cost: "The work shares fewer CPUs; rewriting it on a busy machine was seen to stall the network.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::High,
-        sources: &["kernel 6.1, 6.12, 7.3 kernel/workqueue.c", "seapath/ansible#985"],
-    },
-    Knob {
-        id: "leftovers",
-        title: "No ordinary process on the real-time CPUs",
-        family: Family::Isolation,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(leftovers),
-        why: "A process that was there before, or was pinned there by its owner, shares caches and timers with the \
-            real-time work, and starves when that gets busy.",
-        fix: "taskset -acp <H> PID for each of them.",
-        persist: &[Lasting::Other(
-            "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
-        )],
-        undo: "taskset -acp with the list it had.",
-        cost: "None.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
-        sources: &["proc_pid_stat(5): processor", "netdata#6741"],
     },
 ];
 
@@ -164,9 +137,6 @@ fn nohz_full(case: &Case<'_>) -> Judged {
     }
 }
 
-/// From this version on the threads exist for every CPU as soon as one CPU is offloaded; before, for those only.
-const OFFLOADERS_FOR_ALL_SINCE: Version = Version::new(5, 17);
-
 fn rcu_nocbs(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_offloader = |name: &str| {
@@ -179,7 +149,9 @@ fn rcu_nocbs(case: &Case<'_>) -> Judged {
         "kernel threads rcuop/N, rcuos/N",
         if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
     );
-    if !case.rt.is_subset(&with_thread) || case.version()? < OFFLOADERS_FOR_ALL_SINCE {
+    let online = case.machine.topology.online.known().cloned().unwrap_or_default();
+    // A kernel that makes threads only for the CPUs it offloads (6.1 and later make them for all) says it by them.
+    if !case.rt.is_subset(&with_thread) || !online.is_subset(&with_thread) {
         return Ok(case.rt.is_subset(&with_thread));
     }
     Ok(case.rt.is_subset(&offloaded_at_boot(case)?))
@@ -199,11 +171,9 @@ fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(list) = line.value("rcu_nocbs") else {
         case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
-        return match (case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y", tick_free.is_empty()) {
-            (false, _) => Ok(tick_free),
-            (true, true) => Ok(case.rt.clone()),
-            (true, false) => Doubt::unknown("with nohz_full= it depends on the kernel whether the others are, too"),
-        };
+        // Built to offload all, a kernel still offloads the tick-free ones only where there are some.
+        let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
+        return Ok(if is_all { case.rt.clone() } else { tick_free });
     };
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
     let named = CpuSet::parse_list(list);
@@ -228,24 +198,4 @@ fn rcu_normal(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("there is no other CPU to interrupt this one");
     }
     Ok(normal != 0 && expedited == 0)
-}
-
-fn wq_unbound(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let missing = Missing::TellsNothing("this kernel does not show where unbound work may run");
-    let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
-    Ok(mask.intersection(&case.rt).is_empty())
-}
-
-fn leftovers(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let is_ours = |name: &str| name == "punctual";
-    let found = case
-        .tasks(|task| !task.is_kernel && task.rt_priority == 0 && case.rt.contains(task.cpu) && !is_ours(&task.name))?;
-    let names: Vec<String> = found.iter().map(|task| format!("{} on {}", task.name, task.cpu)).collect();
-    case.note(
-        format!("processes on CPUs {}", case.rt),
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") },
-    );
-    Ok(names.is_empty())
 }
