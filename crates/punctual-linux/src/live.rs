@@ -93,7 +93,7 @@ impl Tree for LiveTree {
             Some("/tasks") => self.tasks(),
             Some("/clock/resolution_ns") => Fact::Known(line(clock_resolution_ns())),
             Some("/clock/read_cost_ns") => Fact::Known(line(clock_read_cost_ns())),
-            Some(_) => Fact::Absent,
+            Some(other) => other.strip_prefix("/ethtool/").map_or(Fact::Absent, crate::ethtool::read),
         }
     }
 
