@@ -25,6 +25,7 @@ mod network;
 mod pcie;
 mod privileges;
 mod scheduler;
+mod security;
 mod services;
 mod smt;
 mod uncore;
@@ -199,6 +200,8 @@ families! {
     Pcie = "PCIe" in pcie,
     /// What the kernel writes, and what is watched.
     Console = "console and tracing" in console,
+    /// Security features that are paid for in time.
+    Security = "security features" in security,
     /// Work that packets make.
     Network = "network" in network,
     /// Programs that change or disturb the machine.

@@ -87,7 +87,7 @@ const CAP_SYS_NICE: u32 = 23;
 const ENOUGH_BYTES: u64 = 1 << 30;
 
 /// A field of the caller's status, kept as evidence.
-fn status(case: &Case<'_>, field: &str) -> Result<String, Doubt> {
+pub(super) fn status(case: &Case<'_>, field: &str) -> Result<String, Doubt> {
     let path = "/proc/self/status";
     let status = case.known(path, case.peek(path), Missing::TellsNothing("/proc/self/status is not there"))?;
     let value = status.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
