@@ -13,9 +13,11 @@ mod tasks;
 mod caches;
 mod clocks;
 mod console;
+mod devices;
 mod firmware;
 mod frequency;
 mod graphics;
+mod guests;
 mod idle;
 mod interrupts;
 mod isolation;
@@ -204,10 +206,14 @@ families! {
     Security = "security features" in security,
     /// Work that packets make.
     Network = "network" in network,
+    /// What disks and other devices do unasked.
+    Devices = "storage and devices" in devices,
     /// Programs that change or disturb the machine.
     Services = "services" in services,
     /// What the caller may do.
     Privileges = "privileges" in privileges,
+    /// Machines inside machines, seen from either side.
+    Guests = "guests and hosts" in guests,
     /// What is below the kernel.
     Firmware = "firmware and host" in firmware,
 }
