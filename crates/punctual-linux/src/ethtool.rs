@@ -9,8 +9,10 @@ use rustix::io::Errno;
 use std::fmt::Write as _;
 use std::io;
 
-/// The folders' names with their questions, and which words of the answer are kept.
-const SUBJECTS: [(&str, Question, &[(&str, usize)]); 4] = [
+/// A name with its question, and which words of the answer are kept under which names.
+type Subject = (&'static str, Question, &'static [(&'static str, usize)]);
+
+const SUBJECTS: [Subject; 4] = [
     (
         "coalesce",
         COALESCE,

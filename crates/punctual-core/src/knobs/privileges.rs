@@ -383,12 +383,12 @@ fn is_unconfined(case: &Case<'_>) -> bool {
     }
     let is_own = case.machine.virtualisation.known().is_some_and(|v| v.container.is_none());
     let groups = case.peek("/proc/self/cgroup");
-    let is_root = |line: &str| line.splitn(3, ':').nth(2) == Some("/");
-    let in_root = groups.known().is_some_and(|lines| !lines.is_empty() && lines.lines().all(is_root));
-    if is_own && in_root {
+    let at_root = |line: &str| line.splitn(3, ':').nth(2) == Some("/");
+    let unconfined = groups.known().is_some_and(|lines| !lines.is_empty() && lines.lines().all(at_root));
+    if is_own && unconfined {
         case.cite("/proc/self/cgroup", &groups);
     }
-    is_own && in_root
+    is_own && unconfined
 }
 
 fn cpus(case: &Case<'_>) -> Judged {

@@ -311,8 +311,8 @@ fn cdp(case: &Case<'_>) -> Judged {
 
 fn mba(case: &Case<'_>) -> Judged {
     has_flag(case, "mba")?;
-    let partitions = Partitions::read(case)?;
-    let limits = resctrl::domains(&partitions.line(case, "", "MB")?, 10);
+    Partitions::read(case)?;
+    let limits = resctrl::domains(&Partitions::line(case, "", "MB")?, 10);
     Ok(!limits.is_empty() && limits.values().all(|percent| *percent < 100))
 }
 

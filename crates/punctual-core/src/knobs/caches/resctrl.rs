@@ -47,7 +47,7 @@ impl Partitions {
         Ok(Self { groups })
     }
 
-    fn cpus(&self, case: &Case<'_>, group: &str) -> CpuSet {
+    fn cpus(case: &Case<'_>, group: &str) -> CpuSet {
         let list = case.peek(&format!("{FOLDER}/{group}/cpus_list"));
         list.known().and_then(|list| CpuSet::parse_list(list).ok()).unwrap_or_default()
     }
@@ -64,7 +64,7 @@ impl Partitions {
     }
 
     /// A group's line for a resource, without the resource's name.
-    pub fn line(&self, case: &Case<'_>, group: &str, resource: &str) -> Result<String, Doubt> {
+    pub fn line(case: &Case<'_>, group: &str, resource: &str) -> Result<String, Doubt> {
         let path = format!("{FOLDER}/{group}/schemata").replace("//", "/");
         let schemata = case.known(&path, case.peek(&path), UNMOUNTED)?;
         let line = schemata.lines().find_map(|line| line.trim().strip_prefix(resource)?.strip_prefix(':'));
@@ -79,11 +79,11 @@ impl Partitions {
 
     /// Whether groups with a part of their own hold every real-time CPU.
     pub fn is_exclusive(&self, case: &Case<'_>, resource: &str) -> Judged {
-        self.line(case, "", resource)?;
+        Self::line(case, "", resource)?;
         let mut exclusive = CpuSet::new();
         for group in &self.groups {
             if Self::mode(case, group).is_some_and(|mode| mode == "exclusive") {
-                exclusive = exclusive.union(&self.cpus(case, group));
+                exclusive = exclusive.union(&Self::cpus(case, group));
             }
         }
         case.note(
@@ -100,8 +100,8 @@ impl Partitions {
     /// The ways of the groups of real-time CPUs, by domain.
     pub fn own_ways(&self, case: &Case<'_>, resource: &str) -> Result<BTreeMap<u32, u64>, Doubt> {
         let mut own: BTreeMap<u32, u64> = BTreeMap::new();
-        for group in self.groups.iter().filter(|group| !self.cpus(case, group).intersection(&case.rt).is_empty()) {
-            for (domain, ways) in domains(&self.line(case, group, resource)?, 16) {
+        for group in self.groups.iter().filter(|group| !Self::cpus(case, group).intersection(&case.rt).is_empty()) {
+            for (domain, ways) in domains(&Self::line(case, group, resource)?, 16) {
                 *own.entry(domain).or_default() |= ways;
             }
         }
