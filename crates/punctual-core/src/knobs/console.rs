@@ -2,14 +2,15 @@
 
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::{self, Info, Medium};
+use crate::machine::{Flavour, Version};
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.level",
         title: "Only errors go to the console",
         family: Family::Console,
-        severity: Weight::all(Medium),
+        severity: Weight::all(Medium).adjusted(printed_in_a_thread),
         probe: Probe::Effective(level),
         why: "On consoles of the old kind every message is written out with interrupts off, by the CPU that \
             happened to log it.",
@@ -25,7 +26,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.console",
         title: "No serial console",
         family: Family::Console,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::of(Medium, Medium, Info).adjusted(printed_in_a_thread),
         probe: Probe::Effective(serial),
         why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
         fix: "None at run time; a console level of 4 or less (log.level) leaves only errors.",
@@ -66,11 +67,11 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(nbcon),
         why: "A serial console of the old kind prints on the CPU that logged, with interrupts off; one of the new \
             kind (nbcon), or any on PREEMPT_RT from 6.12, has a thread for it.",
-        fix: "None at run time.",
+        fix: "Take console=ttyS0 (or the like) off the command line; or boot PREEMPT_RT from 6.12 on, or a kernel whose driver for this console is of the new kind: each with a boot.",
         persist: &[
             Lasting::NoWord("console"),
             Lasting::Kernel("PREEMPT_RT=y"),
-            Lasting::Other("Or a kernel whose driver for this console is of the new kind (flag N in /proc/consoles)"),
+            Lasting::Other("Either of the two does"),
         ],
         undo: "Put the word back and boot again.",
         cost: "No serial log of a crash, or another kernel.",
@@ -280,21 +281,6 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/latencytop.c"],
     },
-    Knob {
-        id: "trace.delayacct",
-        title: "Delays of tasks are not accounted",
-        family: Family::Console,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(delayacct),
-        why: "Delay accounting reads the clock and takes a lock at blocking, reclaim and faults.",
-        fix: "sysctl kernel.task_delayacct=0",
-        persist: &[Lasting::Sysctl("kernel.task_delayacct = 0"), Lasting::NoWord("delayacct")],
-        undo: "sysctl kernel.task_delayacct=1",
-        cost: "iotop shows less.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &["kernel accounting/delay-accounting.rst", "kernel 6.1, 6.12, 7.3 kernel/delayacct.c"],
-    },
 ];
 
 fn level(case: &Case<'_>) -> Judged {
@@ -310,6 +296,12 @@ fn serial(case: &Case<'_>) -> Judged {
     let consoles =
         case.text("/sys/class/tty/console/active", Missing::TellsNothing("which consoles are active is not shown"))?;
     Ok(!consoles.split_whitespace().any(is_serial))
+}
+
+/// From 6.12 on, `PREEMPT_RT` prints on consoles of the old kind in a thread of its own.
+fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
+    if is_threaded { severity.min(Info) } else { severity }
 }
 
 const TRACEFS: &str = "/sys/kernel/tracing";
@@ -394,10 +386,6 @@ fn bpf_stats(case: &Case<'_>) -> Judged {
 
 fn latencytop(case: &Case<'_>) -> Judged {
     Ok(case.number("/proc/sys/kernel/latencytop", Missing::CannotBe("this kernel has no latencytop"))? == 0)
-}
-
-fn delayacct(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/kernel/task_delayacct", Missing::CannotBe("this kernel has no switch for it"))? == 0)
 }
 
 /// One line of `/proc/consoles`: the console's name and its flags.

@@ -363,12 +363,13 @@ fn atime(case: &Case<'_>) -> Judged {
     })
 }
 
-/// Whether a class of devices has nobody in it.
-fn is_empty(case: &Case<'_>, folder: &str, start: &str) -> Judged {
-    let classes =
-        case.known("/sys/class", case.list("/sys/class"), Missing::TellsNothing("/sys/class cannot be seen here"))?;
-    let names = if classes.iter().any(|class| folder.ends_with(class.as_str())) {
-        case.known(folder, case.list(folder), Missing::TellsNothing("the class cannot be seen"))?
+/// Whether a class of devices has nobody in it whose name starts so.
+fn is_empty(case: &Case<'_>, class: &str, start: &str) -> Judged {
+    let root = "/sys/class";
+    let classes = case.known(root, case.list(root), Missing::TellsNothing("/sys/class cannot be seen here"))?;
+    let folder = format!("{root}/{class}");
+    let names = if classes.iter().any(|name| name == class) {
+        case.known(&folder, case.list(&folder), Missing::TellsNothing("the class cannot be seen"))?
     } else {
         Vec::new()
     };
@@ -381,19 +382,19 @@ fn sound(case: &Case<'_>) -> Judged {
     if case.is(Kind::Audio) {
         return Doubt::not_applicable("sound is what is asked for");
     }
-    is_empty(case, "/sys/class/sound", "card")
+    is_empty(case, "sound", "card")
 }
 
 fn bluetooth(case: &Case<'_>) -> Judged {
-    is_empty(case, "/sys/class/bluetooth", "hci")
+    is_empty(case, "bluetooth", "hci")
 }
 
 fn camera(case: &Case<'_>) -> Judged {
-    is_empty(case, "/sys/class/video4linux", "video")
+    is_empty(case, "video4linux", "video")
 }
 
 fn mei(case: &Case<'_>) -> Judged {
-    is_empty(case, "/sys/class/mei", "mei")
+    is_empty(case, "mei", "mei")
 }
 
 fn evbug(case: &Case<'_>) -> Judged {

@@ -1,6 +1,6 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Task, Weight};
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info};
@@ -249,10 +249,16 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     if !loaded.iter().any(|name| name == "kvm") {
         return Doubt::not_applicable("this machine runs no guests (no module kvm)");
     }
-    for vendor in ["kvm_intel", "kvm_amd"] {
-        if case.peek(&format!("{modules}/{vendor}/refcnt")) == Fact::Known("0".to_owned()) {
-            return Doubt::not_applicable(format!("no guest runs here (nobody uses {vendor})"));
-        }
+    let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
+    if users.contains(&Fact::Known("0".to_owned())) {
+        return Doubt::not_applicable("no guest runs here (nobody uses KVM)");
+    }
+    // Built into the kernel it counts no users; each guest has a thread of that name, or a program known here.
+    let is_guest = |task: &Task| {
+        if task.is_kernel { task.name.starts_with("kvm-") } else { MONITORS.contains(&task.name.as_str()) }
+    };
+    if users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty() {
+        return Doubt::not_applicable("no guest is seen to run here");
     }
     for place in places {
         let path = format!("{modules}/{place}");

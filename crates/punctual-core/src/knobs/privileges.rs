@@ -413,13 +413,16 @@ fn cpus(case: &Case<'_>) -> Judged {
     Ok(case.rt.is_subset(&case.cpu_list(&file, Missing::TellsNothing("the cpuset is not shown"))?))
 }
 
-/// The caller's control group and those above it, from its own up, in the version with one hierarchy.
-fn groups(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+/// The caller's control group of a controller (`""`: the version with one hierarchy) and those above it, own first.
+fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
     let path = "/proc/self/cgroup";
     let table = case.known(path, case.peek(path), Missing::CannotBe("this kernel has no control groups"))?;
-    let Some(own) = table.lines().find_map(|line| line.strip_prefix("0::")) else {
-        return Doubt::unknown("control groups are of the old version here; its limits are not looked at");
+    let own = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let is_wanted = parts.next()?.split(',').any(|name| name == controller);
+        parts.next().filter(|_| is_wanted).map(str::to_owned)
     };
+    let Some(own) = table.lines().find_map(own) else { return Ok(None) };
     if !own.starts_with('/') || own.contains("..") {
         return Doubt::unknown(format!("the caller's control group '{own}' is outside of what can be seen"));
     }
@@ -429,13 +432,40 @@ fn groups(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
         all.push(above.to_owned());
         group = above;
     }
-    Ok(all)
+    Ok(Some(all))
+}
+
+/// Whether no control group of the old version has a limit: `None` where the old version is not in use.
+fn is_unlimited_v1(
+    case: &Case<'_>,
+    controller: &str,
+    file: &str,
+    is_free: fn(i64) -> bool,
+) -> Result<Option<bool>, Doubt> {
+    let Some(groups) = groups(case, controller)? else { return Ok(None) };
+    let (mut seen, mut all_free) = (0, true);
+    for group in &groups {
+        let path = format!("/sys/fs/cgroup/{controller}{group}/{file}");
+        let Some(limit) = case.peek(&path).known().and_then(|text| text.parse().ok()) else { continue };
+        seen += 1;
+        if !is_free(limit) {
+            case.note(path, limit.to_string());
+            all_free = false;
+        }
+    }
+    if seen == 0 {
+        return Doubt::unknown(format!("the limits of the controller {controller} are not shown"));
+    }
+    if all_free {
+        case.note(format!("/sys/fs/cgroup/{controller}/**/{file}"), format!("no limit in {seen} places"));
+    }
+    Ok(Some(all_free))
 }
 
 /// Whether no control group of the caller's has a limit in any of these files; what they hold begins with `max`.
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
-    let groups = groups(case)?;
+    let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
     let names = case.known(root, case.list(root), Missing::TellsNothing("control groups cannot be seen here"))?;
     if !names.iter().any(|name| name == "cgroup.procs") {
         return Doubt::unknown("control groups cannot be seen here");
@@ -465,9 +495,19 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
 }
 
 fn cpu_max(case: &Case<'_>) -> Judged {
+    if let Some(is_free) = is_unlimited_v1(case, "cpu", "cpu.cfs_quota_us", |quota_us| quota_us < 0)? {
+        return Ok(is_free);
+    }
     is_unlimited(case, &["cpu.max"])
 }
 
+/// The old version writes no limit as the largest number of whole pages.
+const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;
+
 fn memory_max(case: &Case<'_>) -> Judged {
+    let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
+    if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {
+        return Ok(is_free);
+    }
     is_unlimited(case, &["memory.high", "memory.max"])
 }

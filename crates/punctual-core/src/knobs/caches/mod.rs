@@ -333,6 +333,9 @@ fn mpam(case: &Case<'_>) -> Judged {
 }
 
 fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.machine.kernel.arch.known() == Some(&Arch::X86) {
+        return Doubt::not_applicable("only RK3566 and RK3568 have this");
+    }
     let none = Missing::CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
