@@ -38,7 +38,7 @@ pub(super) const KNOBS: &[Knob] = &[
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
-            "kernel block/queue-sysfs.rst: rq_affinity",
+            "kernel ABI stable/sysfs-block: rq_affinity",
             "kernel admin-guide/kernel-per-CPU-kthreads.rst: BLOCK_SOFTIRQ",
         ],
     },

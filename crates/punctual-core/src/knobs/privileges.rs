@@ -83,19 +83,15 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Privileges,
         severity: Weight::all(Info),
         probe: Probe::Effective(rtprio_max),
-        why: "At 99 a thread competes with the kernel's own migration and watchdog threads, and a spinning one \
-            locks its CPU up for good.",
+        why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell, no watchdog of \
+            one's own.",
         fix: "prlimit --pid PID --rtprio=95",
         persist: &[Lasting::Limit("@realtime - rtprio 95"), Lasting::Unit("LimitRTPRIO=95")],
         undo: "prlimit with the limit that was there.",
         cost: "None.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &[
-            "sched(7)",
-            "kernel 6.12 kernel/stop_machine.c: migration threads",
-            "unverified: lock-up seen by others only",
-        ],
+        sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
     },
     Knob {
         id: "lim.nice",
