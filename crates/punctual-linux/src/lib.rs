@@ -5,6 +5,7 @@
 //! measuring threads, [`load`] what disturbs them, [`recording`] the file; [`privilege`] explains a refusal.
 
 mod affinity;
+mod ethtool;
 pub mod in_force;
 pub mod interrupt;
 pub mod live;

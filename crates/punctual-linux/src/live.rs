@@ -106,7 +106,7 @@ impl Tree for LiveTree {
                 let folder = "/sys/bus/pci/devices";
                 self.list(folder).and_then(|devices| links::told(&self.place(folder), &devices))
             }
-            Some(_) => Fact::Absent,
+            Some(other) => other.strip_prefix("/ethtool/").map_or(Fact::Absent, crate::ethtool::read),
         }
     }
 

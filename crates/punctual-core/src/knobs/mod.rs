@@ -14,9 +14,11 @@ mod tasks;
 mod caches;
 mod clocks;
 mod console;
+mod devices;
 mod firmware;
 mod frequency;
 mod graphics;
+mod guests;
 mod idle;
 mod interrupts;
 mod isolation;
@@ -26,6 +28,7 @@ mod network;
 mod pcie;
 mod privileges;
 mod scheduler;
+mod security;
 mod services;
 mod smt;
 mod uncore;
@@ -200,12 +203,18 @@ families! {
     Pcie = "PCIe and device power" in pcie,
     /// What the kernel writes, and what is watched.
     Console = "console and tracing" in console,
+    /// Security features that are paid for in time.
+    Security = "security features" in security,
     /// Work that packets make.
     Network = "network" in network,
+    /// What disks and other devices do unasked.
+    Devices = "storage and devices" in devices,
     /// Programs that change or disturb the machine.
     Services = "services" in services,
     /// What the caller may do.
     Privileges = "privileges" in privileges,
+    /// Machines inside machines, seen from either side.
+    Guests = "guests and hosts" in guests,
     /// What is below the kernel.
     Firmware = "firmware and host" in firmware,
 }
