@@ -54,6 +54,12 @@ pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
     places.join("; ")
 }
 
+/// How to take that back on this machine.
+pub fn undoing(knob: &Knob, case: &Case<'_>) -> String {
+    let places: Vec<String> = knob.persist.iter().map(|place: &Lasting| place.undo_here(case)).collect();
+    places.join("; ")
+}
+
 /// Nothing is good or bad without evidence, whatever the probe says.
 fn state(judged: Result<State, Doubt>, evidence: &[Evidence]) -> State {
     match judged {

@@ -7,7 +7,7 @@ use super::tasks::TASKS;
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
-use crate::machine::{Flavour, Machine, Version};
+use crate::machine::{Configured, Flavour, Machine, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -62,6 +62,7 @@ pub struct Case<'a> {
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
     tasks: OnceCell<Fact<String>>,
+    configured: OnceCell<Vec<Configured>>,
 }
 
 impl<'a> Case<'a> {
@@ -75,7 +76,16 @@ impl<'a> Case<'a> {
             _ => online.clone(),
         };
         let housekeeping = online.difference(&rt);
-        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks: OnceCell::new() }
+        Self {
+            tree,
+            machine,
+            need,
+            rt,
+            housekeeping,
+            evidence: RefCell::default(),
+            tasks: OnceCell::new(),
+            configured: OnceCell::new(),
+        }
     }
 
     /// What was looked at since the last time it was asked.
@@ -275,6 +285,14 @@ impl<'a> Case<'a> {
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
     pub(super) fn task_list(&self) -> Fact<String> {
         self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    }
+
+    /// What the boot loader's files ask for, read once; not kept as evidence.
+    pub fn configured(&self) -> &[Configured] {
+        self.configured.get_or_init(|| {
+            let release = self.machine.kernel.release.known().map(String::as_str);
+            configured(self.tree, &self.machine.boot, release)
+        })
     }
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.

@@ -12,8 +12,10 @@ use std::collections::BTreeMap;
 /// Words for the kernel in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configured {
-    /// The file, or the files.
+    /// What to call it.
     pub place: String,
+    /// The files it was read from, in order.
+    pub files: Vec<String>,
     /// The words.
     pub line: Fact<String>,
 }
@@ -49,54 +51,54 @@ pub fn configured(tree: &dyn Tree, boot: &Boot, release: Option<&str>) -> Vec<Co
     found
 }
 
+impl Configured {
+    fn one(path: &str, line: Fact<String>) -> Self {
+        Self { place: path.to_owned(), files: vec![path.to_owned()], line }
+    }
+}
+
 /// A file that holds the words and nothing else.
 fn line(tree: &dyn Tree, path: &str) -> Option<Configured> {
     let content = text(tree, path);
-    (content != Fact::Absent)
-        .then(|| Configured { place: path.to_owned(), line: content.map(|t| t.replace('\n', " ")) })
+    (content != Fact::Absent).then(|| Configured::one(path, content.map(|t| t.replace('\n', " "))))
 }
 
 fn grub(tree: &dyn Tree) -> Option<Configured> {
-    let fragments = tree.list("/etc/default/grub.d").known().cloned().unwrap_or_default();
-    let fragments =
-        fragments.iter().filter(|name| name.ends_with(".cfg")).map(|name| format!("/etc/default/grub.d/{name}"));
-    let line = shell_words(
-        tree,
-        std::iter::once("/etc/default/grub".to_owned()).chain(fragments),
-        &["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"],
-    )?;
-    Some(Configured { place: "/etc/default/grub, grub.d".to_owned(), line })
+    let names = tree.list("/etc/default/grub.d").known().cloned().unwrap_or_default();
+    let fragments = names.iter().filter(|name| name.strip_suffix(".cfg").is_some());
+    let fragments = fragments.map(|name| format!("/etc/default/grub.d/{name}"));
+    let files = std::iter::once("/etc/default/grub".to_owned()).chain(fragments).collect();
+    shell_words(tree, "/etc/default/grub, grub.d", files, &["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"])
 }
 
 fn u_boot_menu(tree: &dyn Tree) -> Option<Configured> {
     let mut files = vec!["/etc/default/u-boot".to_owned()];
     for folder in ["/usr/share/u-boot-menu/conf.d", "/etc/u-boot-menu/conf.d"] {
         let names = tree.list(folder).known().cloned().unwrap_or_default();
-        files.extend(names.iter().filter(|name| name.ends_with(".conf")).map(|name| format!("{folder}/{name}")));
+        files.extend(
+            names.iter().filter(|name| name.strip_suffix(".conf").is_some()).map(|name| format!("{folder}/{name}")),
+        );
     }
-    let line = shell_words(tree, files.into_iter(), &["U_BOOT_PARAMETERS"])?;
-    Some(Configured { place: "/etc/default/u-boot, u-boot-menu/conf.d".to_owned(), line })
+    shell_words(tree, "/etc/default/u-boot, u-boot-menu/conf.d", files, &["U_BOOT_PARAMETERS"])
 }
 
 /// The values of some variables after files were sourced in order; `None` where there is none of the files.
-fn shell_words(tree: &dyn Tree, files: impl Iterator<Item = String>, wanted: &[&str]) -> Option<Fact<String>> {
-    let (mut values, mut is_there) = (BTreeMap::new(), false);
-    for path in files {
-        let content = text(tree, &path);
-        is_there |= content != Fact::Absent;
-        match content {
-            Fact::Known(content) => {
-                if let Err(why) = source(&content, &mut values, wanted) {
-                    return Some(Fact::Garbled(format!("{path}: {why}")));
-                }
-            }
-            Fact::Absent => {}
-            Fact::Denied => return Some(Fact::Denied),
-            Fact::Garbled(why) => return Some(Fact::Garbled(format!("{path}: {why}"))),
-        }
+fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&str]) -> Option<Configured> {
+    files.retain(|path| tree.read(path) != Fact::Absent);
+    if files.is_empty() {
+        return None;
     }
+    let mut values = BTreeMap::new();
+    let sourced = files.iter().try_for_each(|path| match text(tree, path) {
+        Fact::Known(content) => {
+            source(&content, &mut values, wanted).map_err(|why| Fact::Garbled(format!("{path}: {why}")))
+        }
+        Fact::Garbled(why) => Err(Fact::Garbled(format!("{path}: {why}"))),
+        refused => Err(refused),
+    });
     let words: Vec<String> = wanted.iter().filter_map(|name| values.remove(*name)).collect();
-    is_there.then(|| Fact::Known(words.join(" ")))
+    let line = sourced.map_or_else(|trouble| trouble, |()| Fact::Known(words.join(" ")));
+    Some(Configured { place: place.to_owned(), files, line })
 }
 
 /// Reads assignments, one a line; what sets a wanted variable in any other way is refused.
@@ -171,15 +173,15 @@ fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Conf
         let folder = format!("{place}/loader/entries");
         let names = match tree.list(&folder) {
             Fact::Known(names) => names,
-            Fact::Denied => return Some(Configured { place: folder, line: Fact::Denied }),
+            Fact::Denied => return Some(Configured::one(&folder, Fact::Denied)),
             _ => continue,
         };
         // The highest name stands for the newest entry of the same kernel.
-        for name in names.iter().rev().filter(|name| name.ends_with(".conf")) {
+        for name in names.iter().rev().filter(|name| name.strip_suffix(".conf").is_some()) {
             let path = format!("{folder}/{name}");
             let content = text(tree, &path);
             let Fact::Known(entry) = &content else {
-                return Some(Configured { place: path, line: content });
+                return Some(Configured::one(&path, content));
             };
             if name.contains("rescue") || !entry.contains(release) {
                 continue;
@@ -187,7 +189,7 @@ fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Conf
             let options = entry.lines().filter_map(|line| line.trim().strip_prefix("options")).map(str::trim);
             let options = options.collect::<Vec<_>>().join(" ");
             let line = if options.contains('$') { with_grubenv(tree, &options) } else { Fact::Known(options) };
-            return Some(Configured { place: path, line });
+            return Some(Configured::one(&path, line));
         }
     }
     None
@@ -214,7 +216,7 @@ fn kernelstub(tree: &dyn Tree) -> Option<Configured> {
         });
         options.map_or_else(|| Fact::Garbled("names no kernel_options of the user".to_owned()), Fact::Known)
     });
-    (line != Fact::Absent).then(|| Configured { place: path.to_owned(), line })
+    (line != Fact::Absent).then(|| Configured::one(path, line))
 }
 
 fn extlinux(tree: &dyn Tree) -> Option<Configured> {
@@ -222,7 +224,7 @@ fn extlinux(tree: &dyn Tree) -> Option<Configured> {
     let content = text(tree, path);
     let line =
         content.and_then(|content| append_of(&content).map_or(Fact::Garbled("has no APPEND".to_owned()), Fact::Known));
-    (line != Fact::Absent).then(|| Configured { place: path.to_owned(), line })
+    (line != Fact::Absent).then(|| Configured::one(path, line))
 }
 
 /// The words of the default label, or of the first one.
@@ -247,7 +249,7 @@ fn armbian(tree: &dyn Tree) -> Option<Configured> {
     let content = text(tree, path);
     let line = content.map(|content| {
         let extra = content.lines().filter_map(|line| line.trim().strip_prefix("extraargs="));
-        extra.last().unwrap_or("").to_owned()
+        extra.fold("", |_, last| last).to_owned()
     });
-    (line != Fact::Absent).then(|| Configured { place: format!("{path} extraargs"), line })
+    (line != Fact::Absent).then(|| Configured { place: format!("{path} extraargs"), ..Configured::one(path, line) })
 }

@@ -174,11 +174,9 @@ fn decide(tree: &dyn Tree, mut found: Vec<Sign<Loader>>) -> Vec<Sign<Loader>> {
     let mut keep = |wanted: fn(Loader) -> bool, proof: String| {
         if found.iter().any(|sign| wanted(sign.what)) {
             found.retain(|sign| wanted(sign.what));
-            found.iter_mut().for_each(|sign| {
-                if !sign.seen.contains(&proof) {
-                    sign.seen = format!("{}; {proof}", sign.seen);
-                }
-            });
+            for sign in found.iter_mut().filter(|sign| !sign.seen.contains(&proof)) {
+                sign.seen = format!("{}; {proof}", sign.seen);
+            }
             return true;
         }
         false

@@ -17,7 +17,8 @@ fn loaders(text: &str) -> Vec<Loader> {
 
 /// What systemd-boot leaves behind: four bytes of attributes, then 16-bit characters.
 fn variable(name: &str, value: &str) -> String {
-    let units: String = value.bytes().map(|b| format!("\\x{b:02x}\\x00")).collect();
+    let units = value.replace("", "\\x00");
+    let units = units.trim_start_matches("\\x00");
     format!(
         "/sys/firmware/efi/efivars/{name}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f =\n    \\x06\\x00\\x00\\x00{units}\\x00\\x00\\c\n"
     )
