@@ -17,6 +17,7 @@ const REASON_CHARS: usize = 300;
 /// Every knob, judged; worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
     let case = Case::new(tree, machine, need);
+    case.begin();
     let mut findings: Vec<Finding> = knobs::ALL.iter().map(|knob| examine(knob, &case)).collect();
     findings.sort_by_key(|finding| (rank(&finding.state), std::cmp::Reverse(finding.severity)));
     findings

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// Longest value shown as evidence; more of it proves nothing more.
 const EVIDENCE_CHARS: usize = 160;
 
+/// How often each interrupt came on each CPU; the same under `punctual:/later` is a later look.
+pub(super) const INTERRUPTS: &str = "/proc/interrupts";
+
 /// `Ok(true)` is good, `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
 
@@ -63,6 +66,7 @@ pub struct Case<'a> {
     evidence: RefCell<Vec<Evidence>>,
     tasks: OnceCell<Fact<String>>,
     configured: OnceCell<Vec<Configured>>,
+    interrupts: OnceCell<Fact<String>>,
 }
 
 impl<'a> Case<'a> {
@@ -85,6 +89,7 @@ impl<'a> Case<'a> {
             evidence: RefCell::default(),
             tasks: OnceCell::new(),
             configured: OnceCell::new(),
+            interrupts: OnceCell::new(),
         }
     }
 
@@ -285,6 +290,18 @@ impl<'a> Case<'a> {
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
     pub(super) fn task_list(&self) -> Fact<String> {
         self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    }
+
+    /// Looks at what will be compared with itself later, so that as much time as possible lies between.
+    pub fn begin(&self) {
+        if self.has_housekeeping().is_ok() {
+            self.interrupts();
+        }
+    }
+
+    /// How often each interrupt came, when it was looked at first.
+    pub(super) fn interrupts(&self) -> &Fact<String> {
+        self.interrupts.get_or_init(|| self.peek(INTERRUPTS))
     }
 
     /// What the boot loader's files ask for, read once; not kept as evidence.

@@ -10,6 +10,7 @@ mod case;
 mod lasting;
 mod tasks;
 
+mod agreement;
 mod caches;
 mod clocks;
 mod console;
@@ -207,31 +208,37 @@ families! {
     Privileges = "privileges" in privileges,
     /// What is below the kernel.
     Firmware = "firmware and host" in firmware,
+    /// Settings that contradict each other, or what is in force.
+    Agreement = "agreement" in agreement,
 }
 
-const COUNT: usize = {
-    let (mut count, mut family) = (0, 0);
-    while family < FAMILIES.len() {
-        count += FAMILIES[family].len();
-        family += 1;
-    }
-    count
-};
-
-static JOINED: [Knob; COUNT] = {
-    let mut all = [FAMILIES[0][0]; COUNT];
-    let (mut at, mut family) = (0, 0);
-    while family < FAMILIES.len() {
+/// Several lists of knobs as one; `N` is how many there are in all.
+const fn joined<const N: usize>(lists: &[&[Knob]]) -> [Knob; N] {
+    let mut all = [lists[0][0]; N];
+    let (mut at, mut list) = (0, 0);
+    while list < lists.len() {
         let mut knob = 0;
-        while knob < FAMILIES[family].len() {
-            all[at] = FAMILIES[family][knob];
+        while knob < lists[list].len() {
+            all[at] = lists[list][knob];
             at += 1;
             knob += 1;
         }
-        family += 1;
+        list += 1;
     }
     all
-};
+}
+
+/// How many knobs there are in several lists.
+const fn count(lists: &[&[Knob]]) -> usize {
+    let (mut count, mut list) = (0, 0);
+    while list < lists.len() {
+        count += lists[list].len();
+        list += 1;
+    }
+    count
+}
+
+static JOINED: [Knob; count(FAMILIES)] = joined(FAMILIES);
 
 /// Every knob, family by family.
 pub static ALL: &[Knob] = &JOINED;
