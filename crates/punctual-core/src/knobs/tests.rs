@@ -220,8 +220,25 @@ impl Tree for Noise {
         }
     }
     fn list(&self, path: &str) -> Fact<Vec<String>> {
-        const NAMES: [&str; 12] =
-            ["0", "1", "state0", "package_00", "card0", "dmc", "eth0", "rx-0", "l1_aspm", "smi", "schemata", "\u{e9}"];
+        const NAMES: [&str; 17] = [
+            "0",
+            "1",
+            "state0",
+            "package_00",
+            "card0",
+            "dmc",
+            "eth0",
+            "rx-0",
+            "l1_aspm",
+            "smi",
+            "schemata",
+            "\u{e9}",
+            "node0",
+            "index3",
+            "a.conf",
+            "b.cfg",
+            "grub.cfg",
+        ];
         let n = self.draw(path);
         match n % 8 {
             0 => Fact::Absent,

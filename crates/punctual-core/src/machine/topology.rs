@@ -83,3 +83,26 @@ fn listed(cpuinfo: &Fact<String>) -> Fact<CpuSet> {
         if cpus.is_empty() { Fact::Absent } else { Fact::Known(cpus) }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemTree;
+
+    #[test]
+    fn machines_with_holes_are_read_as_they_are() {
+        let text = "punctual-machine 1\n\
+            /sys/devices/system/cpu/possible = 0-1535\n/sys/devices/system/cpu/present = 0-1023\n\
+            /sys/devices/system/cpu/online = 0,2-1000,1023\n\
+            /sys/devices/system/node/node0/cpulist = 0-511\n/sys/devices/system/node/node10/cpulist = \\e\n\
+            /sys/devices/system/node/node2/cpulist = 512-1023\n/sys/devices/system/node/nodex/cpulist = 1\n\
+            /sys/devices/cpu_core/cpus = 0-15\n/sys/devices/cpu_atom/cpus = 16-23\n/sys/devices/cpu_lowpower/cpus = \\e\n";
+        let topology = Topology::read(&MemTree::parse(text).unwrap(), &Fact::Absent);
+        let numbers: Vec<(u32, usize)> = topology.nodes.iter().map(|node| (node.number, node.cpus.len())).collect();
+        assert_eq!(numbers, [(0, 512), (2, 512), (10, 0)]);
+        assert_eq!(topology.online.known().map(CpuSet::len), Some(1001));
+        assert_eq!(topology.present.known().map(CpuSet::len), Some(1024));
+        let kinds: Vec<&str> = topology.kinds.iter().map(|(name, _)| *name).collect();
+        assert_eq!(kinds, ["cpu_core", "cpu_atom"]);
+    }
+}

@@ -7,6 +7,7 @@ use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 use crate::knobs::case::INTERRUPTS;
 use crate::machine::{CMDLINE, Version};
+use std::collections::BTreeMap;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -93,18 +94,17 @@ fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<Line<'_>>)> {
     let mut lines = table.lines();
     let cpus: Vec<u32> =
         lines.next()?.split_whitespace().filter_map(|name| name.strip_prefix("CPU")?.parse().ok()).collect();
-    let line = |line: &'_ str| -> Option<(usize, Vec<u64>)> {
-        let (_, rest) = line.split_once(':')?;
-        let counts: Vec<u64> = rest.split_whitespace().take(cpus.len()).map_while(|count| count.parse().ok()).collect();
-        Some((rest.len(), counts))
-    };
     let mut found = Vec::new();
     for text in lines {
         let Some((number, rest)) = text.split_once(':') else { continue };
         let number = number.trim();
-        let Some((_, counts)) = line(text).filter(|(_, counts)| counts.len() == cpus.len()) else { continue };
-        let device: Vec<&str> = rest.split_whitespace().skip(cpus.len()).collect();
-        if number.bytes().all(|b| b.is_ascii_digit()) && !is_private(&device) {
+        if !number.bytes().all(|b| b.is_ascii_digit()) {
+            continue;
+        }
+        let mut words = rest.split_whitespace();
+        let counts: Vec<u64> = words.by_ref().take(cpus.len()).map_while(|count| count.parse().ok()).collect();
+        let device: Vec<&str> = words.collect();
+        if counts.len() == cpus.len() && !is_private(&device) {
             found.push(Line { number, counts, device: device.join(" ") });
         }
     }
@@ -135,9 +135,10 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     if cpus != cpus_later {
         return Doubt::unknown("CPUs came or went meanwhile");
     }
+    let before: BTreeMap<&str, Line<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
     let mut risen = Vec::new();
     for line in &after {
-        let Some(old) = before.iter().find(|old| old.number == line.number) else { continue };
+        let Some(old) = before.get(line.number) else { continue };
         let on: CpuSet = (0..cpus.len())
             .filter(|n| case.rt.contains(cpus[*n]) && line.counts[*n] > old.counts[*n])
             .map(|n| cpus[n])

@@ -192,7 +192,7 @@ struct Wish<'a> {
 }
 
 /// What the command line asks for that a file shows.
-fn wishes<'a>(line: &'a Cmdline) -> Vec<Wish<'a>> {
+fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
     let mut wishes = Vec::new();
     if let Some(value) = line.value("isolcpus") {
         let (domain, tick, list) = isolcpus(value);
@@ -213,11 +213,15 @@ const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
 fn requested(case: &Case<'_>) -> Judged {
     let line = booted(case)?;
     let wishes = wishes(line);
-    if wishes.is_empty() {
+    let offloaded = line.value("rcu_nocbs").filter(|list| !list.is_empty());
+    if wishes.is_empty() && offloaded.is_none() {
         return Doubt::not_applicable("the command line asks for no CPUs");
     }
     let online = case.machine.topology.online.known().cloned().unwrap_or_default();
-    let mut is_in_force = true;
+    let mut is_in_force = match offloaded {
+        Some(list) => is_offloaded(case, list, &online)?,
+        None => true,
+    };
     for wish in wishes {
         case.note(format!("{CMDLINE} {}", wish.word), wish.list);
         let wanted = list::read(wish.list, &possible(case));
@@ -252,6 +256,21 @@ fn requested(case: &Case<'_>) -> Judged {
         };
     }
     Ok(is_in_force)
+}
+
+/// Whether the threads are there that take RCU's callbacks over. A list that cannot be read offloads every CPU, which
+/// is not what was asked for.
+fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
+    case.note(format!("{CMDLINE} rcu_nocbs"), list);
+    let cpu = |name: &str| {
+        let number = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
+        number.parse::<u32>().ok()
+    };
+    let threads = case.tasks(|task| task.is_kernel && cpu(&task.name).is_some())?;
+    let served: CpuSet = threads.iter().filter_map(|task| cpu(&task.name)).collect();
+    let shown = if served.is_empty() { "none".to_owned() } else { format!("for CPUs {served}") };
+    case.note("kernel threads rcuop/N, rcuos/N", shown);
+    Ok(list::read(list, &possible(case)).is_ok_and(|wanted| wanted.intersection(online).is_subset(&served)))
 }
 
 fn unasked(case: &Case<'_>) -> Judged {

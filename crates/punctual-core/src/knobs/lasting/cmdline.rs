@@ -166,6 +166,12 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
              grade dangerous only, others need it in the gadget)"
         ),
         Loader::NixOs => format!("boot.kernelParams = [ \"{word}\" ]; in the configuration, then nixos-rebuild boot"),
+        Loader::MachineConfig => format!("In a MachineConfig of the node's pool: spec.kernelArguments: [\"{word}\"]"),
+        Loader::Talos => {
+            format!(
+                "In the machine configuration: machine.install.extraKernelArgs: [\"{word}\"], then talosctl upgrade (unverified)"
+            )
+        }
         Loader::Yocto => {
             format!(
                 "In the image's recipe or local.conf: APPEND += \"{word}\" (unverified: some boards' layers use another variable)"
@@ -192,6 +198,8 @@ fn take_off(case: &Case<'_>, loader: Loader, word: &str) -> String {
         Loader::UBootEnv => format!("fw_setenv bootargs \"$(fw_printenv -n bootargs | sed '{cut}')\""),
         Loader::UbuntuCore => "snap unset system system.kernel.dangerous-cmdline-append".to_owned(),
         Loader::NixOs => format!("Take \"{word}\" out of boot.kernelParams, then nixos-rebuild boot"),
+        Loader::MachineConfig => format!("Take {word} out of spec.kernelArguments of the MachineConfig"),
+        Loader::Talos => format!("Take {word} out of machine.install.extraKernelArgs, then talosctl upgrade"),
         Loader::Yocto => format!("Take {word} out of APPEND and build the image again"),
     }
 }

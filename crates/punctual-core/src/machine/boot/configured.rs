@@ -28,7 +28,7 @@ pub fn configured(tree: &dyn Tree, boot: &Boot, release: Option<&str>) -> Vec<Co
         match loader.what {
             Loader::UpdateGrub | Loader::Grub => found.extend(grub(tree)),
             Loader::Bls => found.extend(entry(tree, &["/boot"], release).or_else(|| grub(tree))),
-            Loader::Ostree => found.extend(entry(tree, &["/boot"], release)),
+            Loader::Ostree | Loader::MachineConfig => found.extend(entry(tree, &["/boot"], release)),
             Loader::SystemdBoot => {
                 found.extend(entry(tree, &ESPS, release));
                 found.extend(line(tree, "/etc/kernel/cmdline"));
@@ -45,7 +45,7 @@ pub fn configured(tree: &dyn Tree, boot: &Boot, release: Option<&str>) -> Vec<Co
                 let place = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
                 found.extend(place.into_iter().find_map(|path| line(tree, path)));
             }
-            Loader::UBootEnv | Loader::UbuntuCore | Loader::NixOs | Loader::Yocto => {}
+            Loader::UBootEnv | Loader::UbuntuCore | Loader::NixOs | Loader::Talos | Loader::Yocto => {}
         }
     }
     found

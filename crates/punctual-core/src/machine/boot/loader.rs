@@ -36,6 +36,10 @@ pub enum Loader {
     UbuntuCore,
     /// `NixOS`: everything is generated.
     NixOs,
+    /// A node whose words come from a `MachineConfig` of `OpenShift`.
+    MachineConfig,
+    /// Talos: its words come from the machine configuration.
+    Talos,
     /// An image made by Yocto or `OpenEmbedded`.
     Yocto,
 }
@@ -58,6 +62,8 @@ impl Loader {
             Self::UBootEnv => "U-Boot",
             Self::UbuntuCore => "Ubuntu Core",
             Self::NixOs => "NixOS",
+            Self::MachineConfig => "MachineConfig",
+            Self::Talos => "Talos",
             Self::Yocto => "Yocto",
         }
     }
@@ -92,6 +98,9 @@ fn image(tree: &dyn Tree) -> Option<Sign<Loader>> {
     if line.known().is_some_and(|line| line.split_whitespace().any(|word| word.starts_with("snapd_recovery_mode="))) {
         return Some(Sign::new(Loader::UbuntuCore, format!("{CMDLINE}: snapd_recovery_mode=")));
     }
+    if has_folder(tree, "/etc/machine-config-daemon") {
+        return Some(Sign::new(Loader::MachineConfig, "/etc/machine-config-daemon"));
+    }
     if has_file(tree, "/run/ostree-booted") {
         return Some(Sign::new(Loader::Ostree, "/run/ostree-booted"));
     }
@@ -99,6 +108,7 @@ fn image(tree: &dyn Tree) -> Option<Sign<Loader>> {
     let loader = match id.as_str() {
         "ubuntu-core" => Loader::UbuntuCore,
         "nixos" => Loader::NixOs,
+        "talos" => Loader::Talos,
         "poky" | "nodistro" => Loader::Yocto,
         _ => return None,
     };
