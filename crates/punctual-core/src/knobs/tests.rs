@@ -2,7 +2,7 @@
 //! nothing a machine may answer makes it panic.
 
 use super::{ALL, Case, Doubt, Family, Missing, Probe, near};
-use crate::audit::audit;
+use crate::audit::{audit, lasting, undoing};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::{Finding, Severity, State};
@@ -280,6 +280,18 @@ fn a_machine_that_says_nothing_gets_no_verdict() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_machine_spoils_what_is_told(seed in any::<u64>()) {
+        let tree = Noise(seed);
+        let (machine, need) = (Machine::read(&tree), Need::default());
+        let case = Case::new(&tree, &machine, &need);
+        for knob in ALL {
+            for text in [lasting(knob, &case), undoing(knob, &case)] {
+                prop_assert!(!text.contains(char::is_control) && !text.trim().is_empty(), "{}: {text:?}", knob.id);
+            }
+        }
+    }
 
     #[test]
     fn no_machine_makes_a_probe_panic(seed in any::<u64>()) {

@@ -4,7 +4,7 @@
 //! the code of another tool, the text says so.
 
 use super::{Case, Direction};
-use crate::machine::{Cmdline, Loader};
+use crate::machine::{Cmdline, Initramfs, Loader};
 
 /// The fragment of ours, after those of packages.
 const GRUB_FRAGMENT: &str = "/etc/default/grub.d/60-punctual.cfg";
@@ -37,16 +37,23 @@ pub(super) fn no_word(case: &Case<'_>, name: &str, direction: Direction) -> Stri
     let word = match (&standing, case.machine.cmdline.known().and_then(|line| line.value(name))) {
         (Some((_, word)), _) => word.clone(),
         (None, Some("") | None) => name.to_owned(),
-        (None, Some(value)) => format!("{name}={value}"),
+        (None, Some(value)) if is_plain(value) => format!("{name}={value}"),
+        (None, Some(_)) => name.to_owned(),
     };
     if direction == Direction::Undo {
         return self::word(case, &word, Direction::Do);
     }
     let how = each_loader(case, |loader| match (&standing, loader) {
-        (Some((place, _)), loader) if !has_tool(loader) => edited(loader, &format!("take {word} out of {place}")),
+        (Some((place, _)), loader) if !has_tool(loader) => edited(case, loader, &format!("take {word} out of {place}")),
         (_, loader) => take_off(case, loader, &word),
     });
     how.unwrap_or_else(|| format!("Kernel command line: without {word}"))
+}
+
+/// Whether a text of the machine may stand in a command that somebody will copy: no quotes, no blanks, nothing a shell
+/// or sed reads as more than itself.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"=,.:-_/+@%".contains(&b))
 }
 
 /// Words that may stand there several times, each with a meaning of its own.
@@ -63,7 +70,8 @@ fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
         // Of several files, the last one that names it.
         let names_it = |file: &&String| case.peek(file).known().is_some_and(|text| text.contains(name));
         let file = place.files.iter().rev().find(names_it).unwrap_or(&place.place);
-        Some((file.clone(), word))
+        let file = if is_plain(file) { file.as_str() } else { "the boot loader's files" };
+        is_plain(&word).then(|| (file.to_owned(), word))
     })
 }
 
@@ -86,26 +94,32 @@ fn has_tool(loader: Loader) -> bool {
 }
 
 /// What has to run after a file was edited by hand.
-fn edited(loader: Loader, edit: &str) -> String {
+fn edited(case: &Case<'_>, loader: Loader, edit: &str) -> String {
     match loader {
         Loader::UpdateGrub => format!("{edit}, then update-grub"),
-        Loader::Grub => format!("{edit}, then grub-mkconfig -o /boot/grub/grub.cfg"),
+        Loader::Grub => format!("{edit}, then {}", mkconfig(case)),
         Loader::UBootMenu => format!("{edit}, then u-boot-update"),
-        Loader::SystemdBoot | Loader::Uki => format!("{edit}, then kernel-install for each kernel"),
+        Loader::SystemdBoot | Loader::Uki => format!("{edit}, then {}", install(case)),
         _ => edit.to_owned(),
     }
 }
 
 fn mkconfig(case: &Case<'_>) -> &'static str {
-    if case.list("/boot/grub2").known().is_some() {
+    if case.machine.boot.is_grub2 {
         "grub2-mkconfig -o /boot/grub2/grub.cfg"
     } else {
         "grub-mkconfig -o /boot/grub/grub.cfg"
     }
 }
 
-/// Rebuilds the boot loader entry of the running kernel.
-const INSTALL: &str = "kernel-install add \"$(uname -r)\" \"/usr/lib/modules/$(uname -r)/vmlinuz\"";
+/// Rebuilds the boot loader entry of the running kernel, which Debian keeps elsewhere than others.
+fn install(case: &Case<'_>) -> &'static str {
+    if case.machine.boot.initramfs == Some(Initramfs::InitramfsTools) {
+        "kernel-install add \"$(uname -r)\" \"/boot/vmlinuz-$(uname -r)\""
+    } else {
+        "kernel-install add \"$(uname -r)\" \"/usr/lib/modules/$(uname -r)/vmlinuz\""
+    }
+}
 
 fn has_kernel_cmdline(case: &Case<'_>) -> bool {
     case.configured().iter().any(|place| place.place == "/etc/kernel/cmdline")
@@ -119,9 +133,10 @@ fn pi_file(case: &Case<'_>) -> String {
 
 /// Entries of systemd-boot, wherever its partition is mounted.
 fn entries(case: &Case<'_>) -> String {
-    let entry = case.configured().iter().find(|place| place.place.contains("/loader/entries"));
-    let folder = entry.and_then(|place| Some(place.place.split_once("/entries")?.0.to_owned()));
-    format!("{}/entries/*.conf", folder.unwrap_or_else(|| "/boot/loader".to_owned()))
+    let entry = case.configured().iter().find_map(|place| Some(place.place.split_once("/entries")?.0));
+    let mut signs = case.machine.boot.loaders.iter();
+    let folder = entry.or_else(|| signs.find_map(|sign| Some(sign.seen.split_once("/loader.conf")?.0)));
+    format!("{}/entries/*.conf", folder.unwrap_or("/boot/loader"))
 }
 
 fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
@@ -138,12 +153,13 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
             "rpm-ostree kargs --append-if-missing='{word}' (bootc: a file in /usr/lib/bootc/kargs.d of the image)"
         ),
         Loader::SystemdBoot if has_kernel_cmdline(case) => {
-            format!("sed -i 's|$| {word}|' /etc/kernel/cmdline && {INSTALL}")
+            format!("sed -i 's|$| {word}|' /etc/kernel/cmdline && {}", install(case))
         }
         Loader::SystemdBoot => format!("sed -i '/^options/ s|$| {word}|' {}", entries(case)),
         Loader::Uki => format!(
-            "sed -i 's|$| {word}|' /etc/kernel/cmdline && {INSTALL}, then sign the image as before (unverified where \
-             another tool builds it)"
+            "sed -i 's|$| {word}|' /etc/kernel/cmdline && {}, then sign the image as before (unverified where \
+             another tool builds it)",
+            install(case)
         ),
         Loader::Kernelstub => format!("kernelstub -a '{word}'"),
         Loader::Extlinux => {
@@ -187,9 +203,13 @@ fn take_off(case: &Case<'_>, loader: Loader, word: &str) -> String {
         Loader::Grub => format!("sed -i 's|{word} ||' /etc/default/grub && {}", mkconfig(case)),
         Loader::Bls => format!("grubby --update-kernel=ALL --remove-args='{word}'"),
         Loader::Ostree => format!("rpm-ostree kargs --delete-if-present='{word}'"),
-        Loader::SystemdBoot if has_kernel_cmdline(case) => format!("sed -i '{cut}' /etc/kernel/cmdline && {INSTALL}"),
+        Loader::SystemdBoot if has_kernel_cmdline(case) => {
+            format!("sed -i '{cut}' /etc/kernel/cmdline && {}", install(case))
+        }
         Loader::SystemdBoot => format!("sed -i '/^options/ {cut}' {}", entries(case)),
-        Loader::Uki => format!("sed -i '{cut}' /etc/kernel/cmdline && {INSTALL}, then sign the image as before"),
+        Loader::Uki => {
+            format!("sed -i '{cut}' /etc/kernel/cmdline && {}, then sign the image as before", install(case))
+        }
         Loader::Kernelstub => format!("kernelstub -d '{word}'"),
         Loader::Extlinux => format!("sed -i '{cut}' /boot/extlinux/extlinux.conf"),
         Loader::UBootMenu => format!("sed -i '{cut}' /etc/default/u-boot && u-boot-update"),

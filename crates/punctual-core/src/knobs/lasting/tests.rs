@@ -75,3 +75,17 @@ fn no_word_that_isolates_every_cpu_is_printed() {
     let tree = MemTree::parse("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n").unwrap();
     assert!(told(&tree, "").contains("isolcpus=managed_irq,domain,CPUS"));
 }
+
+#[test]
+fn what_a_machine_says_is_no_part_of_a_command_unless_harmless() {
+    for evil in ["2';reboot;'", "`reboot`", "$(reboot)", "2\u{1b}[31m", "a|b"] {
+        let mut tree = MemTree::parse("punctual-machine 1\n/etc/default/grub.d/x = y\n").unwrap();
+        let file = |text: String| crate::fact::Fact::Known(text.into_bytes());
+        tree.file("/proc/cmdline", file(format!("nohz_full={evil}\n")));
+        tree.file("/etc/default/grub", file(format!("GRUB_CMDLINE_LINUX=\"nohz_full={evil} isolcpus={evil}\"\n")));
+        let told = told(&tree, "2-3");
+        assert!(!told.contains(evil), "{told}");
+        let container = MemTree::parse("punctual-machine 1\n/run/systemd/container = a\\x1bb\n").unwrap();
+        assert!(!self::told(&container, "2-3").contains('\u{1b}'));
+    }
+}

@@ -15,7 +15,7 @@ pub use init::Init;
 pub use loader::Loader;
 
 use super::virtualisation;
-use crate::fact::Fact;
+use crate::fact::{Fact, printable};
 use crate::tree::{Tree, text};
 
 /// Something that was found, and what proves it.
@@ -46,6 +46,9 @@ pub enum Initramfs {
     Mkinitfs,
 }
 
+/// Longest name of a container engine.
+const NAME_CHARS: usize = 40;
+
 /// How a machine starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
@@ -53,6 +56,8 @@ pub struct Boot {
     pub loaders: Vec<Sign<Loader>>,
     /// The init that runs.
     pub init: Option<Sign<Init>>,
+    /// Whether GRUB keeps its files in `/boot/grub2`, and calls its programs so.
+    pub is_grub2: bool,
     /// What rebuilds the first file system.
     pub initramfs: Option<Initramfs>,
     /// The container this is, where it is one: what lasts is decided outside.
@@ -61,9 +66,15 @@ pub struct Boot {
 
 impl Boot {
     pub(super) fn read(tree: &dyn Tree) -> Self {
-        let container = virtualisation::container(tree);
+        let container = virtualisation::container(tree).map(|name| printable(&name, NAME_CHARS));
         let loaders = if container.is_some() { Vec::new() } else { loader::read(tree) };
-        Self { loaders, init: init::read(tree), initramfs: initramfs(tree), container }
+        Self {
+            loaders,
+            init: init::read(tree),
+            is_grub2: has_folder(tree, "/boot/grub2"),
+            initramfs: initramfs(tree),
+            container,
+        }
     }
 
     /// Whether systemd runs this machine.
