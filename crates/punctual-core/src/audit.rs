@@ -17,6 +17,7 @@ const REASON_CHARS: usize = 300;
 /// Every knob, judged; worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
     let case = Case::new(tree, machine, need);
+    case.begin();
     let mut findings: Vec<Finding> = knobs::ALL.iter().map(|knob| examine(knob, &case)).collect();
     findings.sort_by_key(|finding| (rank(&finding.state), std::cmp::Reverse(finding.severity)));
     findings
@@ -55,6 +56,12 @@ pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
     let only_others = knob.persist.iter().all(|place| is_for_others(&place));
     let makes_sense = |place: &&Lasting| only_others || !case.has_no_others() || !is_for_others(place);
     let places: Vec<String> = knob.persist.iter().filter(makes_sense).map(|place| place.here(case)).collect();
+    places.join("; ")
+}
+
+/// How to take that back on this machine.
+pub fn undoing(knob: &Knob, case: &Case<'_>) -> String {
+    let places: Vec<String> = knob.persist.iter().map(|place: &Lasting| place.undo_here(case)).collect();
     places.join("; ")
 }
 

@@ -8,7 +8,7 @@ use super::tasks::{TASKS, TaskList};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
-use crate::machine::{Arch, CMDLINE, Flavour, Machine, Version};
+use crate::machine::{Arch, CMDLINE, Configured, Flavour, Machine, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 
 /// Longest value shown as evidence; more of it proves nothing more.
 const EVIDENCE_CHARS: usize = 160;
+
+/// How often each interrupt came on each CPU; the same under `punctual:/later` is a later look.
+pub(super) const INTERRUPTS: &str = "/proc/interrupts";
 
 /// `Ok(true)` is good, `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
@@ -64,7 +67,9 @@ pub struct Case<'a> {
     evidence: RefCell<Vec<Evidence>>,
     tasks: OnceCell<Fact<TaskList>>,
     cpuinfo: OnceCell<Fact<String>>,
-    interrupts: OnceCell<Result<Vec<Line>, Doubt>>,
+    lines: OnceCell<Result<Vec<Line>, Doubt>>,
+    configured: OnceCell<Vec<Configured>>,
+    interrupts: OnceCell<Fact<String>>,
 }
 
 impl<'a> Case<'a> {
@@ -87,6 +92,8 @@ impl<'a> Case<'a> {
             evidence: RefCell::default(),
             tasks: OnceCell::new(),
             cpuinfo: OnceCell::new(),
+            lines: OnceCell::new(),
+            configured: OnceCell::new(),
             interrupts: OnceCell::new(),
         }
     }
@@ -299,7 +306,7 @@ impl<'a> Case<'a> {
 
     /// The interrupt lines, read once: on large machines there are thousands.
     pub(super) fn interrupt_lines(&self, read: impl FnOnce() -> Result<Vec<Line>, Doubt>) -> Result<&[Line], Doubt> {
-        self.interrupts.get_or_init(read).as_deref().map_err(Clone::clone)
+        self.lines.get_or_init(read).as_deref().map_err(Clone::clone)
     }
 
     /// Where a symbolic link points, without keeping it as evidence.
@@ -352,6 +359,26 @@ impl<'a> Case<'a> {
         let has = self.cpu_field("flags")?.split_whitespace().any(|f| f == flag);
         self.note("/proc/cpuinfo flags", if has { flag.to_owned() } else { format!("no {flag}") });
         Ok(has)
+    }
+
+    /// Looks at what will be compared with itself later, so that as much time as possible lies between.
+    pub fn begin(&self) {
+        if self.has_housekeeping().is_ok() {
+            self.interrupts();
+        }
+    }
+
+    /// How often each interrupt came, when it was looked at first.
+    pub(super) fn interrupts(&self) -> &Fact<String> {
+        self.interrupts.get_or_init(|| self.peek(INTERRUPTS))
+    }
+
+    /// What the boot loader's files ask for, read once; not kept as evidence.
+    pub fn configured(&self) -> &[Configured] {
+        self.configured.get_or_init(|| {
+            let release = self.machine.kernel.release.known().map(String::as_str);
+            configured(self.tree, &self.machine.boot, release)
+        })
     }
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.

@@ -11,6 +11,7 @@ mod case;
 mod lasting;
 mod tasks;
 
+mod agreement;
 mod caches;
 mod clocks;
 mod console;
@@ -217,6 +218,8 @@ families! {
     Guests = "guests and hosts" in guests,
     /// What is below the kernel.
     Firmware = "firmware and host" in firmware,
+    /// Settings that contradict each other, or what is in force.
+    Agreement = "agreement" in agreement,
 }
 
 /// How many knobs there are in several lists.

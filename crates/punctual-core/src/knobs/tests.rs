@@ -2,7 +2,7 @@
 //! nothing a machine may answer makes it panic.
 
 use super::{ALL, Case, Doubt, Family, Missing, Probe, near};
-use crate::audit::audit;
+use crate::audit::{audit, lasting, undoing};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::{Finding, Severity, State};
@@ -224,7 +224,7 @@ impl Tree for Noise {
         }
     }
     fn list(&self, path: &str) -> Fact<Vec<String>> {
-        const NAMES: [&str; 28] = [
+        const NAMES: [&str; 33] = [
             "0",
             "1",
             "state0",
@@ -253,6 +253,11 @@ impl Tree for Noise {
             "elc_floor_freq_khz",
             "sdram_scrub_rate",
             "state",
+            "node0",
+            "index3",
+            "a.conf",
+            "b.cfg",
+            "grub.cfg",
         ];
         let n = self.draw(path);
         match n % 8 {
@@ -295,6 +300,18 @@ fn a_machine_that_says_nothing_gets_no_verdict() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_machine_spoils_what_is_told(seed in any::<u64>()) {
+        let tree = Noise(seed);
+        let (machine, need) = (Machine::read(&tree), Need::default());
+        let case = Case::new(&tree, &machine, &need);
+        for knob in ALL {
+            for text in [lasting(knob, &case), undoing(knob, &case)] {
+                prop_assert!(!text.contains(char::is_control) && !text.trim().is_empty(), "{}: {text:?}", knob.id);
+            }
+        }
+    }
 
     #[test]
     fn no_machine_makes_a_probe_panic(seed in any::<u64>()) {
@@ -341,7 +358,7 @@ fn advice_names_no_cpus_that_are_not_there() {
         let need = Need { cpus: CpuSet::parse_list("0-1").unwrap(), ..Need::default() };
         let finding = audit(&tree, &machine, &need).into_iter().find(|finding| finding.id == "wd.soft").unwrap();
         let case = Case::new(&tree, &machine, &need);
-        (finding.fix, crate::audit::lasting(super::find("wd.soft").unwrap(), &case))
+        (finding.fix, lasting(super::find("wd.soft").unwrap(), &case))
     };
     let (fix, lasting) = said("0-3");
     assert_eq!(fix, "sysctl kernel.watchdog_cpumask=2-3");

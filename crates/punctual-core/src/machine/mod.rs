@@ -4,16 +4,18 @@
 //! Each part reads itself from a [`Tree`] and cannot fail: what is not known is a [`Fact`] that says so. This module
 //! knows nothing of what is wanted of the machine.
 
+mod boot;
 mod cmdline;
 mod config;
 mod kernel;
 mod topology;
 mod virtualisation;
 
+pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, configured};
 pub use cmdline::Cmdline;
 pub use config::Config;
 pub use kernel::{Arch, Flavour, Kernel, Version};
-pub use topology::Topology;
+pub use topology::{BOOT_CPU, NODES, Node, Topology};
 pub use virtualisation::Virtualisation;
 
 use crate::cpu_set::CpuSet;
@@ -31,6 +33,8 @@ pub struct Machine {
     pub config: Config,
     /// What it was booted with.
     pub cmdline: Fact<Cmdline>,
+    /// What started it, and what runs it.
+    pub boot: Boot,
     /// Its CPUs.
     pub topology: Topology,
     /// CPUs the scheduler leaves alone since boot.
@@ -63,6 +67,7 @@ impl Machine {
             model: model(tree, &cpuinfo),
             config: Config::read(tree, &kernel.release),
             cmdline: text(tree, CMDLINE).map(|line| Cmdline::parse(&line)),
+            boot: Boot::read(tree),
             topology: Topology::read(tree, &cpuinfo),
             isolated: cpus(tree, ISOLATED),
             nohz_full: cpus(tree, NOHZ_FULL),

@@ -1,4 +1,7 @@
-//! Which CPUs there are and which of them share a core.
+//! Which CPUs there are, of which kinds, and which memory they are near to.
+//!
+//! Only what a handful of files tell: files that exist once per CPU are read by whoever needs them, for the CPUs it
+//! needs.
 
 use super::cpus;
 use crate::cpu_set::{CPU_LIMIT, CpuSet};
@@ -10,11 +13,33 @@ use crate::tree::{Tree, text};
 pub struct Topology {
     /// CPUs that could exist.
     pub possible: Fact<CpuSet>,
+    /// CPUs that are there, running or not.
+    pub present: Fact<CpuSet>,
     /// CPUs that run.
     pub online: Fact<CpuSet>,
     /// Whether some core runs more than one thread.
     pub smt_active: Fact<bool>,
+    /// Memory nodes, by number.
+    pub nodes: Vec<Node>,
+    /// CPUs by kind of core, on machines with several kinds: (the kernel's name for it, its CPUs).
+    pub kinds: Vec<(&'static str, CpuSet)>,
 }
+
+/// Memory, and the CPUs that are near to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its number.
+    pub number: u32,
+    /// Its CPUs; none where it is memory only.
+    pub cpus: CpuSet,
+}
+
+/// The CPU every one of our architectures boots on, and which the kernel keeps for itself in more than one place.
+pub const BOOT_CPU: u32 = 0;
+/// Where the memory nodes stand.
+pub const NODES: &str = "/sys/devices/system/node";
+/// Kinds of cores of hybrid x86 machines: the names of their performance counters.
+const KINDS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 
 impl Topology {
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
@@ -25,8 +50,28 @@ impl Topology {
             "1" => Fact::Known(true),
             other => Fact::Garbled(format!("'{other}' is neither 0 nor 1")),
         });
-        Self { possible: cpus(tree, "/sys/devices/system/cpu/possible"), online, smt_active }
+        let kind = |name| Some((name, cpus(tree, &format!("/sys/devices/{name}/cpus")).known()?.clone()));
+        Self {
+            possible: cpus(tree, "/sys/devices/system/cpu/possible"),
+            present: cpus(tree, "/sys/devices/system/cpu/present"),
+            online,
+            smt_active,
+            nodes: nodes(tree),
+            kinds: KINDS.into_iter().filter_map(kind).filter(|(_, cpus)| !cpus.is_empty()).collect(),
+        }
     }
+}
+
+fn nodes(tree: &dyn Tree) -> Vec<Node> {
+    let names = tree.list(NODES).known().cloned().unwrap_or_default();
+    let node = |name: &String| {
+        let number = name.strip_prefix("node")?.parse().ok()?;
+        let cpus = cpus(tree, &format!("{NODES}/{name}/cpulist")).known()?.clone();
+        Some(Node { number, cpus })
+    };
+    let mut nodes: Vec<Node> = names.iter().filter_map(node).collect();
+    nodes.sort_by_key(|node| node.number);
+    nodes
 }
 
 /// The CPUs that `/proc/cpuinfo` tells of, which are those that run.
@@ -37,4 +82,27 @@ fn listed(cpuinfo: &Fact<String>) -> Fact<CpuSet> {
         let cpus: CpuSet = numbers.filter_map(|number| number.parse().ok()).filter(|cpu| *cpu < CPU_LIMIT).collect();
         if cpus.is_empty() { Fact::Absent } else { Fact::Known(cpus) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemTree;
+
+    #[test]
+    fn machines_with_holes_are_read_as_they_are() {
+        let text = "punctual-machine 1\n\
+            /sys/devices/system/cpu/possible = 0-1535\n/sys/devices/system/cpu/present = 0-1023\n\
+            /sys/devices/system/cpu/online = 0,2-1000,1023\n\
+            /sys/devices/system/node/node0/cpulist = 0-511\n/sys/devices/system/node/node10/cpulist = \\e\n\
+            /sys/devices/system/node/node2/cpulist = 512-1023\n/sys/devices/system/node/nodex/cpulist = 1\n\
+            /sys/devices/cpu_core/cpus = 0-15\n/sys/devices/cpu_atom/cpus = 16-23\n/sys/devices/cpu_lowpower/cpus = \\e\n";
+        let topology = Topology::read(&MemTree::parse(text).unwrap(), &Fact::Absent);
+        let numbers: Vec<(u32, usize)> = topology.nodes.iter().map(|node| (node.number, node.cpus.len())).collect();
+        assert_eq!(numbers, [(0, 512), (2, 512), (10, 0)]);
+        assert_eq!(topology.online.known().map(CpuSet::len), Some(1001));
+        assert_eq!(topology.present.known().map(CpuSet::len), Some(1024));
+        let kinds: Vec<&str> = topology.kinds.iter().map(|(name, _)| *name).collect();
+        assert_eq!(kinds, ["cpu_core", "cpu_atom"]);
+    }
 }

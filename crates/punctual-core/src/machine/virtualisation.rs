@@ -78,7 +78,7 @@ fn name(tree: &dyn Tree) -> Option<String> {
     xen().or_else(maker).or_else(clock)
 }
 
-fn container(tree: &dyn Tree) -> Option<String> {
+pub(super) fn container(tree: &dyn Tree) -> Option<String> {
     let systemd = || text(tree, "/run/systemd/container").known().filter(|name| !name.is_empty()).cloned();
     let podman = || exists(tree, "/run/.containerenv").then(|| "podman".to_owned());
     let docker = || (tree.read("/.dockerenv") != Fact::Absent).then(|| "docker".to_owned());

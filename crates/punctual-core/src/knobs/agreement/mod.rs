@@ -1,0 +1,58 @@
+//! Settings that contradict each other, or that were asked for and are not in force.
+//!
+//! Each knob here compares two sides and names the files of both; which of them is right, it cannot know. Where the
+//! real-time CPUs matter, those the machine sets apart are meant, whatever the need says: a machine can agree with
+//! itself and still be wrong for the work.
+
+mod choice;
+mod effects;
+mod list;
+mod masks;
+mod owners;
+mod placement;
+mod requests;
+mod sysctls;
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+
+pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
+
+const LISTS: &[&[Knob]] =
+    &[masks::KNOBS, placement::KNOBS, requests::KNOBS, choice::KNOBS, effects::KNOBS, owners::KNOBS, sysctls::KNOBS];
+
+use crate::cpu_set::CpuSet;
+use crate::machine::{ISOLATED, NOHZ_FULL};
+
+/// The CPUs this machine keeps free of other work, and by which of its ways.
+struct Apart {
+    /// Not balanced onto: since boot, or by a cpuset partition.
+    domain: CpuSet,
+    /// Allowed to stop their tick.
+    tick_free: CpuSet,
+}
+
+impl Apart {
+    fn all(&self) -> CpuSet {
+        self.domain.union(&self.tick_free)
+    }
+}
+
+/// Where the kernel says which CPUs partitions keep free.
+const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
+
+/// What is set apart, with the files as evidence.
+fn set_apart(case: &Case<'_>) -> Result<Apart, Doubt> {
+    let boot = case.cpu_list(ISOLATED, Missing::TellsNothing("the kernel does not say which CPUs are isolated"))?;
+    let optional = |path| {
+        if case.peek(path).known().is_none() {
+            return Ok(CpuSet::new());
+        }
+        case.cpu_list(path, Missing::TellsNothing("not there"))
+    };
+    let (tick_free, partitions) = (optional(NOHZ_FULL)?, optional(PARTITIONS)?);
+    let apart = Apart { domain: boot.union(&partitions), tick_free };
+    if apart.all().is_empty() {
+        return Doubt::not_applicable("this machine sets no CPU apart, so there is nothing to agree with");
+    }
+    Ok(apart)
+}

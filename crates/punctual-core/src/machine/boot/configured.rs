@@ -1,0 +1,255 @@
+//! What the next boot will ask for: the words for the kernel in the files of the boot loader.
+//!
+//! Files are read as their owners read them, as far as that can be done without running them: a shell fragment that
+//! does more than assign is said to be unreadable rather than guessed at.
+
+use super::loader::ESPS;
+use super::{Boot, Loader};
+use crate::fact::Fact;
+use crate::tree::{Tree, text};
+use std::collections::BTreeMap;
+
+/// Words for the kernel in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configured {
+    /// What to call it.
+    pub place: String,
+    /// The files it was read from, in order.
+    pub files: Vec<String>,
+    /// The words.
+    pub line: Fact<String>,
+}
+
+/// Every place in which the boot loader of this machine keeps words for the kernel that runs. `release` chooses among
+/// the entries of several kernels.
+pub fn configured(tree: &dyn Tree, boot: &Boot, release: Option<&str>) -> Vec<Configured> {
+    let mut found: Vec<Configured> = Vec::new();
+    for loader in &boot.loaders {
+        match loader.what {
+            Loader::UpdateGrub | Loader::Grub => found.extend(grub(tree)),
+            Loader::Bls => found.extend(entry(tree, &["/boot"], release).or_else(|| grub(tree))),
+            Loader::Ostree | Loader::MachineConfig => found.extend(entry(tree, &["/boot"], release)),
+            Loader::SystemdBoot => {
+                found.extend(entry(tree, &ESPS, release));
+                found.extend(line(tree, "/etc/kernel/cmdline"));
+            }
+            Loader::Uki => found.extend(line(tree, "/etc/kernel/cmdline")),
+            Loader::Kernelstub => found.extend(kernelstub(tree)),
+            Loader::Extlinux => found.extend(extlinux(tree)),
+            Loader::UBootMenu => {
+                found.extend(extlinux(tree));
+                found.extend(u_boot_menu(tree));
+            }
+            Loader::Armbian => found.extend(armbian(tree)),
+            Loader::RaspberryPi => {
+                let place = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
+                found.extend(place.into_iter().find_map(|path| line(tree, path)));
+            }
+            Loader::UBootEnv | Loader::UbuntuCore | Loader::NixOs | Loader::Talos | Loader::Yocto => {}
+        }
+    }
+    found
+}
+
+impl Configured {
+    fn one(path: &str, line: Fact<String>) -> Self {
+        Self { place: path.to_owned(), files: vec![path.to_owned()], line }
+    }
+}
+
+/// A file that holds the words and nothing else.
+fn line(tree: &dyn Tree, path: &str) -> Option<Configured> {
+    let content = text(tree, path);
+    (content != Fact::Absent).then(|| Configured::one(path, content.map(|t| t.replace('\n', " "))))
+}
+
+fn grub(tree: &dyn Tree) -> Option<Configured> {
+    let names = tree.list("/etc/default/grub.d").known().cloned().unwrap_or_default();
+    let fragments = names.iter().filter(|name| name.strip_suffix(".cfg").is_some());
+    let fragments = fragments.map(|name| format!("/etc/default/grub.d/{name}"));
+    let files = std::iter::once("/etc/default/grub".to_owned()).chain(fragments).collect();
+    shell_words(tree, "/etc/default/grub, grub.d", files, &["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"])
+}
+
+fn u_boot_menu(tree: &dyn Tree) -> Option<Configured> {
+    let mut files = vec!["/etc/default/u-boot".to_owned()];
+    for folder in ["/usr/share/u-boot-menu/conf.d", "/etc/u-boot-menu/conf.d"] {
+        let names = tree.list(folder).known().cloned().unwrap_or_default();
+        files.extend(
+            names.iter().filter(|name| name.strip_suffix(".conf").is_some()).map(|name| format!("{folder}/{name}")),
+        );
+    }
+    shell_words(tree, "/etc/default/u-boot, u-boot-menu/conf.d", files, &["U_BOOT_PARAMETERS"])
+}
+
+/// The values of some variables after files were sourced in order; `None` where there is none of the files.
+fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&str]) -> Option<Configured> {
+    files.retain(|path| tree.read(path) != Fact::Absent);
+    if files.is_empty() {
+        return None;
+    }
+    let mut values = BTreeMap::new();
+    let sourced = files.iter().try_for_each(|path| match text(tree, path) {
+        Fact::Known(content) => {
+            source(&content, &mut values, wanted).map_err(|why| Fact::Garbled(format!("{path}: {why}")))
+        }
+        Fact::Garbled(why) => Err(Fact::Garbled(format!("{path}: {why}"))),
+        refused => Err(refused),
+    });
+    let words: Vec<String> = wanted.iter().filter_map(|name| values.remove(*name)).collect();
+    let line = sourced.map_or_else(|trouble| trouble, |()| Fact::Known(words.join(" ")));
+    Some(Configured { place: place.to_owned(), files, line })
+}
+
+/// Reads assignments, one a line; what sets a wanted variable in any other way is refused.
+fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) -> Result<(), String> {
+    let joined = content.replace("\\\n", "");
+    for line in joined.lines() {
+        let code = line.trim();
+        let code = code.strip_prefix("export ").unwrap_or(code);
+        if code.is_empty() || code.starts_with('#') {
+            continue;
+        }
+        let name_end = code.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(code.len());
+        let (name, rest) = code.split_at(name_end);
+        let is_wanted = wanted.contains(&name);
+        let (adds, value) = match (rest.strip_prefix("+="), rest.strip_prefix('=')) {
+            (Some(value), _) => (true, value),
+            (None, Some(value)) => (false, value),
+            // A line of another kind matters only if it could set one of them.
+            (None, None) if wanted.iter().any(|name| code.contains(&format!("{name}="))) => {
+                return Err(format!("sets {} in a way that cannot be followed", wanted.join(" or ")));
+            }
+            (None, None) => continue,
+        };
+        match expand(value, values) {
+            Ok(value) if adds => values.entry(name.to_owned()).or_default().push_str(&value),
+            Ok(value) => {
+                values.insert(name.to_owned(), value);
+            }
+            Err(why) if is_wanted => return Err(why),
+            Err(_) => {
+                values.remove(name);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The value of one assignment: quotes, backslashes and variables, up to the first blank outside quotes.
+fn expand(value: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut chars = value.chars().peekable();
+    let mut quote = None;
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            (Some('\''), c) => out.push(c),
+            (_, '`') => return Err("runs a program".to_owned()),
+            (_, '\\') => out.extend(chars.next()),
+            (_, '$') => {
+                let is_braced = chars.next_if_eq(&'{').is_some();
+                let mut name = String::new();
+                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    name.push(c);
+                }
+                if name.is_empty() || (is_braced && chars.next_if_eq(&'}').is_none()) {
+                    return Err("holds an expression that cannot be followed".to_owned());
+                }
+                out.push_str(values.get(&name).map_or("", String::as_str));
+            }
+            (None, c) if c.is_whitespace() || c == ';' || c == '#' => break,
+            (_, c) => out.push(c),
+        }
+    }
+    if quote.is_some() { Err("holds a quote that is not closed on its line".to_owned()) } else { Ok(out) }
+}
+
+/// The `options` of the boot loader entry of that kernel.
+fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Configured> {
+    let release = release?;
+    for place in places {
+        let folder = format!("{place}/loader/entries");
+        let names = match tree.list(&folder) {
+            Fact::Known(names) => names,
+            Fact::Denied => return Some(Configured::one(&folder, Fact::Denied)),
+            _ => continue,
+        };
+        // The highest name stands for the newest entry of the same kernel.
+        for name in names.iter().rev().filter(|name| name.strip_suffix(".conf").is_some()) {
+            let path = format!("{folder}/{name}");
+            let content = text(tree, &path);
+            let Fact::Known(entry) = &content else {
+                return Some(Configured::one(&path, content));
+            };
+            if name.contains("rescue") || !entry.contains(release) {
+                continue;
+            }
+            let options = entry.lines().filter_map(|line| line.trim().strip_prefix("options")).map(str::trim);
+            let options = options.collect::<Vec<_>>().join(" ");
+            let line = if options.contains('$') { with_grubenv(tree, &options) } else { Fact::Known(options) };
+            return Some(Configured::one(&path, line));
+        }
+    }
+    None
+}
+
+/// Entries of Fedora and its kin may name variables that GRUB keeps in a file of its own.
+fn with_grubenv(tree: &dyn Tree, options: &str) -> Fact<String> {
+    let environment = text(tree, "/boot/grub2/grubenv").or_else(|| text(tree, "/boot/grub/grubenv"));
+    environment.and_then(|environment| {
+        let lines = environment.lines().filter(|line| !line.starts_with('#'));
+        let values = lines.filter_map(|l| l.split_once('=')).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        expand(&format!("\"{options}\""), &values.collect()).map_or_else(Fact::Garbled, Fact::Known)
+    })
+}
+
+fn kernelstub(tree: &dyn Tree) -> Option<Configured> {
+    let path = "/etc/kernelstub/configuration";
+    let content = text(tree, path);
+    let line = content.and_then(|content| {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(&content);
+        let options = parsed.ok().and_then(|all| {
+            let options = all.get("user")?.get("kernel_options")?.as_array()?.clone();
+            Some(options.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>().join(" "))
+        });
+        options.map_or_else(|| Fact::Garbled("names no kernel_options of the user".to_owned()), Fact::Known)
+    });
+    (line != Fact::Absent).then(|| Configured::one(path, line))
+}
+
+fn extlinux(tree: &dyn Tree) -> Option<Configured> {
+    let path = "/boot/extlinux/extlinux.conf";
+    let content = text(tree, path);
+    let line =
+        content.and_then(|content| append_of(&content).map_or(Fact::Garbled("has no APPEND".to_owned()), Fact::Known));
+    (line != Fact::Absent).then(|| Configured::one(path, line))
+}
+
+/// The words of the default label, or of the first one.
+fn append_of(content: &str) -> Option<String> {
+    let mut default = None;
+    let mut labels: Vec<(String, Option<String>)> = Vec::new();
+    for line in content.lines() {
+        let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        match (word.to_ascii_lowercase().as_str(), labels.last_mut()) {
+            ("default", _) => default = Some(rest.trim().to_owned()),
+            ("label", _) => labels.push((rest.trim().to_owned(), None)),
+            ("append", Some((_, append))) => *append = Some(rest.trim().to_owned()),
+            _ => {}
+        }
+    }
+    let chosen = labels.iter().find(|(label, _)| Some(label) == default.as_ref()).or(labels.first())?;
+    chosen.1.clone()
+}
+
+fn armbian(tree: &dyn Tree) -> Option<Configured> {
+    let path = "/boot/armbianEnv.txt";
+    let content = text(tree, path);
+    let line = content.map(|content| {
+        let extra = content.lines().filter_map(|line| line.trim().strip_prefix("extraargs="));
+        extra.fold("", |_, last| last).to_owned()
+    });
+    (line != Fact::Absent).then(|| Configured { place: format!("{path} extraargs"), ..Configured::one(path, line) })
+}

@@ -1,0 +1,80 @@
+//! Which program is the first process, by the traces it leaves while it runs.
+
+use super::{Sign, has_folder};
+use crate::tree::{Tree, text};
+
+/// The program that starts and stops everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Init {
+    /// systemd.
+    Systemd,
+    /// `OpenRC`, whatever runs as process 1.
+    OpenRc,
+    /// runit.
+    Runit,
+    /// s6 and s6-rc.
+    S6,
+    /// dinit.
+    Dinit,
+    /// `BusyBox` init with an inittab.
+    Busybox,
+    /// The old `init` with its run levels.
+    SysV,
+}
+
+impl Init {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Systemd => "systemd",
+            Self::OpenRc => "OpenRC",
+            Self::Runit => "runit",
+            Self::S6 => "s6",
+            Self::Dinit => "dinit",
+            Self::Busybox => "BusyBox init",
+            Self::SysV => "sysvinit",
+        }
+    }
+}
+
+/// Folders that exist only while that init runs.
+const RUNNING: [(&str, Init); 5] = [
+    ("/run/systemd/system", Init::Systemd),
+    ("/run/openrc", Init::OpenRc),
+    ("/run/runit", Init::Runit),
+    ("/run/s6", Init::S6),
+    ("/run/s6-rc", Init::S6),
+];
+
+pub(super) fn read(tree: &dyn Tree) -> Option<Sign<Init>> {
+    if let Some((folder, init)) = RUNNING.into_iter().find(|(folder, _)| has_folder(tree, folder)) {
+        return Some(Sign::new(init, folder));
+    }
+    let first = text(tree, "/proc/1/comm");
+    let first = first.known()?;
+    let named = |init| Some(Sign::new(init, format!("/proc/1/comm: {first}")));
+    match first.as_str() {
+        "systemd" => named(Init::Systemd),
+        "runit" | "runit-init" => named(Init::Runit),
+        "s6-svscan" => named(Init::S6),
+        "dinit" => named(Init::Dinit),
+        "openrc-init" => named(Init::OpenRc),
+        "busybox" | "linuxrc" => named(Init::Busybox),
+        "init" => {
+            let links = ["/sbin/init", "/init"].map(|path| (path, tree.link(path)));
+            let busybox = links.iter().find(|(_, to)| to.known().is_some_and(|to| to.ends_with("busybox")));
+            match busybox {
+                Some((path, _)) => Some(Sign::new(Init::Busybox, format!("{path} -> busybox"))),
+                // Without run levels the inittab is BusyBox's.
+                None if text(tree, "/etc/inittab").known().is_some_and(|table| table.contains("::sysinit:")) => {
+                    Some(Sign::new(Init::Busybox, "/etc/inittab"))
+                }
+                None if has_folder(tree, "/etc/rc2.d") || has_folder(tree, "/etc/rc.d") => {
+                    Some(Sign::new(Init::SysV, "/proc/1/comm: init, and run levels"))
+                }
+                None => None,
+            }
+        }
+        _ => None,
+    }
+}
