@@ -10,6 +10,7 @@ use crate::machine::Machine;
 use crate::profile::{Kind, Need};
 use crate::tree::{MemTree, Tree};
 use proptest::prelude::*;
+use punctual_hist::Nanos;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -147,6 +148,34 @@ fn compaction_that_leaves_locked_pages_alone_weighs_less() {
     };
     assert_eq!(severity("0"), (State::Bad, Severity::Info));
     assert_eq!(severity("1"), (State::Bad, Severity::Medium));
+}
+
+#[test]
+fn weight_follows_kernel_size_and_need() {
+    let severity = |id: &str, lines: &str, period: Option<Nanos>| {
+        let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
+        let need = Need { period, ..Need::default() };
+        let findings = audit(&tree, &Machine::read(&tree), &need);
+        findings.into_iter().find(|finding| finding.id == id).unwrap().severity
+    };
+    let (rt, stock) = ("/proc/sys/kernel/version = #1 SMP PREEMPT_RT", "/proc/sys/kernel/version = #1 SMP PREEMPT");
+    for id in ["kconf.rcu_boost", "kconf.slub_partial"] {
+        assert_eq!((severity(id, rt, None), severity(id, stock, None)), (Severity::Medium, Severity::Info), "{id}");
+    }
+    let (few, many) = ("/sys/devices/system/cpu/online = 0-3", "/sys/devices/system/cpu/online = 0-63");
+    assert_eq!(
+        (severity("tick.skew", few, None), severity("tick.skew", many, None)),
+        (Severity::Info, Severity::Medium)
+    );
+    let (fast, slow) = (Some(Nanos::from_us(100)), Some(Nanos::from_ms(4)));
+    assert_eq!(
+        (severity("tick.idle", few, fast), severity("tick.idle", few, slow)),
+        (Severity::Medium, Severity::Info)
+    );
+    // A group that has a budget is stopped only when that is used up.
+    let budget = |us| format!("/proc/self/cgroup = 2:cpu:/rt\n/sys/fs/cgroup/cpu/rt/cpu.rt_runtime_us = {us}");
+    let of_group = |us| severity("kconf.rt_group", &budget(us), None);
+    assert_eq!((of_group(400_000), of_group(0)), (Severity::Medium, Severity::High));
 }
 
 /// A machine on which every answer is the same.
