@@ -363,12 +363,34 @@ fn atime(case: &Case<'_>) -> Judged {
     })
 }
 
+/// What is in a folder of which one entry is always there: without that one, only a part of it is seen, and nothing
+/// follows from what is missing.
+fn whole(case: &Case<'_>, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
+    let unseen = Missing::TellsNothing("what is there cannot be seen here");
+    let names = case.known(folder, case.list(folder), unseen)?;
+    let has = |name: &str| names.iter().any(|found| found == name);
+    if !has(wanted) && !has(always) {
+        return Doubt::unknown(format!("only a part of {folder} is seen here"));
+    }
+    Ok(has(wanted))
+}
+
+/// Whether the module is in the kernel: loaded, or built in and with parameters.
+pub(super) fn has_module(case: &Case<'_>, module: &str) -> Result<bool, Doubt> {
+    let is_there = whole(case, "/sys/module", "kernel", module)?;
+    case.note("/sys/module", if is_there { module.to_owned() } else { format!("no {module}") });
+    Ok(is_there)
+}
+
+/// Whether there is a bus of that kind.
+pub(super) fn has_bus(case: &Case<'_>, bus: &str) -> Result<bool, Doubt> {
+    whole(case, "/sys/bus", "platform", bus)
+}
+
 /// Whether a class of devices has nobody in it whose name starts so.
 fn is_empty(case: &Case<'_>, class: &str, start: &str) -> Judged {
-    let root = "/sys/class";
-    let classes = case.known(root, case.list(root), Missing::TellsNothing("/sys/class cannot be seen here"))?;
-    let folder = format!("{root}/{class}");
-    let names = if classes.iter().any(|name| name == class) {
+    let folder = format!("/sys/class/{class}");
+    let names = if whole(case, "/sys/class", "mem", class)? {
         case.known(&folder, case.list(&folder), Missing::TellsNothing("the class cannot be seen"))?
     } else {
         Vec::new()
@@ -398,11 +420,7 @@ fn mei(case: &Case<'_>) -> Judged {
 }
 
 fn evbug(case: &Case<'_>) -> Judged {
-    let modules = "/sys/module";
-    let loaded = case.known(modules, case.list(modules), Missing::TellsNothing("/sys/module cannot be seen here"))?;
-    let is_there = loaded.iter().any(|name| name == "evbug");
-    case.note(modules, if is_there { "evbug" } else { "no evbug" });
-    Ok(!is_there)
+    has_module(case, "evbug").map(|is_there| !is_there)
 }
 
 fn rng(case: &Case<'_>) -> Judged {

@@ -1,5 +1,6 @@
 //! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
 
+use super::devices::has_module;
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
@@ -259,14 +260,16 @@ fn display(case: &Case<'_>) -> Judged {
 
 /// Whether those parameters of Intel's drivers are all zero.
 fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
-    let modules = "/sys/module";
-    let loaded = case.known(modules, case.list(modules), Missing::TellsNothing("/sys/module cannot be seen here"))?;
-    let Some(driver) = ["i915", "xe"].into_iter().find(|driver| loaded.iter().any(|name| name == driver)) else {
+    let driver = if has_module(case, "i915")? {
+        "i915"
+    } else if has_module(case, "xe")? {
+        "xe"
+    } else {
         return Doubt::not_applicable("no driver of Intel graphics is loaded (i915 cannot be built with PREEMPT_RT)");
     };
     let mut all = true;
     for parameter in parameters {
-        let path = format!("{modules}/{driver}/parameters/{parameter}");
+        let path = format!("/sys/module/{driver}/parameters/{parameter}");
         all &= case.number(&path, Missing::TellsNothing("the driver does not show it"))? == 0;
     }
     Ok(all)
@@ -281,11 +284,7 @@ fn psr(case: &Case<'_>) -> Judged {
 }
 
 fn nvidia(case: &Case<'_>) -> Judged {
-    let modules = "/sys/module";
-    let loaded = case.known(modules, case.list(modules), Missing::TellsNothing("/sys/module cannot be seen here"))?;
-    let is_there = loaded.iter().any(|name| name == "nvidia");
-    case.note(modules, if is_there { "nvidia" } else { "no nvidia" });
-    Ok(!is_there)
+    has_module(case, "nvidia").map(|is_there| !is_there)
 }
 
 /// It was not made for `PREEMPT_RT`.

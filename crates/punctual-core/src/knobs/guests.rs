@@ -1,5 +1,6 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
+use super::devices::has_module;
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Task, Weight};
 use crate::fact::Fact;
 use crate::finding::Confidence;
@@ -244,11 +245,10 @@ fn vcpu(case: &Case<'_>) -> Result<(), Doubt> {
 
 /// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
 fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
-    let modules = "/sys/module";
-    let loaded = case.known(modules, case.list(modules), Missing::TellsNothing("/sys/module cannot be seen here"))?;
-    if !loaded.iter().any(|name| name == "kvm") {
+    if !has_module(case, "kvm")? {
         return Doubt::not_applicable("this machine runs no guests (no module kvm)");
     }
+    let modules = "/sys/module";
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
     if users.contains(&Fact::Known("0".to_owned())) {
         return Doubt::not_applicable("no guest runs here (nobody uses KVM)");

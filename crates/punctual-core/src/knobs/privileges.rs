@@ -110,12 +110,12 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "lim.caps",
-        title: "The caller has no more capabilities than it needs",
+        title: "The caller is not all-powerful",
         family: Family::Privileges,
         severity: Weight::all(Info),
         probe: Probe::Effective(caps),
-        why: "Real-time work needs CAP_SYS_NICE and CAP_IPC_LOCK or the limits; a program with all of them can do \
-            anything by mistake.",
+        why: "Real-time work needs CAP_SYS_NICE and CAP_IPC_LOCK or the limits; a program with \
+            CAP_SYS_ADMIN, as root has it, can do anything by mistake.",
         fix: "Run it as an ordinary user, with these limits or capabilities.",
         persist: &[Lasting::Unit("User=NAME"), Lasting::Unit("AmbientCapabilities=CAP_SYS_NICE CAP_IPC_LOCK")],
         undo: "Remove the lines.",
@@ -233,6 +233,7 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 const CAP_IPC_LOCK: u32 = 14;
+const CAP_SYS_ADMIN: u32 = 21;
 const CAP_SYS_NICE: u32 = 23;
 /// What the run-time library wants free under the limit, so that locking memory does not make the next thread fail.
 const ENOUGH_BYTES: u64 = 1 << 30;
@@ -297,15 +298,8 @@ fn nice(case: &Case<'_>) -> Judged {
     Ok(has_capability(case, CAP_SYS_NICE)? || soft_limit(case, "Max nice priority")?.is_none_or(|limit| limit > 20))
 }
 
-/// Capabilities up to this one are in every kernel since 5.9.
-const KNOWN_CAPS: u64 = (1 << 41) - 1;
-
 fn caps(case: &Case<'_>) -> Judged {
-    let effective = status(case, "CapEff")?;
-    match u64::from_str_radix(&effective, 16) {
-        Ok(bits) => Ok(bits & KNOWN_CAPS != KNOWN_CAPS && bits != (1 << 38) - 1),
-        Err(_) => Doubt::unknown(format!("/proc/self/status CapEff holds '{effective}'")),
-    }
+    has_capability(case, CAP_SYS_ADMIN).map(|has_it| !has_it)
 }
 
 const LARGE_STACK_BYTES: u64 = 16 << 20;

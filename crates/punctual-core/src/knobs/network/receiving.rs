@@ -1,6 +1,7 @@
 //! In which context packets are handled.
 
 use super::{FOLDER, Nic, devices, nics};
+use crate::knobs::devices::has_module;
 use crate::knobs::{Case, Doubt, Judged, Missing};
 use crate::machine::Version;
 use crate::profile::Kind;
@@ -68,7 +69,7 @@ fn nics_or_none(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
 pub(super) fn ethercat(case: &Case<'_>) -> Judged {
     let modules = "/sys/module";
     let loaded = case.known(modules, case.list(modules), Missing::TellsNothing("/sys/module cannot be seen here"))?;
-    if !loaded.iter().any(|name| name == "ec_master") {
+    if !has_module(case, "ec_master")? {
         return Doubt::not_applicable("no EtherCAT master is loaded (a master in user space does not show)");
     }
     let drivers: Vec<&str> =
