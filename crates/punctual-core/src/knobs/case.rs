@@ -7,8 +7,7 @@ use super::tasks::TASKS;
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
-use crate::machine::Configured;
-use crate::machine::{Flavour, Machine, Version};
+use crate::machine::{Configured, Flavour, Machine, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -16,6 +15,9 @@ use std::collections::BTreeMap;
 
 /// Longest value shown as evidence; more of it proves nothing more.
 const EVIDENCE_CHARS: usize = 160;
+
+/// How often each interrupt came on each CPU; the same under `punctual:/later` is a later look.
+pub(super) const INTERRUPTS: &str = "/proc/interrupts";
 
 /// `Ok(true)` is good, `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
@@ -52,7 +54,7 @@ pub enum Missing {
 
 /// One machine and one need, as a probe sees them.
 pub struct Case<'a> {
-    pub(super) tree: &'a dyn Tree,
+    tree: &'a dyn Tree,
     /// The machine.
     pub machine: &'a Machine,
     /// The need.
@@ -63,10 +65,8 @@ pub struct Case<'a> {
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
     tasks: OnceCell<Fact<String>>,
-    /// What the boot loader's files ask for.
-    pub(super) configured: OnceCell<Vec<Configured>>,
-    /// How often each interrupt came, when it was looked at first.
-    pub(super) interrupt_counts: OnceCell<Fact<String>>,
+    configured: OnceCell<Vec<Configured>>,
+    interrupts: OnceCell<Fact<String>>,
 }
 
 impl<'a> Case<'a> {
@@ -89,7 +89,7 @@ impl<'a> Case<'a> {
             evidence: RefCell::default(),
             tasks: OnceCell::new(),
             configured: OnceCell::new(),
-            interrupt_counts: OnceCell::new(),
+            interrupts: OnceCell::new(),
         }
     }
 
@@ -290,6 +290,26 @@ impl<'a> Case<'a> {
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
     pub(super) fn task_list(&self) -> Fact<String> {
         self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    }
+
+    /// Looks at what will be compared with itself later, so that as much time as possible lies between.
+    pub fn begin(&self) {
+        if self.has_housekeeping().is_ok() {
+            self.interrupts();
+        }
+    }
+
+    /// How often each interrupt came, when it was looked at first.
+    pub(super) fn interrupts(&self) -> &Fact<String> {
+        self.interrupts.get_or_init(|| self.peek(INTERRUPTS))
+    }
+
+    /// What the boot loader's files ask for, read once; not kept as evidence.
+    pub fn configured(&self) -> &[Configured] {
+        self.configured.get_or_init(|| {
+            let release = self.machine.kernel.release.known().map(String::as_str);
+            configured(self.tree, &self.machine.boot, release)
+        })
     }
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.

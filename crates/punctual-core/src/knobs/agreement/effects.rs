@@ -5,6 +5,7 @@ use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
+use crate::knobs::case::INTERRUPTS;
 use crate::machine::{CMDLINE, Version};
 use std::collections::BTreeMap;
 
@@ -62,22 +63,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["kernel admin-guide/pm/intel_idle.rst", "kernel admin-guide/pm/cpuidle.rst: usage"],
     },
 ];
-
-/// How often each interrupt came on each CPU; the same under `punctual:/later` is a later look.
-const INTERRUPTS: &str = "/proc/interrupts";
-
-impl Case<'_> {
-    /// Looks at what will be compared with itself later, so that as much time as possible lies between.
-    pub fn begin(&self) {
-        if self.has_housekeeping().is_ok() {
-            self.interrupt_counts();
-        }
-    }
-
-    fn interrupt_counts(&self) -> &Fact<String> {
-        self.interrupt_counts.get_or_init(|| self.peek(INTERRUPTS))
-    }
-}
 
 /// The first version whose fair server does what throttling did.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
@@ -141,7 +126,7 @@ fn is_private(device: &[&str]) -> bool {
 fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = Missing::TellsNothing("how often interrupts came is not shown");
-    let first = case.known(INTERRUPTS, case.interrupt_counts().clone(), missing)?;
+    let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
     let later = format!("punctual:/later{INTERRUPTS}");
     let later = case.known(&later, case.peek(&later), Missing::TellsNothing("interrupts were looked at only once"))?;
     let (Some((cpus, before)), Some((cpus_later, after))) = (device_lines(&first), device_lines(&later)) else {

@@ -8,7 +8,6 @@ mod cmdline;
 mod places;
 
 use super::Case;
-use crate::machine::{Configured, configured};
 
 /// One place that makes a change last. `<I>`, `<H>` and `<H mask>` stand for CPUs, as in every text of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,16 +103,6 @@ impl Lasting {
             }
             Self::Kernel(_) | Self::Firmware(_) | Self::Other(_) => case.fill(&self.anywhere()),
         }
-    }
-}
-
-impl Case<'_> {
-    /// What the boot loader's files ask for, read once; not kept as evidence.
-    pub fn configured(&self) -> &[Configured] {
-        self.configured.get_or_init(|| {
-            let release = self.machine.kernel.release.known().map(String::as_str);
-            configured(self.tree, &self.machine.boot, release)
-        })
     }
 }
 
