@@ -67,7 +67,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__audit)
-            opts="-h --profile --cpus --json --explain --fail-on --machine --help"
+            opts="-h --profile --cpus --json --markdown --sarif --junit --explain --all --fail-on --machine --diff --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -90,6 +90,10 @@ _punctual() {
                     return 0
                     ;;
                 --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --diff)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -47,10 +47,15 @@ poll\t'A thread that never gives its CPU up: packet processing'
 audio\t'Audio and the like on a shared desktop'"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l explain -d 'Tell all about one knob' -r
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l machine -d 'Audit a captured machine instead of this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l diff -d 'Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l markdown -d 'Print Markdown, for an issue or a merge request'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l sarif -d 'Print SARIF 2.1.0, for code-review tools'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l junit -d 'Print JUnit XML, for CI'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l all -d 'List what is good and what does not apply, too; in SARIF, add what is not bad'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l cpus -d 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l period -d 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]' -r

@@ -51,7 +51,11 @@ fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
 
 /// How to make a change last on this machine.
 pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
-    let places: Vec<String> = knob.persist.iter().map(|place: &Lasting| place.here(case)).collect();
+    // What names other CPUs says nothing where there are none, if there is another way.
+    let is_for_others = |place: &&Lasting| place.anywhere().contains("<H");
+    let only_others = knob.persist.iter().all(|place| is_for_others(&place));
+    let makes_sense = |place: &&Lasting| only_others || !case.has_no_others() || !is_for_others(place);
+    let places: Vec<String> = knob.persist.iter().filter(makes_sense).map(|place| place.here(case)).collect();
     places.join("; ")
 }
 

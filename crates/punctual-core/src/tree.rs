@@ -2,8 +2,8 @@
 //!
 //! The live machine, a captured machine and a test are the same to everything behind this trait; that is what makes
 //! the audit testable and a bug report replayable. Facts that are no files (the cost of reading the clock, the
-//! unpacked kernel configuration, the list of tasks) stand under the reserved prefix `punctual:/`. This module knows
-//! nothing of what the files mean.
+//! unpacked kernel configuration, the list of tasks, settings of network devices) stand under the reserved prefix
+//! `punctual:/`. This module knows nothing of what the files mean.
 
 mod snapshot;
 mod transcript;

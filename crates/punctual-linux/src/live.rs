@@ -5,6 +5,10 @@
 //! nothing is read without a limit, and every failure becomes a fact. What is no file is answered under
 //! `punctual:/`. This module knows nothing of what the files mean.
 
+mod links;
+mod modules;
+mod smi;
+
 use punctual_core::fact::Fact;
 use punctual_core::tree::Tree;
 use rustix::fs::{Mode, OFlags};
@@ -78,7 +82,7 @@ impl LiveTree {
             // A process may end between being listed and being read.
             let stat = self.file(&format!("/proc/{name}/stat"));
             if let Some(line) = stat.known().and_then(|stat| task_line(&String::from_utf8_lossy(stat))) {
-                lines.push_str(&line);
+                lines.push_str(&crate::affinity::told(&name, line));
             }
         }
         if count == 0 { Fact::Absent } else { Fact::Known(lines.into_bytes()) }
@@ -93,7 +97,16 @@ impl Tree for LiveTree {
             Some("/tasks") => self.tasks(),
             Some("/clock/resolution_ns") => Fact::Known(line(clock_resolution_ns())),
             Some("/clock/read_cost_ns") => Fact::Known(line(clock_read_cost_ns())),
-            Some(_) => Fact::Absent,
+            // Every CPU of a machine counts the same: the firmware stops them all.
+            Some("/msr/34") => smi::count(&self.place("/dev/cpu/0/msr")),
+            Some("/dmi/memory") => {
+                self.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))
+            }
+            Some("/pci/links") => {
+                let folder = "/sys/bus/pci/devices";
+                self.list(folder).and_then(|devices| links::told(&self.place(folder), &devices))
+            }
+            Some(other) => other.strip_prefix("/ethtool/").map_or(Fact::Absent, crate::ethtool::read),
         }
     }
 

@@ -3,11 +3,12 @@
 //! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
-use super::tasks::TASKS;
+use super::interrupts::Line;
+use super::tasks::{TASKS, TaskList};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
-use crate::machine::{Configured, Flavour, Machine, Version, configured};
+use crate::machine::{Arch, CMDLINE, Configured, Flavour, Machine, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -64,7 +65,9 @@ pub struct Case<'a> {
     /// The CPUs that remain for everything else.
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
-    tasks: OnceCell<Fact<String>>,
+    tasks: OnceCell<Fact<TaskList>>,
+    cpuinfo: OnceCell<Fact<String>>,
+    lines: OnceCell<Result<Vec<Line>, Doubt>>,
     configured: OnceCell<Vec<Configured>>,
     interrupts: OnceCell<Fact<String>>,
 }
@@ -88,6 +91,8 @@ impl<'a> Case<'a> {
             housekeeping,
             evidence: RefCell::default(),
             tasks: OnceCell::new(),
+            cpuinfo: OnceCell::new(),
+            lines: OnceCell::new(),
             configured: OnceCell::new(),
             interrupts: OnceCell::new(),
         }
@@ -101,10 +106,17 @@ impl<'a> Case<'a> {
     /// Puts this machine's CPUs into a text of the catalogue.
     pub fn fill(&self, text: &str) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
+        let (with_others, without) = text.split_once(" <no H> ").unwrap_or((text, text));
+        let text = if self.has_no_others() { without } else { with_others };
         let mask = if self.housekeeping.is_empty() { "MASK".to_owned() } else { self.housekeeping.mask() };
         text.replace("<H mask>", &mask)
             .replace("<H>", &list(&self.housekeeping, "OTHER-CPUS"))
             .replace("<I>", &list(&self.rt, "CPUS"))
+    }
+
+    /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
+    pub fn has_no_others(&self) -> bool {
+        self.housekeeping.is_empty() && !self.rt.is_empty()
     }
 
     /// Adds evidence that is not one file's content.
@@ -288,8 +300,65 @@ impl<'a> Case<'a> {
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
-    pub(super) fn task_list(&self) -> Fact<String> {
-        self.tasks.get_or_init(|| self.peek(TASKS)).clone()
+    pub(super) fn task_list(&self) -> &Fact<TaskList> {
+        self.tasks.get_or_init(|| self.peek(TASKS).map(|list| TaskList::parse(&list)))
+    }
+
+    /// The interrupt lines, read once: on large machines there are thousands.
+    pub(super) fn interrupt_lines(&self, read: impl FnOnce() -> Result<Vec<Line>, Doubt>) -> Result<&[Line], Doubt> {
+        self.lines.get_or_init(read).as_deref().map_err(Clone::clone)
+    }
+
+    /// Where a symbolic link points, without keeping it as evidence.
+    pub fn link(&self, path: &str) -> Fact<String> {
+        self.tree.link(path)
+    }
+
+    /// A word of the command line, for what the kernel shows nowhere else and nothing changes after boot; its value,
+    /// `""` where it has none.
+    pub fn word(&self, name: &str) -> Result<Option<String>, Doubt> {
+        let missing = Missing::TellsNothing("what the kernel was booted with is not shown");
+        let line = self.known(CMDLINE, self.machine.cmdline.clone(), missing)?;
+        let value = line.value(name).map(str::to_owned);
+        self.note(
+            CMDLINE,
+            match value.as_deref() {
+                None => format!("no {name}"),
+                Some("") => name.to_owned(),
+                Some(value) => format!("{name}={value}"),
+            },
+        );
+        Ok(value)
+    }
+
+    /// Goes on only on this architecture.
+    pub fn only_on(&self, arch: Arch, because: &str) -> Result<(), Doubt> {
+        let missing = Missing::TellsNothing("the architecture is not known");
+        let here = self.known("/proc/sys/kernel/arch", self.machine.kernel.arch.clone(), missing)?;
+        if here == arch { Ok(()) } else { Doubt::not_applicable(because) }
+    }
+
+    /// What `/proc/cpuinfo` says of the first CPU under this name. Read once: it takes large machines long to write.
+    pub fn cpu_field(&self, name: &str) -> Result<String, Doubt> {
+        let path = "/proc/cpuinfo";
+        let info = self.cpuinfo.get_or_init(|| self.peek(path)).as_ref().and_then(|info| {
+            let first = info.lines().take_while(|line| !line.trim().is_empty());
+            let mut fields = first.filter_map(|line| line.split_once(':'));
+            let field = fields.find(|(field, _)| field.trim() == name);
+            field.map_or(Fact::Absent, |(_, value)| Fact::Known(value.trim().to_owned()))
+        });
+        let because = format!("{path} does not tell the CPU's {name}");
+        match info {
+            Fact::Absent => Doubt::unknown(because),
+            other => self.known(path, other, Missing::TellsNothing("the CPU is not described")),
+        }
+    }
+
+    /// Whether the first CPU has this flag; the answer is kept as evidence.
+    pub fn cpu_flag(&self, flag: &str) -> Result<bool, Doubt> {
+        let has = self.cpu_field("flags")?.split_whitespace().any(|f| f == flag);
+        self.note("/proc/cpuinfo flags", if has { flag.to_owned() } else { format!("no {flag}") });
+        Ok(has)
     }
 
     /// Looks at what will be compared with itself later, so that as much time as possible lies between.

@@ -2,7 +2,8 @@
 //!
 //! Everything derived (help, the book's reference page, coverage) comes from these entries, and tests run over all of
 //! them. Adding a knob touches one file here and one in `fixtures/knobs`. In texts, `<I>` stands for the CPUs meant
-//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask.
+//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask. Where there are no others, what
+//! stands behind ` <no H> ` holds instead of what stands before it.
 //!
 //! A knob knows how to read and judge; it knows nothing of how findings are shown.
 
@@ -14,9 +15,11 @@ mod agreement;
 mod caches;
 mod clocks;
 mod console;
+mod devices;
 mod firmware;
 mod frequency;
 mod graphics;
+mod guests;
 mod idle;
 mod interrupts;
 mod isolation;
@@ -26,6 +29,7 @@ mod network;
 mod pcie;
 mod privileges;
 mod scheduler;
+mod security;
 mod services;
 mod smt;
 mod uncore;
@@ -196,36 +200,26 @@ families! {
     Smt = "SMT siblings" in smt,
     /// Graphics, which share memory and caches.
     Graphics = "GPU and display" in graphics,
-    /// Links that sleep.
-    Pcie = "PCIe" in pcie,
+    /// Links and devices that sleep.
+    Pcie = "PCIe and device power" in pcie,
     /// What the kernel writes, and what is watched.
     Console = "console and tracing" in console,
+    /// Security features that are paid for in time.
+    Security = "security features" in security,
     /// Work that packets make.
     Network = "network" in network,
+    /// What disks and other devices do unasked.
+    Devices = "storage and devices" in devices,
     /// Programs that change or disturb the machine.
     Services = "services" in services,
     /// What the caller may do.
     Privileges = "privileges" in privileges,
+    /// Machines inside machines, seen from either side.
+    Guests = "guests and hosts" in guests,
     /// What is below the kernel.
     Firmware = "firmware and host" in firmware,
     /// Settings that contradict each other, or what is in force.
     Agreement = "agreement" in agreement,
-}
-
-/// Several lists of knobs as one; `N` is how many there are in all.
-const fn joined<const N: usize>(lists: &[&[Knob]]) -> [Knob; N] {
-    let mut all = [lists[0][0]; N];
-    let (mut at, mut list) = (0, 0);
-    while list < lists.len() {
-        let mut knob = 0;
-        while knob < lists[list].len() {
-            all[at] = lists[list][knob];
-            at += 1;
-            knob += 1;
-        }
-        list += 1;
-    }
-    all
 }
 
 /// How many knobs there are in several lists.
@@ -236,6 +230,22 @@ const fn count(lists: &[&[Knob]]) -> usize {
         list += 1;
     }
     count
+}
+
+/// Several lists as one; for a family that is kept in several files, too.
+const fn joined<const N: usize>(lists: &[&[Knob]]) -> [Knob; N] {
+    let (mut at, mut list) = (0, 0);
+    let mut all = [lists[0][0]; N];
+    while list < lists.len() {
+        let mut knob = 0;
+        while knob < lists[list].len() {
+            all[at] = lists[list][knob];
+            at += 1;
+            knob += 1;
+        }
+        list += 1;
+    }
+    all
 }
 
 static JOINED: [Knob; count(FAMILIES)] = joined(FAMILIES);

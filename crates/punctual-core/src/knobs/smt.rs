@@ -15,7 +15,10 @@ pub(super) const KNOBS: &[Knob] = &[Knob {
         the real-time thread down, by up to half, and no priority helps.",
     fix: "Take the siblings of <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note them first, their \
         numbers vanish from the topology.",
-    persist: &[Lasting::Other("Kernel command line: nosmt; or turn SMT off in the firmware.")],
+    persist: &[
+        Lasting::Word("nosmt"),
+        Lasting::Firmware("Hyper-Threading or SMT, usually under Advanced, CPU configuration"),
+    ],
     undo: "echo 1 > /sys/devices/system/cpu/cpuN/online; remove the word.",
     cost: "20 to 30 % of the machine's throughput.",
     blast: Blast::Disturbing,

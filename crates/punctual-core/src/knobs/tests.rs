@@ -38,7 +38,7 @@ fn ids_are_unique_and_words_are_complete() {
 #[test]
 fn a_typing_error_finds_what_was_meant() {
     assert_eq!(near("irq.afinity"), ["irq.affinity"]);
-    assert_eq!(near("governor"), ["pm.governor"]);
+    assert_eq!(near("governor"), ["pm.governor", "pm.idle_governor"]);
     assert!(near("").is_empty() && near("elephant").is_empty());
 }
 
@@ -204,6 +204,10 @@ const ODDITIES: &[&[u8]] = &[
     b"a b=c -- d\n",
     b"\xc3\xa9\xc3\xa9\n",
     b"CONFIG_KASAN=y\n",
+    b"slot=a bank=channel_b size_mib=1 width=72/64 rated_mts=2 configured_mts=1\n",
+    b"0000:00:1c.0 aspm=3 clkpm=1\n",
+    b"GenuineIntel\n",
+    b"TOTAL_ERR_COR x\n",
     b"\x1b[31mred\x1b[0m \x07\n",
 ];
 
@@ -220,7 +224,7 @@ impl Tree for Noise {
         }
     }
     fn list(&self, path: &str) -> Fact<Vec<String>> {
-        const NAMES: [&str; 17] = [
+        const NAMES: [&str; 33] = [
             "0",
             "1",
             "state0",
@@ -233,6 +237,22 @@ impl Tree for Noise {
             "smi",
             "schemata",
             "\u{e9}",
+            "state1",
+            "uncore00",
+            "gpu",
+            "cooling_device0",
+            "intel-rapl:0",
+            "watchdog0",
+            "mc0",
+            "nvme0",
+            "host0",
+            "1-1",
+            "0000:00:1c.0",
+            "GHES.0",
+            "tee0",
+            "elc_floor_freq_khz",
+            "sdram_scrub_rate",
+            "state",
             "node0",
             "index3",
             "a.conf",
@@ -324,4 +344,26 @@ fn absence_is_believed_only_where_one_can_see() {
     assert_eq!(ask(&tree), Doubt::unknown("/sys/kernel cannot be seen here"));
     tree.file("/sys/kernel/rcu_normal", Fact::Known(b"1\n".to_vec()));
     assert_eq!(ask(&tree), Doubt::not_applicable("no such thing"));
+}
+
+#[test]
+fn advice_names_no_cpus_that_are_not_there() {
+    let said = |online: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = {online}\n/proc/sys/kernel/soft_watchdog = 1\n\
+             /proc/sys/kernel/watchdog_cpumask = {online}\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let machine = Machine::read(&tree);
+        let need = Need { cpus: CpuSet::parse_list("0-1").unwrap(), ..Need::default() };
+        let finding = audit(&tree, &machine, &need).into_iter().find(|finding| finding.id == "wd.soft").unwrap();
+        let case = Case::new(&tree, &machine, &need);
+        (finding.fix, lasting(super::find("wd.soft").unwrap(), &case))
+    };
+    let (fix, lasting) = said("0-3");
+    assert_eq!(fix, "sysctl kernel.watchdog_cpumask=2-3");
+    assert!(lasting.contains("watchdog_cpumask = 2-3"), "{lasting}");
+    let (fix, lasting) = said("0-1");
+    assert_eq!(fix, "sysctl kernel.soft_watchdog=0");
+    assert!(!lasting.contains("OTHER-CPUS"), "{lasting}");
 }

@@ -41,6 +41,11 @@ impl Cmdline {
         })
     }
 
+    /// The words for the kernel, in order.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// The words for the kernel as one line.
     pub fn for_the_kernel(&self) -> String {
         self.words.join(" ")

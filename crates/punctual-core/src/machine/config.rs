@@ -2,6 +2,8 @@
 
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// The unpacked `/proc/config.gz`, which whoever reads the live machine puts there.
 pub const UNPACKED: &str = "punctual:/kernel/config";
@@ -14,17 +16,22 @@ pub struct Config {
     /// Whether what was found belongs to another kernel, and is not believed.
     pub is_foreign: bool,
     text: Fact<String>,
+    asked: RefCell<BTreeSet<String>>,
 }
 
 impl Config {
+    fn of(source: String, is_foreign: bool, text: Fact<String>) -> Self {
+        Self { source, is_foreign, text, asked: RefCell::default() }
+    }
+
     /// Reads the kernel's own copy, or else the file a distribution leaves beside the kernel.
     pub fn read(tree: &dyn Tree, release: &Fact<String>) -> Self {
         let own = text(tree, UNPACKED);
         if own != Fact::Absent {
-            return Self { source: UNPACKED.to_owned(), is_foreign: false, text: own };
+            return Self::of(UNPACKED.to_owned(), false, own);
         }
         let Fact::Known(release) = release else {
-            return Self { source: UNPACKED.to_owned(), is_foreign: false, text: Fact::Absent };
+            return Self::of(UNPACKED.to_owned(), false, Fact::Absent);
         };
         let places = [format!("/boot/config-{release}"), format!("/usr/lib/modules/{release}/config")];
         for source in places {
@@ -32,10 +39,10 @@ impl Config {
             if found != Fact::Absent {
                 let is_readable = found.known().is_some();
                 let text = found.and_then(|text| of_this_kernel(text, release));
-                return Self { is_foreign: is_readable && text.known().is_none(), text, source };
+                return Self::of(source, is_readable && text.known().is_none(), text);
             }
         }
-        Self { source: format!("/boot/config-{release}"), is_foreign: false, text: Fact::Absent }
+        Self::of(format!("/boot/config-{release}"), false, Fact::Absent)
     }
 
     /// Whether the configuration could be read.
@@ -45,6 +52,7 @@ impl Config {
 
     /// The value of an option, without `CONFIG_`; `n` where it is not set.
     pub fn value(&self, option: &str) -> Fact<String> {
+        self.asked.borrow_mut().insert(option.to_owned());
         self.text.as_ref().map(|text| {
             let value = |line: &str| {
                 let rest = line.strip_prefix("CONFIG_")?.strip_prefix(option)?.strip_prefix('=')?;
@@ -52,6 +60,11 @@ impl Config {
             };
             text.lines().find_map(value).unwrap_or_else(|| "n".to_owned())
         })
+    }
+
+    /// The options somebody has asked for so far: those that matter to the catalogue, once it was held against them.
+    pub fn asked(&self) -> BTreeSet<String> {
+        self.asked.borrow().clone()
     }
 
     /// Whether an option is built in or a module.

@@ -4,4 +4,5 @@
 
 #![allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
 
+pub mod ethtool;
 pub mod process;

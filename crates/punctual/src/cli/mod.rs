@@ -85,18 +85,48 @@ pub struct AuditArgs {
     /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
+    /// In which form.
+    #[command(flatten)]
+    pub form: AuditForm,
     /// Tell all about one knob
-    #[arg(long, value_name = "KNOB", conflicts_with = "json")]
+    #[arg(long, value_name = "KNOB", conflicts_with = "AuditForm")]
     pub explain: Option<String>,
-    /// Exit with 2 when a finding is at least this bad
+    /// List what is good and what does not apply, too; in SARIF, add what is not bad
+    #[arg(long, conflicts_with_all = ["explain", "diff"])]
+    pub all: bool,
+    /// Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<FailOn>,
     /// Audit a captured machine instead of this one
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
+    /// Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs
+    #[arg(
+        long,
+        value_names = ["A", "B"],
+        num_args = 1..=2,
+        conflicts_with_all = ["machine", "explain", "sarif", "junit"]
+    )]
+    pub diff: Option<Vec<PathBuf>>,
+}
+
+/// Forms of an audit other than the list for people.
+#[derive(Args, Clone, Copy, Debug)]
+#[group(multiple = false)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own; clap lets one of them through")]
+pub struct AuditForm {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Print Markdown, for an issue or a merge request
+    #[arg(long)]
+    pub markdown: bool,
+    /// Print SARIF 2.1.0, for code-review tools
+    #[arg(long)]
+    pub sarif: bool,
+    /// Print JUnit XML, for CI
+    #[arg(long)]
+    pub junit: bool,
 }
 
 /// Kinds of work, as they are typed.

@@ -1,20 +1,24 @@
 //! `punctual audit`: what on this machine stands between it and real time.
 //!
-//! Tree -> Machine -> Findings -> text or JSON. Reads only, and works the same on a captured machine.
+//! Tree -> Machine -> Findings -> one of several forms. Reads only, and works the same on a captured machine.
 
-use crate::cli::{AuditArgs, FailOn, Profile};
+use crate::cli::{AuditArgs, AuditForm, FailOn, Profile};
 use crate::exit::Exit;
 use crate::render;
+use crate::render::audit::{Audit, Captured, Names};
 use anyhow::{Context, bail};
 use punctual_core::audit::{audit, worst};
 use punctual_core::cpu_set::CpuSet;
+use punctual_core::diff::{Difference, Side};
+use punctual_core::finding::Finding;
 use punctual_core::knobs::{self, Case, Knob};
 use punctual_core::machine::Machine;
 use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
-use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+const CANNOT_WRITE: &str = "cannot write to standard output";
 
 impl From<Profile> for Kind {
     fn from(profile: Profile) -> Self {
@@ -28,31 +32,99 @@ impl From<Profile> for Kind {
 
 /// Audits and prints; returns the exit code.
 pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
+    if let Some(files) = &args.diff {
+        return difference(args, files);
+    }
     let knob = args.explain.as_deref().map(named).transpose()?;
-    let tree = tree(args.machine.as_deref())?;
-    let machine = Machine::read(tree.as_ref());
-    let need = Need { kind: args.profile.into(), cpus: args.cpus.clone().unwrap_or_default(), ..Need::default() };
-    refuse_offline(&machine, &need.cpus)?;
-    let findings = audit(tree.as_ref(), &machine, &need);
-    let case = Case::new(tree.as_ref(), &machine, &need);
+    let source = Source::open(args.machine.as_deref())?;
+    let judged = Judged::new(&source, args)?;
+    let case = judged.case();
+    let audit = Audit { case: &case, findings: &judged.findings };
+    let least = args.fail_on.map(FailOn::least);
 
-    let mut out = anstream::stdout().lock();
-    let printed = match knob {
-        Some(knob) => render::audit::explain(&mut out, &case, knob, &findings),
-        None if args.json => render::audit::json(&mut out, &case, &findings),
-        None => render::audit::text(&mut out, &case, &findings),
+    let text = match (knob, args.form) {
+        (Some(knob), _) => render::audit::essay(&audit, knob, render::style()),
+        (_, AuditForm { json: true, .. }) => render::audit::json(&audit)?,
+        (_, AuditForm { markdown: true, .. }) => render::audit::markdown(&audit)?,
+        (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all)?,
+        (_, AuditForm { junit: true, .. }) => render::audit::junit(&audit, least)?,
+        _ => render::audit::list(&audit, render::columns(), args.all),
     };
-    finish(printed.and_then(|()| out.flush()))?;
+    render::print(&text).context(CANNOT_WRITE)?;
+    let fails = |least| worst(&judged.findings).is_some_and(|severity| severity >= least);
+    Ok(Exit::exceeded_if(least.is_some_and(fails)))
+}
 
-    let fails = |level: FailOn| worst(&findings).is_some_and(|severity| severity >= level.least());
+/// What differs from the first file to the second, or to this machine. Two machines may well differ, so that is no
+/// failure, unless `--fail-on` says what is.
+fn difference(args: &AuditArgs, files: &[PathBuf]) -> anyhow::Result<Exit> {
+    let (from, to) = (files.first().map(PathBuf::as_path), files.get(1).map(PathBuf::as_path));
+    let (first, second) = (Source::open(from)?, Source::open(to)?);
+    let (a, b) = (Judged::new(&first, args)?, Judged::new(&second, args)?);
+    let (a_cpus, b_cpus) = (a.case().rt, b.case().rt);
+    let difference = Difference::between(
+        &Side { machine: &a.machine, cpus: &a_cpus, findings: &a.findings },
+        &Side { machine: &b.machine, cpus: &b_cpus, findings: &b.findings },
+    );
+    let name = |path: Option<&Path>| path.map_or_else(|| "this machine".to_owned(), |path| path.display().to_string());
+    let (from, to) = (name(from), name(to));
+    let names = Names { from: &from, to: &to };
+    let text = if args.form.json {
+        render::audit::difference_json(&difference, names)?
+    } else if args.form.markdown {
+        render::audit::difference_markdown(&difference, names)?
+    } else {
+        render::audit::difference_text(&difference, names, render::style())
+    };
+    if !text.is_empty() {
+        render::print(&text).context(CANNOT_WRITE)?;
+    }
+    let fails = |level: FailOn| difference.worst().is_some_and(|severity| severity >= level.least());
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(fails)))
 }
 
-/// A reader that has seen enough (`| head`) is no failure of ours.
-fn finish(printed: io::Result<()>) -> anyhow::Result<()> {
-    match printed {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write to standard output"),
+/// Where the facts come from.
+struct Source {
+    tree: Box<dyn Tree>,
+    captured: Option<(PathBuf, String)>,
+}
+
+impl Source {
+    /// A captured machine, or this one.
+    fn open(captured: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::new("/")), captured: None }) };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the captured machine {}; is the path right?", path.display()))?;
+        let tree = MemTree::parse(&text)
+            .with_context(|| format!("{} is not a captured machine this program understands", path.display()))?;
+        Ok(Self { tree: Box::new(tree), captured: Some((path.to_owned(), text)) })
+    }
+
+    fn captured(&self) -> Option<Captured<'_>> {
+        self.captured.as_ref().map(|(path, text)| Captured { path, text })
+    }
+}
+
+/// A machine, and what was found on it.
+struct Judged<'a> {
+    source: &'a Source,
+    machine: Machine,
+    need: Need,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Judged<'a> {
+    fn new(source: &'a Source, args: &AuditArgs) -> anyhow::Result<Self> {
+        let tree = source.tree.as_ref();
+        let machine = Machine::read(tree);
+        let need = Need { kind: args.profile.into(), cpus: args.cpus.clone().unwrap_or_default(), ..Need::default() };
+        refuse_offline(&machine, &need.cpus)?;
+        let findings = audit(tree, &machine, &need);
+        Ok(Self { source, machine, need, findings })
+    }
+
+    fn case(&self) -> Case<'_> {
+        Case::new(self.source.tree.as_ref(), &self.machine, &self.need)
     }
 }
 
@@ -63,15 +135,6 @@ fn named(id: &str) -> anyhow::Result<&'static Knob> {
         bail!("there is no knob '{id}'; did you mean: {hint}");
     };
     Ok(knob)
-}
-
-fn tree(captured: Option<&Path>) -> anyhow::Result<Box<dyn Tree>> {
-    let Some(path) = captured else { return Ok(Box::new(LiveTree::new("/"))) };
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the captured machine {}; is the path right?", path.display()))?;
-    let tree = MemTree::parse(&text)
-        .with_context(|| format!("{} is not a captured machine this program understands", path.display()))?;
-    Ok(Box::new(tree))
 }
 
 fn refuse_offline(machine: &Machine, cpus: &CpuSet) -> anyhow::Result<()> {

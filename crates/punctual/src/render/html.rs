@@ -218,11 +218,19 @@ fn machine(report: &Report) -> Value {
 }
 
 fn findings(report: &Report) -> Value {
-    let others = report.findings.iter().filter(|f| matches!(f.state, State::Good | State::NotApplicable(_)));
+    let bad = words::standing_in_the_way(report).into_iter().filter(|finding| finding.state == State::Bad);
+    let unknown = words::by_reason(&report.findings).into_iter().map(|(reason, findings)| {
+        let ids: Vec<String> = findings.iter().map(|finding| finding.id.clone()).collect();
+        context! { ids, reason }
+    });
+    let otherwise = words::otherwise(&report.findings).into_iter().map(|(heading, findings)| {
+        context! { heading, count => findings.len(), families => words::by_family(&findings) }
+    });
     context! {
         findings_counted => words::findings_counted(&report.findings),
-        standing => words::standing_in_the_way(report).into_iter().map(finding).collect::<Vec<_>>(),
-        others => others.map(finding).collect::<Vec<_>>(),
+        standing => bad.map(finding).collect::<Vec<_>>(),
+        unknown => unknown.collect::<Vec<_>>(),
+        otherwise => otherwise.collect::<Vec<_>>(),
     }
 }
 
@@ -237,6 +245,7 @@ fn finding(finding: &Finding) -> Value {
     context! {
         class,
         word,
+        folded => finding.severity < Severity::High,
         meaning => words::severity_meaning(finding.severity),
         title => words::title(finding),
         id => &finding.id,

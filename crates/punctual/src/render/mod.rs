@@ -10,12 +10,14 @@ mod golden;
 pub mod html;
 pub mod json;
 pub mod loads;
+mod markdown;
 mod out;
 pub mod progress;
 #[cfg(test)]
 mod sample;
+pub mod sarif;
 pub mod text;
 pub mod units;
 pub mod words;
 
-pub use out::{error, print, say, style};
+pub use out::{columns, error, print, say, style};

@@ -28,12 +28,16 @@ pub fn error(error: &dyn Display) {
     say(&format!("error: {error:#}"));
 }
 
+/// How wide the terminal is that reads standard output; `None` when something else does.
+pub fn columns() -> Option<usize> {
+    let is_terminal = io::stdout().is_terminal();
+    let size = || rustix::termios::tcgetwinsize(io::stdout()).ok();
+    // A terminal that does not know its size (a serial line) says 0.
+    let told = || size().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    is_terminal.then(|| told().unwrap_or(Style::default().width))
+}
+
 /// How to lay text out for whoever reads standard output: as wide as the terminal is, within reason.
 pub fn style() -> Style {
-    let plain = Style::default();
-    if !io::stdout().is_terminal() {
-        return plain;
-    }
-    let columns = rustix::termios::tcgetwinsize(io::stdout()).map_or(plain.width, |size| usize::from(size.ws_col));
-    Style { width: columns.clamp(60, 120), colour: true }
+    columns().map_or(Style::default(), |columns| Style { width: columns.clamp(60, 120), colour: true })
 }

@@ -526,9 +526,9 @@ fn findings() -> Vec<Finding> {
             &[("/dev/cpu/0/msr", "permission denied")],
             ["Firmware stops all CPUs for as long as it likes.", "Look for SMI sources in the firmware set-up.", ""],
         ),
-        finding("swap", "No swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
+        finding("mem.swap", "No swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
         finding(
-            "hyperthreads",
+            "cpu.smt",
             "A core to oneself",
             Severity::Medium,
             State::NotApplicable("the processor has no SMT".to_owned()),

@@ -6,8 +6,10 @@
 mod check;
 mod full;
 mod section;
-mod sheet;
+pub(super) mod sheet;
 mod table;
+
+pub(super) use section::shortened;
 
 use punctual_core::report::Report;
 use std::path::Path;

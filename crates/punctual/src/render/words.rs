@@ -3,10 +3,12 @@
 //! One function per enum of the core, which names every variant, so that a new one does not compile until it has
 //! words. Must not know the medium: no colour, no markup, no line breaks.
 
+mod findings;
 mod refusal;
 mod trust;
 mod verdict;
 
+pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, standing_in_the_way};
 pub use refusal::scenario_error;
 pub use trust::{distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
@@ -82,23 +84,6 @@ pub fn confidence(confidence: Confidence) -> &'static str {
         Confidence::Medium => "documented by the kernel; how much it helps depends on the machine",
         Confidence::High => "verified in kernel source or by measurement",
     }
-}
-
-/// The findings to show, worst first: those proven bad, then those that could not be told.
-pub fn standing_in_the_way(report: &Report) -> Vec<&Finding> {
-    let mut shown: Vec<&Finding> =
-        report.findings.iter().filter(|f| matches!(f.state, State::Bad | State::Unknown(_))).collect();
-    shown.sort_by_key(|f| (f.state != State::Bad, std::cmp::Reverse(f.severity)));
-    shown
-}
-
-/// How many findings are in each state: `2 bad, 1 unknown, 30 good`.
-pub fn findings_counted(findings: &[Finding]) -> String {
-    let words = ["bad", "unknown", "good", "not applicable"];
-    let number = |word: &str| findings.iter().filter(|f| state(&f.state) == word).count();
-    let counted: Vec<String> =
-        words.iter().map(|w| (number(w), w)).filter(|(n, _)| *n > 0).map(|(n, w)| format!("{n} {w}")).collect();
-    if counted.is_empty() { "nothing was audited".to_owned() } else { counted.join(", ") }
 }
 
 /// What happened to the machine.

@@ -26,3 +26,5 @@ for (const section of document.querySelectorAll('.figures')) {
     });
   }
 }
+// Paper cannot be unfolded.
+addEventListener('beforeprint', () => document.querySelectorAll('details').forEach((folded) => { folded.open = true; }));

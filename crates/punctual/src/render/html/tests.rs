@@ -43,7 +43,10 @@ fn the_page_says_what_the_report_holds() {
 fn tags_are_closed() {
     for (name, report) in sample::all() {
         let page = page_of(&report);
-        for tag in ["svg", "table", "tbody", "tr", "td", "section", "figure", "dl", "ul", "g", "article", "p", "div"] {
+        for tag in [
+            "svg", "table", "tbody", "tr", "td", "section", "figure", "dl", "ul", "g", "article", "p", "div",
+            "details", "summary",
+        ] {
             let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
             assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{name}: {tag}");
         }

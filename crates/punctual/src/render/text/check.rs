@@ -3,11 +3,14 @@
 
 use super::{Style, section, sheet::Sheet};
 use crate::render::words;
+use punctual_core::finding::{Finding, State};
 use punctual_core::report::Report;
 use std::path::Path;
 
 /// At most so many findings; the rest is named by number.
 const FINDINGS_SHOWN: usize = 8;
+/// At most so many of those that could not be told, by name only.
+const UNKNOWN_SHOWN: usize = 6;
 /// With more rows than this the table of load phases shows the latest CPU of each phase only.
 const PHASE_ROWS_SHOWN: usize = 24;
 
@@ -32,14 +35,20 @@ pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, sty
 fn findings(sheet: &mut Sheet, report: &Report) {
     sheet.heading(&format!("What stands in the way ({})", words::findings_counted(&report.findings)));
     let standing = words::standing_in_the_way(report);
-    for finding in standing.iter().take(FINDINGS_SHOWN) {
+    let (bad, unknown): (Vec<&Finding>, Vec<&Finding>) = standing.into_iter().partition(|f| f.state == State::Bad);
+    for finding in bad.iter().take(FINDINGS_SHOWN) {
         section::finding(sheet, finding);
     }
-    match standing.len().saturating_sub(FINDINGS_SHOWN) {
-        0 if report.findings.is_empty() => sheet.paragraph(2, "Not known: nothing was audited."),
-        0 if standing.is_empty() => sheet.paragraph(2, "Nothing that was found."),
+    match bad.len().saturating_sub(FINDINGS_SHOWN) {
+        0 if bad.is_empty() => sheet.paragraph(2, "Nothing that was found."),
         0 => {}
         more => sheet.paragraph(2, &format!("and {more} more: punctual audit")),
+    }
+    if !unknown.is_empty() {
+        let ids: Vec<&str> = unknown.iter().take(UNKNOWN_SHOWN).map(|finding| finding.id.as_str()).collect();
+        let more = unknown.len().saturating_sub(ids.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        sheet.paragraph(2, &format!("Could not be told: {}{more} (punctual audit says why).", ids.join(", ")));
     }
 }
 

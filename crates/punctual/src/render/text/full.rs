@@ -4,6 +4,7 @@ use super::sheet::Sheet;
 use super::table::{Edge, Table};
 use super::{Style, section};
 use crate::render::{units, words};
+use punctual_core::finding::State;
 use punctual_core::report::{Percentiles, Report};
 use punctual_hist::Nanos;
 use std::path::Path;
@@ -180,9 +181,21 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
     }
 }
 
+/// What is bad in full; what there is nothing to do about is counted.
 fn findings(sheet: &mut Sheet, report: &Report) {
     sheet.heading(&format!("Findings ({})", words::findings_counted(&report.findings)));
-    for finding in &report.findings {
+    for finding in words::standing_in_the_way(report).into_iter().filter(|finding| finding.state == State::Bad) {
         section::finding(sheet, finding);
+    }
+    let reasons = words::by_reason(&report.findings);
+    if !reasons.is_empty() {
+        sheet.paragraph(2, "Could not be told:");
+    }
+    for (reason, findings) in reasons {
+        let ids: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+        sheet.point(2, &format!("{}: {reason}", ids.join(", ")));
+    }
+    for (heading, findings) in words::otherwise(&report.findings) {
+        sheet.paragraph(2, &format!("{heading}: {}.", words::by_family(&findings)));
     }
 }

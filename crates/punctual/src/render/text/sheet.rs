@@ -55,10 +55,15 @@ impl Sheet {
 
     /// A heading, set apart from what comes before.
     pub fn heading(&mut self, title: &str) {
+        self.gap();
+        self.line(&self.toned(Tone::Heading, &clean(title)));
+    }
+
+    /// An empty line, unless nothing is above it.
+    pub fn gap(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        self.line(&self.toned(Tone::Heading, &clean(title)));
     }
 
     /// A paragraph, indented.
@@ -71,11 +76,21 @@ impl Sheet {
         self.hanging(indent, indent, Some((tone, first)), rest);
     }
 
+    /// A paragraph whose first words have a tone, and whose other lines are indented by `rest`.
+    pub fn hanging_paragraph(&mut self, indent: usize, rest: usize, tone: Tone, first: &str, text: &str) {
+        self.hanging(indent, rest, Some((tone, first)), text);
+    }
+
     /// An entry: a short label, then text that wraps to the right of it.
     pub fn entry(&mut self, indent: usize, label_width: usize, label: &str, text: &str) {
+        self.toned_entry(indent, label_width, Tone::Quiet, label, text);
+    }
+
+    /// An entry whose label has a tone.
+    pub fn toned_entry(&mut self, indent: usize, label_width: usize, tone: Tone, label: &str, text: &str) {
         let label = format!("{:<label_width$}", ascii(label));
         let start = (indent + label_width + 1).min(self.style.width / 2);
-        self.hanging(indent, start, Some((Tone::Quiet, &label)), text);
+        self.hanging(indent, start, Some((tone, &label)), text);
     }
 
     /// A point of a list.

@@ -1,0 +1,181 @@
+//! Detectors of lock-ups and hangs, in software and in hardware.
+
+use crate::finding::Confidence;
+use crate::finding::Severity::{Info, Medium};
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "wd.nmi",
+        title: "No NMI watchdog",
+        family: Family::Watchdogs,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(nmi),
+        why: "The hard lock-up detector interrupts every CPU with an NMI that nothing can hold off, every few seconds.",
+        fix: "sysctl kernel.nmi_watchdog=0",
+        persist: &[Lasting::Sysctl("kernel.nmi_watchdog = 0"), Lasting::Word("nmi_watchdog=0")],
+        undo: "sysctl kernel.nmi_watchdog=1",
+        cost: "Hard lock-ups go unseen; use a hardware watchdog.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
+            "kernel admin-guide/lockup-watchdogs.rst",
+        ],
+    },
+    Knob {
+        id: "wd.soft",
+        title: "No lock-up detector on the real-time CPUs",
+        family: Family::Watchdogs,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(soft),
+        why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
+            seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
+        fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.soft_watchdog=0",
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>"), Lasting::Word("nosoftlockup")],
+        undo: "sysctl kernel.watchdog_cpumask with the list that was there.",
+        cost: "Hangs on these CPUs go unseen.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 kernel/watchdog.c", "kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask"],
+    },
+    Knob {
+        id: "wd.cpumask",
+        title: "Somebody still watches the other CPUs",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(others_watched),
+        why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
+            detector costs nothing there. Keeping it on them is better than turning it off.",
+        fix: "sysctl kernel.soft_watchdog=1 kernel.watchdog_cpumask=<H>",
+        persist: &[Lasting::Sysctl("kernel.soft_watchdog = 1"), Lasting::Sysctl("kernel.watchdog_cpumask = <H>")],
+        undo: "Write back the values that were there.",
+        cost: "A timer every four seconds on each of these CPUs.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask", "kernel 7.3 kernel/watchdog.c"],
+    },
+    Knob {
+        id: "wd.hung_task",
+        title: "No search for hung tasks every two minutes",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(hung_task),
+        why: "khungtaskd walks over all tasks every two minutes, and takes whatever a FIFO thread keeps from running for \
+            hung.",
+        fix: "sysctl kernel.hung_task_timeout_secs=600",
+        persist: &[Lasting::Sysctl("kernel.hung_task_timeout_secs = 600")],
+        undo: "sysctl kernel.hung_task_timeout_secs=120",
+        cost: "Hung tasks are reported later.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 kernel/hung_task.c",
+            "kernel admin-guide/sysctl/kernel.rst: hung_task_timeout_secs",
+            "tuned realtime",
+        ],
+    },
+    Knob {
+        id: "wd.thresh",
+        title: "Lock-up threshold longer than the work spins",
+        family: Family::Watchdogs,
+        severity: Weight::of(Info, Medium, Info),
+        probe: Probe::Effective(threshold),
+        why: "A thread that keeps its CPU for twice this many seconds is reported as a soft lock-up: a stack trace on the \
+            console, from interrupt context, again and again.",
+        fix: "sysctl kernel.watchdog_thresh=60, or leave the real-time CPUs out as wd.soft says.",
+        persist: &[Lasting::Sysctl("kernel.watchdog_thresh = 60")],
+        undo: "sysctl kernel.watchdog_thresh=10",
+        cost: "Lock-ups are reported later.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 kernel/watchdog.c: get_softlockup_thresh", "kernel admin-guide/lockup-watchdogs.rst"],
+    },
+    Knob {
+        id: "wd.hw",
+        title: "A hardware watchdog is running",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(hardware),
+        why: "With the software detectors off, or a thread that can take a CPU for itself, only hardware brings a hung \
+            machine back.",
+        fix: "Let systemd feed it: RuntimeWatchdogSec=30 in /etc/systemd/system.conf, then systemctl daemon-reexec; or \
+            feed /dev/watchdog from the application.",
+        persist: &[Lasting::Other("In a file of /etc/systemd/system.conf.d: [Manager] and RuntimeWatchdogSec=30.")],
+        undo: "RuntimeWatchdogSec=0",
+        cost: "A reset when nobody feeds it; some drivers feed it through the firmware.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst",
+            "kernel 7.3 drivers/watchdog/watchdog_dev.c: state",
+            "unverified: which drivers cause SMIs (iTCO is said to)",
+        ],
+    },
+];
+
+fn nmi(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel has no lock-up detector");
+    Ok(case.number("/proc/sys/kernel/nmi_watchdog", none)? == 0)
+}
+
+fn soft(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel has no soft lock-up detector");
+    if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
+        return Ok(true);
+    }
+    let watched = case
+        .cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))?;
+    Ok(watched.intersection(&case.rt).is_empty())
+}
+
+fn others_watched(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let none = Missing::CannotBe("this kernel has no soft lock-up detector");
+    if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
+        return Ok(false);
+    }
+    let watched = case
+        .cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))?;
+    Ok(!watched.intersection(&case.housekeeping).is_empty())
+}
+
+fn hung_task(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel does not look for hung tasks");
+    let timeout_s = case.number("/proc/sys/kernel/hung_task_timeout_secs", none)?;
+    Ok(timeout_s == 0 || timeout_s >= 600)
+}
+
+fn threshold(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel has no lock-up detector");
+    let threshold_s = case.number("/proc/sys/kernel/watchdog_thresh", none)?;
+    if threshold_s == 0 {
+        return Ok(true);
+    }
+    let watched = case
+        .cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))?;
+    if watched.intersection(&case.rt).is_empty() {
+        return Ok(true);
+    }
+    if !case.is(Kind::Poll) {
+        return Doubt::not_applicable("this kind of work gives up its CPU long before that");
+    }
+    Ok(threshold_s >= 60)
+}
+
+fn hardware(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    let folder = "/sys/class/watchdog";
+    let none = Missing::TellsNothing("no driver of a watchdog is loaded; most boards have one");
+    let dogs = case.known(folder, case.list(folder), none)?;
+    if dogs.is_empty() {
+        return Doubt::unknown("no driver of a watchdog is loaded; most boards have one");
+    }
+    let mut is_running = false;
+    for dog in dogs.iter().take(8) {
+        let unshown = Missing::TellsNothing("this kernel does not show whether the watchdog runs");
+        is_running |= case.text(&format!("{folder}/{dog}/state"), unshown)? == "active";
+    }
+    Ok(is_running)
+}

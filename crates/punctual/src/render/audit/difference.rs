@@ -1,0 +1,206 @@
+//! What differs between two audits: as text, which says nothing where nothing does, as Markdown and as JSON.
+
+use super::found;
+use super::json::{SourceValue, evidence, state};
+use crate::render::markdown::{cell, code, prose};
+use crate::render::text::Style;
+use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::words;
+use punctual_core::diff::{Changed, Difference, Trend, Turn};
+use punctual_core::finding::{Finding, State};
+use serde::Serialize;
+use std::fmt::{self, Write as _};
+
+/// Version of the JSON document.
+const SCHEMA: &str = "punctual/audit-diff/1";
+
+/// How the two machines are called.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The first.
+    pub from: &'a str,
+    /// The second.
+    pub to: &'a str,
+}
+
+/// What the knobs of one trend have in common.
+fn heading(trend: Trend) -> &'static str {
+    match trend {
+        Trend::Worse => "Worse on the second",
+        Trend::Better => "Better on the second",
+        Trend::Otherwise => "Another verdict, neither better nor worse",
+        Trend::SameVerdict => "The same verdict, by other evidence",
+    }
+}
+
+/// How a knob was found: the state, how much it matters where that is so, and what was read.
+fn side(finding: Option<&Finding>) -> String {
+    let Some(finding) = finding else { return "not audited".to_owned() };
+    let state = match finding.state {
+        State::Bad => words::severity(finding.severity).to_owned(),
+        _ => words::state(&finding.state).to_owned(),
+    };
+    format!("{state}: {}", found(finding))
+}
+
+/// As text: empty where nothing differs.
+pub fn text(difference: &Difference, names: Names<'_>, style: Style) -> String {
+    if difference.is_empty() {
+        return String::new();
+    }
+    let mut sheet = Sheet::new(style);
+    sheet.paragraph(0, &format!("From {} to {}", names.from, names.to));
+    for (heading, changes) in [("Machine", &difference.facts), ("Kernel configuration", &difference.options)] {
+        if changes.is_empty() {
+            continue;
+        }
+        sheet.heading(heading);
+        for Changed { name, from, to } in changes {
+            sheet.hanging_paragraph(2, 4, Tone::Quiet, &format!("{name}:"), &format!("{from} -> {to}"));
+        }
+    }
+    if !(difference.words_removed.is_empty() && difference.words_added.is_empty()) {
+        sheet.heading("Command line");
+        for (sign, tone, words) in
+            [("-", Tone::Bad, &difference.words_removed), ("+", Tone::Good, &difference.words_added)]
+        {
+            for word in words {
+                sheet.toned_paragraph(2, tone, sign, word);
+            }
+        }
+    }
+    for trend in Trend::ALL {
+        let turns: Vec<&Turn> = difference.with(trend).collect();
+        if turns.is_empty() {
+            continue;
+        }
+        let tone = match trend {
+            Trend::Worse => Tone::Bad,
+            Trend::Better => Tone::Good,
+            Trend::Otherwise => Tone::Doubt,
+            Trend::SameVerdict => Tone::Quiet,
+        };
+        sheet.gap();
+        sheet.toned_paragraph(0, tone, heading(trend), &format!("({})", turns.len()));
+        for turn in turns {
+            sheet.toned_paragraph(2, Tone::Heading, turn.id(), "");
+            sheet.hanging_paragraph(4, 6, Tone::Quiet, "-", &side(turn.from.as_ref()));
+            sheet.hanging_paragraph(4, 6, Tone::Quiet, "+", &side(turn.to.as_ref()));
+        }
+    }
+    sheet.finish()
+}
+
+/// As Markdown, which says so where nothing differs: a comment in a merge request should not be empty.
+pub fn markdown(difference: &Difference, names: Names<'_>) -> Result<String, fmt::Error> {
+    let mut out = String::new();
+    writeln!(out, "# What differs from {} to {}\n", code(names.from), code(names.to))?;
+    if difference.is_empty() {
+        writeln!(out, "Nothing.")?;
+        return Ok(out);
+    }
+    let counts = Trend::ALL.map(|trend| (difference.with(trend).count(), heading(trend).to_lowercase()));
+    let counts: Vec<String> = counts.iter().map(|(count, words)| format!("{count} {words}")).collect();
+    writeln!(out, "{}.", counts.join("; "))?;
+    for (heading, changes) in [("Machine", &difference.facts), ("Kernel configuration", &difference.options)] {
+        if changes.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n## {heading}\n\n| | from | to |\n|---|---|---|")?;
+        for Changed { name, from, to } in changes {
+            writeln!(out, "| {} | {} | {} |", cell(&prose(name)), cell(&code(from)), cell(&code(to)))?;
+        }
+    }
+    if !(difference.words_removed.is_empty() && difference.words_added.is_empty()) {
+        writeln!(out, "\n## Command line\n")?;
+        for (what, words) in [("removed", &difference.words_removed), ("added", &difference.words_added)] {
+            words.iter().try_for_each(|word| writeln!(out, "- {what} {}", code(word)))?;
+        }
+    }
+    for trend in Trend::ALL {
+        let turns: Vec<&Turn> = difference.with(trend).collect();
+        if turns.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n## {}\n\n| knob | from | to |\n|---|---|---|", heading(trend))?;
+        for turn in turns {
+            let [from, to] = [&turn.from, &turn.to].map(|finding| cell(&code(&side(finding.as_ref()))));
+            writeln!(out, "| {} | {from} | {to} |", code(turn.id()))?;
+        }
+    }
+    Ok(out)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    tool_version: &'static str,
+    from: &'a str,
+    to: &'a str,
+    machine: Vec<ChangedOut<'a>>,
+    words_removed: &'a [String],
+    words_added: &'a [String],
+    kernel_config: Vec<ChangedOut<'a>>,
+    findings: Vec<TurnOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChangedOut<'a> {
+    name: &'a str,
+    from: &'a str,
+    to: &'a str,
+}
+
+#[derive(Serialize)]
+struct TurnOut<'a> {
+    id: &'a str,
+    trend: &'static str,
+    from: Option<SideOut<'a>>,
+    to: Option<SideOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct SideOut<'a> {
+    state: &'static str,
+    severity: &'static str,
+    because: Option<&'a str>,
+    evidence: Vec<SourceValue<'a>>,
+}
+
+/// As one JSON document; `schemas/audit-diff-1.schema.json` says what each part means.
+pub fn json(difference: &Difference, names: Names<'_>) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(&Document {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        from: names.from,
+        to: names.to,
+        machine: difference.facts.iter().map(changed_out).collect(),
+        words_removed: &difference.words_removed,
+        words_added: &difference.words_added,
+        kernel_config: difference.options.iter().map(changed_out).collect(),
+        findings: difference.knobs.iter().map(turn_out).collect(),
+    })
+}
+
+fn changed_out(changed: &Changed) -> ChangedOut<'_> {
+    ChangedOut { name: &changed.name, from: &changed.from, to: &changed.to }
+}
+
+fn turn_out(turn: &Turn) -> TurnOut<'_> {
+    let trend = match turn.trend() {
+        Trend::Worse => "worse",
+        Trend::Better => "better",
+        Trend::Otherwise => "otherwise",
+        Trend::SameVerdict => "same-verdict",
+    };
+    TurnOut { id: turn.id(), trend, from: turn.from.as_ref().map(side_out), to: turn.to.as_ref().map(side_out) }
+}
+
+fn side_out(finding: &Finding) -> SideOut<'_> {
+    SideOut {
+        state: state(&finding.state),
+        severity: words::severity(finding.severity),
+        because: words::state_because(&finding.state),
+        evidence: evidence(&finding.evidence),
+    }
+}

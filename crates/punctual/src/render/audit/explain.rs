@@ -1,0 +1,87 @@
+//! All about one knob: what it is here, how much it matters, and what to do.
+
+use super::Audit;
+use crate::render::text::Style;
+use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::words;
+use punctual_core::audit::lasting;
+use punctual_core::finding::{Finding, Severity, State};
+use punctual_core::knobs::{Case, Knob};
+use punctual_core::profile::Kind;
+
+/// Width of the column of names.
+const NAMES: usize = 12;
+
+/// The essay.
+pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
+    let case = audit.case;
+    let mut sheet = Sheet::new(style);
+    sheet.toned_paragraph(
+        0,
+        Tone::Heading,
+        &format!("{}:", knob.id),
+        &format!("{} ({})", knob.title, knob.family.name()),
+    );
+    sheet.gap();
+    if let Some(finding) = audit.findings.iter().find(|finding| finding.id == knob.id) {
+        here(&mut sheet, finding);
+        let severity = words::severity(finding.severity);
+        sheet.entry(2, NAMES, "severity", &format!("{severity} when bad here: {}", circumstances(case)));
+    }
+    let by_kind =
+        Kind::ALL.map(|kind| format!("{} for {} work", words::severity(knob.severity.for_kind(kind)), kind.name()));
+    sheet.entry(2, NAMES, "in general", &by_kind.join(", "));
+    for (name, text) in [
+        ("why", knob.why.to_owned()),
+        ("now", case.fill(knob.fix)),
+        ("lasting", lasting(knob, case)),
+        ("undo", case.fill(knob.undo)),
+        ("cost", knob.cost.to_owned()),
+        ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),
+        ("confidence", words::confidence(knob.confidence).to_owned()),
+    ] {
+        sheet.gap();
+        sheet.entry(2, NAMES, name, &text);
+    }
+    sheet.gap();
+    for (n, source) in knob.sources.iter().enumerate() {
+        sheet.entry(2, NAMES, if n == 0 { "sources" } else { "" }, source);
+    }
+    sheet.finish()
+}
+
+fn here(sheet: &mut Sheet, finding: &Finding) {
+    let tone = match (&finding.state, finding.severity) {
+        (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
+        (State::Bad | State::Unknown(_), _) => Tone::Doubt,
+        (State::Good, _) => Tone::Good,
+        (State::Advice(_) | State::NotApplicable(_), _) => Tone::Quiet,
+    };
+    let because = words::state_because(&finding.state).map(|because| format!(", because {because}"));
+    let because = match &finding.state {
+        State::Advice(look) => Some(format!(": {look}")),
+        _ => because,
+    };
+    sheet.toned_entry(
+        2,
+        NAMES,
+        tone,
+        "here",
+        &format!("{}{}", words::state(&finding.state), because.unwrap_or_default()),
+    );
+    for evidence in &finding.evidence {
+        sheet.entry(2, NAMES, "", &format!("{} = {}", evidence.source, evidence.value));
+    }
+}
+
+/// What the severity was weighed for.
+fn circumstances(case: &Case<'_>) -> String {
+    let kernel = &case.machine.kernel;
+    let version = kernel.version.known().map_or_else(
+        || "a kernel of unknown version".to_owned(),
+        |version| format!("kernel {}.{}", version.major, version.minor),
+    );
+    let flavour = kernel.flavour.known().map_or("of unknown kind", |flavour| flavour.name());
+    let arch = kernel.arch.known().map_or("unknown architecture", |arch| arch.name());
+    format!("{} work, {version}, {flavour}, {arch}", case.need.kind.name())
+}

@@ -1,0 +1,136 @@
+//! The list: worst first, a line each where there is something to do, and counts of what there is nothing to do about.
+//!
+//! On a terminal a line is cut to fit, but never a command: half of one is worse than none. Anywhere else nothing is
+//! cut.
+
+use super::{Audit, WORST_FIRST, counted, found, shown};
+use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::text::{Style, shortened};
+use crate::render::words;
+use punctual_core::finding::{Evidence, Finding, Severity, State};
+
+/// Widest column of ids.
+const ID_MAX: usize = 24;
+/// Between evidence and deed.
+const ARROW: &str = " -> ";
+
+/// The findings. `columns` is how wide the terminal is, `None` where there is none; `all` lists what is good and what
+/// does not apply, too.
+pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
+    let width = columns.map_or(usize::MAX, |columns| columns.max(40));
+    let mut sheet = Sheet::new(Style { width, colour: columns.is_some() });
+    let machine = audit.case.machine.fingerprint();
+    for (name, value) in &machine {
+        sheet.entry(0, 15, name, &shortened(value, width.saturating_sub(16)));
+    }
+    sheet.heading(&format!("For {}", audit.need()));
+    sheet.paragraph(2, &counted(audit.findings));
+    let page = Page { width, ids: ids(audit.findings, all) };
+    for severity in WORST_FIRST {
+        let tone = if severity >= Severity::High { Tone::Bad } else { Tone::Doubt };
+        let heading = words::severity(severity).to_uppercase();
+        page.group(&mut sheet, tone, &heading, words::severity_meaning(severity), audit.bad(severity).collect());
+    }
+    unknown(&mut sheet, audit.findings);
+    page.group(
+        &mut sheet,
+        Tone::Doubt,
+        "ADVICE",
+        "software cannot see these",
+        of(audit.findings, |state| matches!(state, State::Advice(_))),
+    );
+    let good = of(audit.findings, |state| *state == State::Good);
+    let not_here = of(audit.findings, |state| matches!(state, State::NotApplicable(_)));
+    for (tone, heading, findings) in [(Tone::Good, "GOOD", good), (Tone::Quiet, "NOT APPLICABLE", not_here)] {
+        if all {
+            page.group(&mut sheet, tone, heading, "", findings);
+        } else if !findings.is_empty() {
+            title(&mut sheet, tone, heading, findings.len(), "");
+            sheet.paragraph(2, &words::by_family(&findings));
+        }
+    }
+    sheet.gap();
+    let hint = if all { "" } else { "; --all lists what is good and what does not apply" };
+    sheet
+        .paragraph(0, &format!("punctual audit --explain KNOB tells why, how, what it costs and how to undo it{hint}"));
+    sheet.finish()
+}
+
+fn of(findings: &[Finding], is_wanted: impl Fn(&State) -> bool) -> Vec<&Finding> {
+    findings.iter().filter(|finding| is_wanted(&finding.state)).collect()
+}
+
+/// Width of the column of ids: that of the longest that gets a line.
+fn ids(findings: &[Finding], all: bool) -> usize {
+    let has_line = |f: &&Finding| all || matches!(f.state, State::Bad | State::Advice(_));
+    findings.iter().filter(has_line).map(|f| f.id.chars().count()).max().unwrap_or(0).min(ID_MAX)
+}
+
+fn title(sheet: &mut Sheet, tone: Tone, heading: &str, count: usize, meaning: &str) {
+    sheet.gap();
+    let colon = if meaning.is_empty() { "" } else { ": " };
+    sheet.toned_paragraph(0, tone, heading, &format!("({count}){colon}{meaning}"));
+}
+
+/// Many knobs are unknown for one and the same reason, which then stands there once.
+fn unknown(sheet: &mut Sheet, findings: &[Finding]) {
+    let reasons = words::by_reason(findings);
+    if reasons.is_empty() {
+        return;
+    }
+    let count = reasons.iter().map(|(_, findings)| findings.len()).sum();
+    title(sheet, Tone::Doubt, "UNKNOWN", count, "could not be told");
+    for (reason, findings) in reasons {
+        let ids: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+        sheet.hanging_paragraph(2, 4, Tone::Heading, &format!("{}:", ids.join(", ")), reason);
+    }
+}
+
+struct Page {
+    width: usize,
+    ids: usize,
+}
+
+impl Page {
+    fn group(&self, sheet: &mut Sheet, tone: Tone, heading: &str, meaning: &str, findings: Vec<&Finding>) {
+        if findings.is_empty() {
+            return;
+        }
+        title(sheet, tone, heading, findings.len(), meaning);
+        for finding in findings {
+            let room = self.width.saturating_sub(self.ids.max(finding.id.chars().count()) + 3);
+            sheet.toned_entry(2, self.ids, Tone::Heading, &finding.id, &line(finding, room));
+        }
+    }
+}
+
+/// What was found and, where it fits as a whole, what to do about it.
+fn line(finding: &Finding, room: usize) -> String {
+    if finding.state != State::Bad {
+        return fitting(found(finding), || brief(&finding.evidence, &finding.state), room);
+    }
+    let deed = format!("{ARROW}{}", finding.fix);
+    for seen in [shown(&finding.evidence), brief(&finding.evidence, &finding.state)] {
+        if seen.chars().count() + deed.chars().count() <= room {
+            return seen + &deed;
+        }
+    }
+    fitting(shown(&finding.evidence), || brief(&finding.evidence, &finding.state), room)
+}
+
+fn fitting(full: String, brief: impl Fn() -> String, room: usize) -> String {
+    if full.chars().count() <= room { full } else { shortened(&brief(), room) }
+}
+
+/// The evidence with only the last name of each path; reasons stay as they are.
+fn brief(evidence: &[Evidence], state: &State) -> String {
+    if let Some(because) = words::state_because(state) {
+        return because.to_owned();
+    }
+    let short = |source: &str| match source.rsplit_once('/') {
+        Some((folder, name)) if source.starts_with('/') && folder.len() > 4 && !folder.contains(' ') => name.to_owned(),
+        _ => source.to_owned(),
+    };
+    let all: Vec<String> = evidence.iter().map(|e| format!("{} = {}", short(&e.source), e.value)).collect();
+    all.join(", ")
+}

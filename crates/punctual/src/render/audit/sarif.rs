@@ -1,0 +1,98 @@
+//! The audit as SARIF: knobs are rules, findings are results. The place is the file of the machine that was read and,
+//! for a captured machine, its line in the captured file.
+
+use super::{Audit, found};
+use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
+use crate::render::words;
+use punctual_core::audit::lasting;
+use punctual_core::finding::{Finding, Severity, State};
+use punctual_core::knobs::{self, Knob};
+use std::path::Path;
+
+/// The file a captured machine came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured<'a> {
+    /// Where it lies.
+    pub path: &'a Path,
+    /// What it holds.
+    pub text: &'a str,
+}
+
+/// The document. Only what is bad, unless `all` is asked for: most readers show every result as a fault, whatever its
+/// kind.
+pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) -> Result<String, serde_json::Error> {
+    let shown: Vec<(&Finding, &Knob)> = audit
+        .findings
+        .iter()
+        .filter(|finding| all || finding.state == State::Bad)
+        .filter_map(|finding| knobs::find(&finding.id).map(|knob| (finding, knob)))
+        .collect();
+    let rules: Vec<Rule> = shown.iter().map(|(finding, knob)| rule(audit, finding, knob)).collect();
+    let results: Vec<Found> = shown.iter().map(|(finding, _)| result(finding, captured)).collect();
+    sarif::document(&rules, &results, &audit.case.machine.fingerprint())
+}
+
+fn rule(audit: &Audit<'_>, finding: &Finding, knob: &Knob) -> Rule {
+    let case = audit.case;
+    let help = format!(
+        "Now: {}\nLasting: {}\nUndo: {}\nCost: {}\nBlast radius: {}.\nSources: {}",
+        case.fill(knob.fix),
+        lasting(knob, case),
+        case.fill(knob.undo),
+        knob.cost,
+        words::blast_meaning(knob.blast),
+        knob.sources.join("; ")
+    );
+    Rule {
+        id: knob.id.to_owned(),
+        short: knob.title.to_owned(),
+        full: knob.why.to_owned(),
+        help,
+        level: level(finding.severity),
+        tags: vec!["real-time".to_owned(), knob.family.name().to_owned()],
+    }
+}
+
+fn level(severity: Severity) -> Level {
+    match severity {
+        Severity::Fatal | Severity::High => Level::Error,
+        Severity::Medium => Level::Warning,
+        Severity::Info => Level::Note,
+    }
+}
+
+fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Found {
+    let outcome = match finding.state {
+        State::Bad => Outcome::Fail(level(finding.severity)),
+        State::Good => Outcome::Pass,
+        State::Unknown(_) => Outcome::Open,
+        State::Advice(_) => Outcome::Review,
+        State::NotApplicable(_) => Outcome::NotApplicable,
+    };
+    let message = match finding.state {
+        State::Bad => format!(
+            "{} ({}): wanted is: {}. Found: {}. {}",
+            finding.id,
+            words::severity(finding.severity),
+            finding.title,
+            found(finding),
+            finding.fix
+        ),
+        _ => format!("{}: {}. {}", finding.id, finding.title, found(finding)),
+    };
+    let file = captured.map(|captured| Place::File {
+        path: captured.path.to_owned(),
+        region: Some(Region { line: line(captured.text, finding), columns: None }),
+    });
+    let names = finding.evidence.iter().map(|evidence| Place::Named(evidence.source.clone()));
+    Found { rule: finding.id.clone(), outcome, message, places: file.into_iter().chain(names).collect() }
+}
+
+/// The line of the first piece of evidence that stands in the captured file; its first line where none does.
+fn line(text: &str, finding: &Finding) -> usize {
+    let path = |source: &str| source.split(' ').next().unwrap_or_default().to_owned();
+    let paths = finding.evidence.iter().map(|evidence| path(&evidence.source)).filter(|path| path.starts_with('/'));
+    let is_of = |line: &str, path: &str| line.strip_prefix(path).is_some_and(|rest| rest.starts_with([' ', '/']));
+    let mut found = paths.filter_map(|path| text.lines().position(|line| is_of(line, &path)));
+    found.next().map_or(1, |number| number + 1)
+}

@@ -1,0 +1,70 @@
+//! Findings together: which to show, how many there are, and what they have in common.
+
+use super::{state, state_because};
+use punctual_core::finding::{Finding, State};
+use punctual_core::knobs::{self, Blast, Family};
+use punctual_core::report::Report;
+use std::cmp::Reverse;
+
+/// The findings to show, worst first: those proven bad, then those that could not be told.
+pub fn standing_in_the_way(report: &Report) -> Vec<&Finding> {
+    let mut shown: Vec<&Finding> =
+        report.findings.iter().filter(|f| matches!(f.state, State::Bad | State::Unknown(_))).collect();
+    shown.sort_by_key(|f| (f.state != State::Bad, Reverse(f.severity)));
+    shown
+}
+
+/// How many findings are in each state: `2 bad, 1 unknown, 30 good`.
+pub fn findings_counted(findings: &[Finding]) -> String {
+    let words = ["bad", "unknown", "advice", "good", "not applicable"];
+    let number = |word: &str| findings.iter().filter(|f| state(&f.state) == word).count();
+    let counted: Vec<String> =
+        words.iter().map(|w| (number(w), w)).filter(|(n, _)| *n > 0).map(|(n, w)| format!("{n} {w}")).collect();
+    if counted.is_empty() { "nothing was audited".to_owned() } else { counted.join(", ") }
+}
+
+/// How many findings there are of each family: `kernel 4, idle 2`. What a newer program found, of knobs this one does
+/// not have, is counted last.
+pub fn by_family(findings: &[&Finding]) -> String {
+    let family = |finding: &&&Finding| knobs::find(&finding.id).map(|knob| knob.family);
+    let number = |wanted: Option<Family>| findings.iter().filter(|finding| family(finding) == wanted).count();
+    let families = Family::ALL.iter().map(|family| (number(Some(*family)), family.name()));
+    let counted = families.chain([(number(None), "others")]).filter(|(count, _)| *count > 0);
+    counted.map(|(count, name)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The findings that could not be told, those with the same reason together; what would matter most comes first.
+pub fn by_reason(findings: &[Finding]) -> Vec<(&str, Vec<&Finding>)> {
+    let mut unknown: Vec<&Finding> = findings.iter().filter(|f| matches!(f.state, State::Unknown(_))).collect();
+    unknown.sort_by_key(|finding| Reverse(finding.severity));
+    let mut reasons: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    for finding in unknown {
+        let reason = state_because(&finding.state).unwrap_or_default();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, those)) => those.push(finding),
+            None => reasons.push((reason, vec![finding])),
+        }
+    }
+    reasons
+}
+
+/// What there is nothing to read about one by one: advice, good, not applicable. Only what there is some of.
+pub fn otherwise(findings: &[Finding]) -> Vec<(&'static str, Vec<&Finding>)> {
+    type IsOne = fn(&State) -> bool;
+    let groups: [(&'static str, IsOne); 3] = [
+        ("Advice on what software cannot see (punctual audit)", |state| matches!(state, State::Advice(_))),
+        ("Good", |state| *state == State::Good),
+        ("Not applicable", |state| matches!(state, State::NotApplicable(_))),
+    ];
+    let of = |is_one: IsOne| findings.iter().filter(|finding| is_one(&finding.state)).collect::<Vec<_>>();
+    groups.map(|(heading, is_one)| (heading, of(is_one))).into_iter().filter(|(_, those)| !those.is_empty()).collect()
+}
+
+/// What a blast radius means.
+pub fn blast_meaning(blast: Blast) -> &'static str {
+    match blast {
+        Blast::Harmless => "the change does nothing to a machine at work",
+        Blast::Disturbing => "the change disturbs running real-time work for a moment",
+        Blast::Breaking => "the change can break a service or lose a function",
+    }
+}
