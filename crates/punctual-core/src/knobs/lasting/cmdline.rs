@@ -11,6 +11,16 @@ const GRUB_FRAGMENT: &str = "/etc/default/grub.d/60-punctual.cfg";
 
 /// How to add a word, or to take the added word off again.
 pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String {
+    let name = word.split('=').next().unwrap_or(word);
+    let standing = standing(case, name);
+    if let Some((place, _)) = standing.as_ref().filter(|(_, old)| old == word) {
+        match direction {
+            Direction::Do => return format!("{word} stands in {place} already; it counts from the next boot on"),
+            Direction::Undo => {
+                return each_loader(case, |loader| out_of(case, loader, word, place)).unwrap_or_default();
+            }
+        }
+    }
     let how = each_loader(case, |loader| match direction {
         Direction::Do => add(case, loader, word),
         Direction::Undo => take_off(case, loader, word),
@@ -19,8 +29,7 @@ pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String 
         Direction::Do => format!("Kernel command line: {word} (which boot loader this machine has is not known)"),
         Direction::Undo => format!("Take {word} off the kernel's command line"),
     });
-    let name = word.split('=').next().unwrap_or(word);
-    match standing(case, name).filter(|(_, old)| direction == Direction::Do && old != word && !accumulates(name)) {
+    match standing.filter(|_| direction == Direction::Do && !accumulates(name)) {
         Some((place, old)) => format!("{how}; take {old} out of {place}"),
         None => how,
     }
@@ -41,11 +50,19 @@ pub(super) fn no_word(case: &Case<'_>, name: &str, direction: Direction) -> Stri
         (None, Some(_)) => name.to_owned(),
     };
     if direction == Direction::Undo {
-        return self::word(case, &word, Direction::Do);
+        return match &standing {
+            Some((place, _)) => each_loader(case, |loader| put_back(case, loader, &word, place)).unwrap_or_default(),
+            None => self::word(case, &word, Direction::Do),
+        };
     }
-    let how = each_loader(case, |loader| match (&standing, loader) {
-        (Some((place, _)), loader) if !has_tool(loader) => edited(case, loader, &format!("take {word} out of {place}")),
-        (_, loader) => take_off(case, loader, &word),
+    let is_readable =
+        !case.configured().is_empty() && case.configured().iter().all(|place| place.line.known().is_some());
+    let how = each_loader(case, |loader| match &standing {
+        Some((place, _)) => out_of(case, loader, &word, place),
+        None if is_readable && !has_tool(loader) => {
+            format!("{word} is in none of the boot loader's files; boot again")
+        }
+        None => take_off(case, loader, &word),
     });
     how.unwrap_or_else(|| format!("Kernel command line: without {word}"))
 }
@@ -90,7 +107,25 @@ fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String
 
 /// Whether the loader has a program that edits words, so that no file needs to be named.
 fn has_tool(loader: Loader) -> bool {
-    matches!(loader, Loader::Bls | Loader::Ostree | Loader::Kernelstub)
+    matches!(loader, Loader::Bls | Loader::Ostree | Loader::Kernelstub | Loader::MachineConfig)
+}
+
+/// How to take off a word that stands in that place.
+fn out_of(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String {
+    if has_tool(loader) {
+        take_off(case, loader, word)
+    } else {
+        edited(case, loader, &format!("Take {word} out of {place}"))
+    }
+}
+
+/// How to put back a word that stood in that place.
+fn put_back(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String {
+    if has_tool(loader) {
+        add(case, loader, word)
+    } else {
+        edited(case, loader, &format!("Put {word} back into {place}"))
+    }
 }
 
 /// What has to run after a file was edited by hand.
@@ -145,8 +180,12 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
             "mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> {GRUB_FRAGMENT} && \
              update-grub"
         ),
+        // Whatever the file holds, a line at its end counts: it is a shell script to whoever reads it.
         Loader::Grub => {
-            format!("sed -i 's|^GRUB_CMDLINE_LINUX=\"|&{word} |' /etc/default/grub && {}", mkconfig(case))
+            format!(
+                "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> /etc/default/grub && {}",
+                mkconfig(case)
+            )
         }
         Loader::Bls => format!("grubby --update-kernel=ALL --args='{word}'"),
         Loader::Ostree => format!(
@@ -198,9 +237,11 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
 
 fn take_off(case: &Case<'_>, loader: Loader, word: &str) -> String {
     let cut = format!("s| {word}||");
+    // The whole line that was added, and no other that ends alike.
+    let ours = format!("\\|^GRUB_CMDLINE_LINUX=\"[$]GRUB_CMDLINE_LINUX {word}\"$|d");
     match loader {
-        Loader::UpdateGrub => format!("sed -i '{cut}' {GRUB_FRAGMENT} && update-grub"),
-        Loader::Grub => format!("sed -i 's|{word} ||' /etc/default/grub && {}", mkconfig(case)),
+        Loader::UpdateGrub => format!("sed -i '{ours}' {GRUB_FRAGMENT} && update-grub"),
+        Loader::Grub => format!("sed -i '{ours}' /etc/default/grub && {}", mkconfig(case)),
         Loader::Bls => format!("grubby --update-kernel=ALL --remove-args='{word}'"),
         Loader::Ostree => format!("rpm-ostree kargs --delete-if-present='{word}'"),
         Loader::SystemdBoot if has_kernel_cmdline(case) => {
@@ -212,7 +253,10 @@ fn take_off(case: &Case<'_>, loader: Loader, word: &str) -> String {
         }
         Loader::Kernelstub => format!("kernelstub -d '{word}'"),
         Loader::Extlinux => format!("sed -i '{cut}' /boot/extlinux/extlinux.conf"),
-        Loader::UBootMenu => format!("sed -i '{cut}' /etc/default/u-boot && u-boot-update"),
+        Loader::UBootMenu => format!(
+            "sed -i '\\|^U_BOOT_PARAMETERS=\"[$]{{U_BOOT_PARAMETERS:-ro quiet}} {word}\"$|d' /etc/default/u-boot && \
+             u-boot-update"
+        ),
         Loader::Armbian => format!("sed -i '/^extraargs=/ {cut}' /boot/armbianEnv.txt"),
         Loader::RaspberryPi => format!("sed -i '1 {cut}' {}", pi_file(case)),
         Loader::UBootEnv => format!("fw_setenv bootargs \"$(fw_printenv -n bootargs | sed '{cut}')\""),
