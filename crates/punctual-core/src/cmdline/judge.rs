@@ -1,0 +1,347 @@
+//! From a word and what is known of it to its verdict.
+//!
+//! In this order: what is not for the kernel, whether the kernel takes the word (names, then the machine's testimony,
+//! which wins), what the log says became of it, whether the value is right, what is known of the word beyond its name,
+//! and what is in force.
+
+use super::evidence::{Became, Evidence, Says};
+use super::line::{KEPT_BYTES, Token};
+use super::names::{NAMES, Presence, Where, number};
+use super::near::near;
+use super::rules::{self, Rule};
+use super::user_space;
+use super::values;
+use super::{Target, Verdict, Word};
+use crate::machine::Arch;
+
+/// How a word stands with the kernel, before anybody looks at its value.
+struct Standing {
+    verdict: Verdict,
+    why: String,
+    instead: Option<String>,
+    sources: Vec<String>,
+    /// Type of its value.
+    kind: char,
+}
+
+impl Standing {
+    fn new(verdict: Verdict, why: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-' }
+    }
+
+    fn is_taken(&self) -> bool {
+        matches!(self.verdict, Verdict::Accepted | Verdict::ModuleNotLoaded)
+    }
+}
+
+/// Judges every word.
+pub(super) fn judge(line: &[Token], target: &Target, evidence: &Evidence<'_>) -> Vec<Word> {
+    line.iter().map(|token| one(token, line, target, evidence)).collect()
+}
+
+fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) -> Word {
+    if let Some(standing) = not_for_the_kernel(token, target) {
+        return word(token, standing, false);
+    }
+    let mut standing = standing(token, target, evidence);
+    let wrong = if standing.is_taken() { fate(token, target, evidence, standing.kind) } else { None };
+    if let Some(wrong) = wrong {
+        return word(token, wrong, false);
+    }
+    let rule = rules::find(token, target, line, standing.is_taken());
+    if let Some(rule) = rule {
+        apply(rule, &mut standing);
+    } else if standing.verdict == Verdict::Unknown {
+        suggest(token, line, target, &mut standing);
+    }
+    if standing.verdict == Verdict::Accepted {
+        in_force(token, evidence, &mut standing);
+        overridden(token, line, &mut standing);
+    }
+    word(token, standing, rule.is_some_and(|rule| rule.is_trap))
+}
+
+fn word(token: &Token, standing: Standing, is_trap: bool) -> Word {
+    Word {
+        word: token.raw.clone(),
+        verdict: standing.verdict,
+        is_trap,
+        why: standing.why,
+        instead: standing.instead,
+        sources: standing.sources,
+    }
+}
+
+fn not_for_the_kernel(token: &Token, target: &Target) -> Option<Standing> {
+    const SOURCE: &str = "kernel init/main.c";
+    if token.end >= KEPT_BYTES && target.arch != Arch::Other {
+        let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", KEPT_BYTES - 1);
+        let instead = Some("CPU lists as ranges, and fewer words".to_owned());
+        return Some(Standing { instead, ..Standing::new(Verdict::Unknown, why, "kernel COMMAND_LINE_SIZE") });
+    }
+    if token.raw == "--" {
+        return Some(Standing::new(Verdict::ForUserSpace, "what follows is for init, untouched by the kernel", SOURCE));
+    }
+    if token.is_for_init {
+        return Some(Standing::new(Verdict::ForUserSpace, "it stands behind --, so the kernel hands it to init", SOURCE));
+    }
+    None
+}
+
+/// Whether the kernel takes the word: the machine knows better than the tables.
+fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing {
+    let (named, needs) = by_name(token, target);
+    let reader = user_space::reader(&token.name).filter(|_| !named.is_taken());
+    if let Some(reader) = reader {
+        return Standing::new(Verdict::ForUserSpace, format!("it is for {reader}"), "kernel init/main.c: words it hands on");
+    }
+    let Some(says) = evidence.ask(token, needs) else {
+        return unless_absent(token, named, evidence);
+    };
+    match says {
+        Says::Taken(why) if named.is_taken() => Standing { why, ..named },
+        Says::Taken(why) => {
+            let why = format!("{why}, though the kernel's own sources do not have it");
+            Standing::new(Verdict::Accepted, why, "this machine")
+        }
+        Says::NotLoaded(why) => Standing { why, verdict: Verdict::ModuleNotLoaded, ..named },
+        Says::NotTaken(why) if named.is_taken() => {
+            let why = format!("{why}: its value is refused, or this kernel is built without it ({})", named.why);
+            Standing { verdict: Verdict::RejectedValue, why, ..named }.or_option(needs)
+        }
+        Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => Standing::new(Verdict::Unknown, why, "this machine"),
+        Says::NotTaken(why) => Standing { why: format!("{why}; {}", named.why), verdict: Verdict::Unknown, ..named },
+    }
+}
+
+impl Standing {
+    /// Of a dotted word or one whose options are known to be off, the value is not to blame.
+    fn or_option(mut self, needs: &str) -> Self {
+        if self.why.contains("needs CONFIG_") || self.why.contains("unknown parameter") || self.why.contains("has no such") {
+            self.verdict = Verdict::Unknown;
+        } else if needs != "-" {
+            self.why = format!("{}; it needs {}", self.why, options(needs));
+        }
+        self
+    }
+}
+
+/// A module that no trace of is found on a live machine.
+fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Standing {
+    let module = token.name.split_once('.').and_then(|(module, _)| NAMES.modules.get(module));
+    if evidence.is_live() && named.verdict == Verdict::Accepted && module.is_some_and(|m| m.can_be_loaded) {
+        let why = format!("{}, and nothing on this machine shows that it is loaded", named.why);
+        return Standing { verdict: Verdict::ModuleNotLoaded, why, ..named };
+    }
+    named
+}
+
+/// What the tables say, and the options the word needs.
+fn by_name(token: &Token, target: &Target) -> (Standing, &'static str) {
+    let name = token.name.as_str();
+    if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
+        return (Standing::new(Verdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"), "-");
+    }
+    let entries = NAMES.exact(name, token.value.is_some());
+    if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
+        let mut standing = placed(entry.place, target, "kernel parameter", "");
+        standing.kind = entry.kind;
+        return (with_needs(standing, entry.needs), entry.needs);
+    }
+    if let Some((module, parameter)) = name.split_once('.') {
+        return dotted(module, parameter, target);
+    }
+    if let Some(owner) = user_space::downstream(name) {
+        let why = format!("it belongs to {owner}; the kernel's own sources do not have it");
+        return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
+    }
+    (unknown_bare(token, target), "-")
+}
+
+fn rank(presence: Presence) -> u8 {
+    match presence {
+        Presence::Yes => 2,
+        Presence::Perhaps(_) => 1,
+        Presence::No => 0,
+    }
+}
+
+fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
+    let version = number(target.version);
+    let looked = if target.was_looked_at() { "" } else { ", for which the nearest of 6.1, 6.12 and 7.3 stands in" };
+    let source = format!("kernel 6.1, 6.12, 7.3: names registered{of}");
+    match place.on(target) {
+        Presence::Yes => Standing::new(Verdict::Accepted, format!("a {what} of {version}{looked}"), source),
+        Presence::Perhaps(has) => {
+            let why = format!("a {what} of {}; of the versions around {version} that were looked at, the other lacks it", number(has));
+            Standing::new(Verdict::Accepted, why, source)
+        }
+        Presence::No => {
+            let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
+            Standing::new(Verdict::Unknown, format!("no {what} of {version} for {}{looked}{elsewhere}", kernel(target)), source)
+        }
+    }
+}
+
+fn kernel(target: &Target) -> String {
+    format!("{}, {}", target.arch.name(), target.flavour.name())
+}
+
+fn with_needs(mut standing: Standing, needs: &str) -> Standing {
+    if needs != "-" && standing.is_taken() {
+        standing.why = format!("{}; needs {}", standing.why, options(needs));
+    }
+    standing
+}
+
+/// `A&!B|C` in words.
+fn options(needs: &str) -> String {
+    let one = |option: &str| match option.strip_prefix('!') {
+        Some(option) => format!("no CONFIG_{option}"),
+        None => format!("CONFIG_{option}"),
+    };
+    let all = |term: &str| term.split('&').map(one).collect::<Vec<_>>().join(" and ");
+    needs.split('|').map(all).collect::<Vec<_>>().join(", or ")
+}
+
+fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static str) {
+    const SILENT: &str = "the kernel says nothing of it, as it has a dot";
+    let Some(known) = NAMES.modules.get(module) else {
+        if let Some(owner) = user_space::downstream(module) {
+            let why = format!("it is for {owner}, which is not part of the kernel's sources");
+            return (Standing::new(Verdict::ModuleNotLoaded, why, "not verified"), "-");
+        }
+        let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
+        return (Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
+    };
+    let what = if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
+    // The loader of modules takes these for every module.
+    if matches!(parameter, "dyndbg" | "async_probe") {
+        return (placed(known.place, target, &what, " by modules"), known.needs);
+    }
+    let Some(found) = known.parameter(parameter) else {
+        let standing = if known.has_more {
+            Standing::new(Verdict::Accepted, format!("{module} has parameters made by macros, which were not followed"), "kernel sources")
+        } else {
+            let why = format!("{module} has no parameter {parameter}; {SILENT}");
+            Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
+        };
+        return (standing, known.needs);
+    };
+    let mut standing = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
+    standing.kind = found.kind;
+    // Debian's patches let i915 be built with PREEMPT_RT up to 6.12, others may.
+    let is_patched = module == "i915" && target.arch == Arch::X86 && target.version.major < 7;
+    if standing.verdict == Verdict::Unknown && is_patched {
+        let stock = Target { flavour: crate::machine::Flavour::Stock, ..target.clone() };
+        if found.place.on(&stock) != Presence::No {
+            let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
+            standing = Standing { kind: found.kind, ..Standing::new(Verdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig") };
+        }
+    }
+    (standing, known.needs)
+}
+
+fn unknown_bare(token: &Token, target: &Target) -> Standing {
+    let source = "kernel 6.1, 6.12, 7.3: names registered; init/main.c: obsolete_checksetup";
+    let version = number(target.version);
+    let begins = NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);
+    let only_valued = NAMES.exact(&token.name, true);
+    let why = if let Some(entry) = only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No) {
+        format!("{} of {version} wants a value", entry.name)
+    } else if let Some(entry) = begins {
+        format!("no kernel parameter of {version}; the handler of '{}' gets to see it, as the kernel compares the beginning only", entry.name)
+    } else {
+        format!("no kernel parameter of {version} for {}", kernel(target))
+    };
+    Standing::new(Verdict::Unknown, why, source)
+}
+
+/// What became of a word that the kernel takes, where that is not what was written.
+fn fate(token: &Token, target: &Target, evidence: &Evidence<'_>, kind: char) -> Option<Standing> {
+    if let Some(became) = evidence.became(token) {
+        let (verdict, why) = match became {
+            Became::Rejected(why) => (Verdict::RejectedValue, why),
+            Became::Changed(why) => (Verdict::Clamped, why),
+            Became::Ignored(why) => (Verdict::Inert, why),
+        };
+        return Some(Standing::new(verdict, why, "this machine's kernel log"));
+    }
+    let wrong = values::check(token, target, kind)?;
+    let instead = wrong.instead;
+    Some(Standing { instead, ..Standing::new(wrong.verdict, wrong.why, wrong.source) })
+}
+
+fn apply(rule: &Rule, standing: &mut Standing) {
+    let is_new = rule.verdict.is_some_and(|verdict| verdict != standing.verdict);
+    // A module that is not loaded does no harm yet.
+    if let Some(verdict) = rule.verdict {
+        standing.verdict = verdict;
+    } else if rule.is_always {
+        standing.verdict = Verdict::Accepted;
+    }
+    standing.why = if is_new || rule.verdict.is_some() || rule.is_always {
+        rule.why.to_owned()
+    } else {
+        format!("{}; {}", standing.why, rule.why)
+    };
+    standing.instead = rule.instead.map(str::to_owned);
+    standing.sources.extend(rule.sources.iter().map(|source| (*source).to_owned()));
+}
+
+/// What may have been meant, and whether even that would be wanted.
+fn suggest(token: &Token, line: &[Token], target: &Target, standing: &mut Standing) {
+    let Some(name) = near(&token.name, target).filter(|name| *name != token.name) else { return };
+    let meant = Token { name: name.clone(), raw: name.clone(), ..token.clone() };
+    let text = token.value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}"));
+    let rule = rules::about(&meant, target, line).filter(|rule| rule.is_trap || rule.verdict.is_some());
+    match rule {
+        Some(rule) => {
+            standing.why = format!("{}; if {text} was meant: {}", standing.why, rule.why);
+            standing.instead = rule.instead.map(str::to_owned);
+            standing.sources.extend(rule.sources.iter().map(|source| (*source).to_owned()));
+        }
+        None => standing.instead = Some(text),
+    }
+}
+
+/// What is in force proves more than what was taken.
+fn in_force(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
+    let Some((agrees, file)) = evidence.effect(token) else { return };
+    if agrees {
+        standing.verdict = Verdict::Effective;
+        standing.why = format!("{file}; {}", standing.why);
+    } else if matches!(token.name.as_str(), "isolcpus" | "nohz_full") {
+        standing.verdict = Verdict::Clamped;
+        standing.why = format!("{file}, which is not what it asks for");
+    }
+    standing.sources.push("this machine".to_owned());
+}
+
+/// Words of which each one adds to the others.
+const ACCUMULATE: &[&str] = &[
+    "console", "earlycon", "hugepages", "hugepagesz", "memmap", "memblock", "mem", "dyndbg", "module_blacklist", "video",
+    "pci", "efi", "acpi_osi", "add_efi_memmap", "initcall_blacklist", "crashkernel", "nfsaddrs", "blkdevparts", "mtdparts",
+    "trace_event", "kprobe_event", "ftrace_filter", "reserve_mem", "hugetlb_cma", "cma", "lsm", "debug", "mce", "usbcore.quirks",
+    "acpi_enforce_resources", "iommu", "cgroup_disable", "cgroup_enable", "apic", "tsc", "hpet", "intel_pstate", "intel_iommu",
+    "intel_idle.states_off", "rcutorture", "trace_options", "sysrq_always_enabled", "printk.devkmsg", "isolcpus", "memtest",
+    "pcie_ports", "i8042.nopnp", "nosmt", "xen", "efi_fake_mem", "mitigations", "clearcpuid", "earlyprintk", "netconsole",
+];
+
+/// Of a word that is given twice, the last one usually wins.
+pub(super) fn is_overridden(token: &Token, line: &[Token]) -> bool {
+    if ACCUMULATE.contains(&token.name.as_str()) || token.name.starts_with("sysctl.") || token.is_for_init {
+        return false;
+    }
+    let later = line.iter().filter(|other| other.end > token.end && !other.is_for_init && other.name == token.name);
+    let mut later = later.peekable();
+    later.peek().is_some() && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
+}
+
+fn overridden(token: &Token, line: &[Token], standing: &mut Standing) {
+    if is_overridden(token, line) && standing.verdict == Verdict::Accepted {
+        standing.verdict = Verdict::Inert;
+        standing.why = "it stands there again, and the last one is the one that counts".to_owned();
+        standing.instead = Some("one of them".to_owned());
+    }
+}
