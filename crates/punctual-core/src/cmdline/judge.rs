@@ -99,31 +99,27 @@ fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing
         return unless_absent(token, named, evidence);
     };
     match says {
-        Says::Taken(why) if named.is_taken() => Standing { why, ..named },
+        Says::Taken(why) if named.is_taken() => Standing { why, verdict: Verdict::Accepted, ..named },
         Says::Taken(why) => {
             let why = format!("{why}, though the kernel's own sources do not have it");
             Standing::new(Verdict::Accepted, why, "this machine")
         }
         Says::NotLoaded(why) => Standing { why, verdict: Verdict::ModuleNotLoaded, ..named },
-        Says::NotTaken(why) if named.is_taken() => {
-            let why = format!("{why}: its value is refused, or this kernel is built without it ({})", named.why);
-            Standing { verdict: Verdict::RejectedValue, why, ..named }.or_option(needs)
-        }
+        Says::NotTaken(why) if named.is_taken() => not_taken(token, named, why, needs),
         Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => Standing::new(Verdict::Unknown, why, "this machine"),
         Says::NotTaken(why) => Standing { why: format!("{why}; {}", named.why), verdict: Verdict::Unknown, ..named },
     }
 }
 
-impl Standing {
-    /// Of a dotted word or one whose options are known to be off, the value is not to blame.
-    fn or_option(mut self, needs: &str) -> Self {
-        if self.why.contains("needs CONFIG_") || self.why.contains("unknown parameter") || self.why.contains("has no such") {
-            self.verdict = Verdict::Unknown;
-        } else if needs != "-" {
-            self.why = format!("{}; it needs {}", self.why, options(needs));
-        }
-        self
+/// A name the tables have, and this kernel did not take: the log names what a handler refused and what is not compiled
+/// in alike; the configuration and the module know the reason.
+fn not_taken(token: &Token, named: Standing, why: String, needs: &str) -> Standing {
+    let is_from_log = !token.name.contains('.') && !why.starts_with("it needs");
+    if !is_from_log {
+        return Standing { verdict: Verdict::Unknown, why, ..named };
     }
+    let needs = if needs == "-" { String::new() } else { format!(", or this kernel is built without {}", options(needs)) };
+    Standing { verdict: Verdict::RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
 }
 
 /// A module that no trace of is found on a live machine.
@@ -220,7 +216,11 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
         return (placed(known.place, target, &what, " by modules"), known.needs);
     }
     let Some(found) = known.parameter(parameter) else {
-        let standing = if known.has_more {
+        let whole = format!("{module}.{parameter}");
+        let standing = if let Some(owner) = user_space::downstream(&whole) {
+            let why = format!("{owner} have it; the kernel's own sources do not");
+            Standing::new(Verdict::ModuleNotLoaded, why, "not verified")
+        } else if known.has_more {
             Standing::new(Verdict::Accepted, format!("{module} has parameters made by macros, which were not followed"), "kernel sources")
         } else {
             let why = format!("{module} has no parameter {parameter}; {SILENT}");

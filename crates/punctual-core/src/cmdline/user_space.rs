@@ -11,7 +11,7 @@ const NAMES: &[(&str, &[&str])] = &[
     (
         "systemd",
         &[
-            "systemd.", "udev.", "rd.", "locale.", "vconsole.", "luks", "luks.", "fsck.", "quotacheck.", "modules_load",
+            "systemd.", "udev.", "rd.", "modprobe.", "locale.", "vconsole.", "luks", "luks.", "fsck.", "quotacheck.", "modules_load",
             "net.naming_scheme", "net.ifnames", "single", "s", "S", "emergency", "rescue", "1", "2", "3", "4", "5", "6",
             "auto", "nofail", "mount.usr", "mount.usrfstype", "mount.usrflags", "usrhash", "roothash", "tpm2.",
             "verity.", "veritytab", "cryptdevice", "resume_offset", "noswap", "credential", "-b", "b", "SYSTEMD_COLORS",
@@ -21,7 +21,7 @@ const NAMES: &[(&str, &[&str])] = &[
     (
         "the initial RAM disk",
         &[
-            "cryptkey", "cryptopts", "crypto", "break", "BOOT", "live", "toram",
+            "fixrtc", "multipath", "resize", "___", "cryptkey", "cryptopts", "crypto", "break", "BOOT", "live", "toram",
             "persistent", "persistence", "persistent_path", "casper", "maybe_ubiquity", "autoinstall",
             "netboot", "fetch", "iso_scan", "iso_scan/filename", "findiso", "components", "config", "overlayroot",
             "copytoram", "archisobasedir", "archisolabel", "archisodevice", "archisosearchuuid", "arch", "alpine_dev",
@@ -79,6 +79,10 @@ const DOWNSTREAM: &[(&str, &str)] = &[
     ("dwc_otg", "Raspberry Pi's kernels"),
     ("system_heap", "Raspberry Pi's kernels"),
     ("cgroup_memory", "Raspberry Pi's kernels"),
+    ("cgroup_enable", "patched kernels (Debian's, Raspberry Pi's)"),
+    ("smsc95xx.macaddr", "Raspberry Pi's kernels"),
+    ("hdmi", "Allwinner's kernels"),
+    ("disp", "Allwinner's kernels"),
     ("numa_policy", "Raspberry Pi's kernels"),
     ("bl_prof_dataptr", "NVIDIA's kernels for Jetson"),
     ("bl_prof_ro_ptr", "NVIDIA's kernels for Jetson"),
@@ -93,5 +97,5 @@ const DOWNSTREAM: &[(&str, &str)] = &[
 /// the dot.
 pub(super) fn downstream(name: &str) -> Option<&'static str> {
     let prefix = name.split_once('.').map_or(name, |(module, _)| module);
-    DOWNSTREAM.iter().find(|(known, _)| *known == prefix).map(|(_, owner)| *owner)
+    DOWNSTREAM.iter().find(|(known, _)| *known == prefix || *known == name).map(|(_, owner)| *owner)
 }
