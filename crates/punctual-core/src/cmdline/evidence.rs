@@ -122,7 +122,9 @@ impl Live<'_> {
                 let (module, parameter) = dotted.unwrap_or(("kernel", &token.name));
                 let path = format!("/sys/module/{module}/parameters/{parameter}");
                 match text(self.tree, &path) {
-                    Fact::Known(value) => Some(Says::Taken(format!("{path} = {}", crate::fact::printable(value.trim(), 60)))),
+                    Fact::Known(value) => {
+                        Some(Says::Taken(format!("{path} = {}", crate::fact::printable(value.trim(), 60))))
+                    }
                     Fact::Denied => Some(Says::Taken(format!("{path} exists"))),
                     _ => None,
                 }
@@ -153,7 +155,9 @@ impl Live<'_> {
             (true, ..) => Some(Says::Taken(format!("the module {module} has it"))),
             // What is built in may stand there under another name than the one that is typed.
             (false, true, _) => None,
-            (false, false, _) => Some(Says::NotTaken(format!("the module {module} of this kernel has no such parameter"))),
+            (false, false, _) => {
+                Some(Says::NotTaken(format!("the module {module} of this kernel has no such parameter")))
+            }
         }
     }
 
@@ -215,7 +219,8 @@ impl Log {
             }
             if line.contains("is obsolete, ignored") {
                 let name = line.split("Parameter ").nth(1)?.split_whitespace().next().map(same_dashes);
-                return (name.as_deref().map(|n| n.trim_end_matches('=')) == Some(&token.name)).then(|| Became::Ignored(said()));
+                return (name.as_deref().map(|n| n.trim_end_matches('=')) == Some(&token.name))
+                    .then(|| Became::Ignored(said()));
             }
             let (_, names, rejects) = *FATES.iter().find(|(sign, ..)| line.contains(sign))?;
             is_mine(names).then(|| if rejects { Became::Rejected(said()) } else { Became::Changed(said()) })
@@ -277,7 +282,8 @@ fn effect(tree: &dyn Tree, token: &Token) -> Option<(bool, String)> {
     };
     let cpus = |path: &str, wanted: &str, is_exact: bool| {
         let found = CpuSet::parse_list(text(tree, path).known()?.trim()).ok()?;
-        let possible = text(tree, "/sys/devices/system/cpu/possible").known().and_then(|p| CpuSet::parse_list(p).ok())?;
+        let possible =
+            text(tree, "/sys/devices/system/cpu/possible").known().and_then(|p| CpuSet::parse_list(p).ok())?;
         let list = wanted.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_' || c == ',');
         let asked = CpuSet::parse_kernel(list, possible.iter().last()? + 1).ok()?;
         let agrees = if is_exact { asked == found } else { asked.is_subset(&found) };

@@ -83,7 +83,11 @@ fn not_for_the_kernel(token: &Token, target: &Target) -> Option<Standing> {
         return Some(Standing::new(Verdict::ForUserSpace, "what follows is for init, untouched by the kernel", SOURCE));
     }
     if token.is_for_init {
-        return Some(Standing::new(Verdict::ForUserSpace, "it stands behind --, so the kernel hands it to init", SOURCE));
+        return Some(Standing::new(
+            Verdict::ForUserSpace,
+            "it stands behind --, so the kernel hands it to init",
+            SOURCE,
+        ));
     }
     None
 }
@@ -93,7 +97,11 @@ fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing
     let (named, needs) = by_name(token, target);
     let reader = user_space::reader(&token.name).filter(|_| !named.is_taken());
     if let Some(reader) = reader {
-        return Standing::new(Verdict::ForUserSpace, format!("it is for {reader}"), "kernel init/main.c: words it hands on");
+        return Standing::new(
+            Verdict::ForUserSpace,
+            format!("it is for {reader}"),
+            "kernel init/main.c: words it hands on",
+        );
     }
     let Some(says) = evidence.ask(token, needs) else {
         return unless_absent(token, named, evidence);
@@ -106,7 +114,9 @@ fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing
         }
         Says::NotLoaded(why) => Standing { why, verdict: Verdict::ModuleNotLoaded, ..named },
         Says::NotTaken(why) if named.is_taken() => not_taken(token, named, why, needs),
-        Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => Standing::new(Verdict::Unknown, why, "this machine"),
+        Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => {
+            Standing::new(Verdict::Unknown, why, "this machine")
+        }
         Says::NotTaken(why) => Standing { why: format!("{why}; {}", named.why), verdict: Verdict::Unknown, ..named },
     }
 }
@@ -118,7 +128,8 @@ fn not_taken(token: &Token, named: Standing, why: String, needs: &str) -> Standi
     if !is_from_log {
         return Standing { verdict: Verdict::Unknown, why, ..named };
     }
-    let needs = if needs == "-" { String::new() } else { format!(", or this kernel is built without {}", options(needs)) };
+    let needs =
+        if needs == "-" { String::new() } else { format!(", or this kernel is built without {}", options(needs)) };
     Standing { verdict: Verdict::RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
 }
 
@@ -136,7 +147,10 @@ fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Sta
 fn by_name(token: &Token, target: &Target) -> (Standing, &'static str) {
     let name = token.name.as_str();
     if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
-        return (Standing::new(Verdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"), "-");
+        return (
+            Standing::new(Verdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"),
+            "-",
+        );
     }
     let entries = NAMES.exact(name, token.value.is_some());
     if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
@@ -169,12 +183,19 @@ fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
     match place.on(target) {
         Presence::Yes => Standing::new(Verdict::Accepted, format!("a {what} of {version}{looked}"), source),
         Presence::Perhaps(has) => {
-            let why = format!("a {what} of {}; of the versions around {version} that were looked at, the other lacks it", number(has));
+            let why = format!(
+                "a {what} of {}; of the versions around {version} that were looked at, the other lacks it",
+                number(has)
+            );
             Standing::new(Verdict::Accepted, why, source)
         }
         Presence::No => {
             let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
-            Standing::new(Verdict::Unknown, format!("no {what} of {version} for {}{looked}{elsewhere}", kernel(target)), source)
+            Standing::new(
+                Verdict::Unknown,
+                format!("no {what} of {version} for {}{looked}{elsewhere}", kernel(target)),
+                source,
+            )
         }
     }
 }
@@ -210,7 +231,8 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
         let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
         return (Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
     };
-    let what = if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
+    let what =
+        if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
     // The loader of modules takes these for every module.
     if matches!(parameter, "dyndbg" | "async_probe") {
         return (placed(known.place, target, &what, " by modules"), known.needs);
@@ -221,7 +243,11 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
             let why = format!("{owner} have it; the kernel's own sources do not");
             Standing::new(Verdict::ModuleNotLoaded, why, "not verified")
         } else if known.has_more {
-            Standing::new(Verdict::Accepted, format!("{module} has parameters made by macros, which were not followed"), "kernel sources")
+            Standing::new(
+                Verdict::Accepted,
+                format!("{module} has parameters made by macros, which were not followed"),
+                "kernel sources",
+            )
         } else {
             let why = format!("{module} has no parameter {parameter}; {SILENT}");
             Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
@@ -236,7 +262,10 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
         let stock = Target { flavour: crate::machine::Flavour::Stock, ..target.clone() };
         if found.place.on(&stock) != Presence::No {
             let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
-            standing = Standing { kind: found.kind, ..Standing::new(Verdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig") };
+            standing = Standing {
+                kind: found.kind,
+                ..Standing::new(Verdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig")
+            };
         }
     }
     (standing, known.needs)
@@ -245,12 +274,18 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
 fn unknown_bare(token: &Token, target: &Target) -> Standing {
     let source = "kernel 6.1, 6.12, 7.3: names registered; init/main.c: obsolete_checksetup";
     let version = number(target.version);
-    let begins = NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);
+    let begins =
+        NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);
     let only_valued = NAMES.exact(&token.name, true);
-    let why = if let Some(entry) = only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No) {
+    let why = if let Some(entry) =
+        only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No)
+    {
         format!("{} of {version} wants a value", entry.name)
     } else if let Some(entry) = begins {
-        format!("no kernel parameter of {version}; the handler of '{}' gets to see it, as the kernel compares the beginning only", entry.name)
+        format!(
+            "no kernel parameter of {version}; the handler of '{}' gets to see it, as the kernel compares the beginning only",
+            entry.name
+        )
     } else {
         format!("no kernel parameter of {version} for {}", kernel(target))
     };
@@ -320,12 +355,60 @@ fn in_force(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
 
 /// Words of which each one adds to the others.
 const ACCUMULATE: &[&str] = &[
-    "console", "earlycon", "hugepages", "hugepagesz", "memmap", "memblock", "mem", "dyndbg", "module_blacklist", "video",
-    "pci", "efi", "acpi_osi", "add_efi_memmap", "initcall_blacklist", "crashkernel", "nfsaddrs", "blkdevparts", "mtdparts",
-    "trace_event", "kprobe_event", "ftrace_filter", "reserve_mem", "hugetlb_cma", "cma", "lsm", "debug", "mce", "usbcore.quirks",
-    "acpi_enforce_resources", "iommu", "cgroup_disable", "cgroup_enable", "apic", "tsc", "hpet", "intel_pstate", "intel_iommu",
-    "intel_idle.states_off", "rcutorture", "trace_options", "sysrq_always_enabled", "printk.devkmsg", "isolcpus", "memtest",
-    "pcie_ports", "i8042.nopnp", "nosmt", "xen", "efi_fake_mem", "mitigations", "clearcpuid", "earlyprintk", "netconsole",
+    "console",
+    "earlycon",
+    "hugepages",
+    "hugepagesz",
+    "memmap",
+    "memblock",
+    "mem",
+    "dyndbg",
+    "module_blacklist",
+    "video",
+    "pci",
+    "efi",
+    "acpi_osi",
+    "add_efi_memmap",
+    "initcall_blacklist",
+    "crashkernel",
+    "nfsaddrs",
+    "blkdevparts",
+    "mtdparts",
+    "trace_event",
+    "kprobe_event",
+    "ftrace_filter",
+    "reserve_mem",
+    "hugetlb_cma",
+    "cma",
+    "lsm",
+    "debug",
+    "mce",
+    "usbcore.quirks",
+    "acpi_enforce_resources",
+    "iommu",
+    "cgroup_disable",
+    "cgroup_enable",
+    "apic",
+    "tsc",
+    "hpet",
+    "intel_pstate",
+    "intel_iommu",
+    "intel_idle.states_off",
+    "rcutorture",
+    "trace_options",
+    "sysrq_always_enabled",
+    "printk.devkmsg",
+    "isolcpus",
+    "memtest",
+    "pcie_ports",
+    "i8042.nopnp",
+    "nosmt",
+    "xen",
+    "efi_fake_mem",
+    "mitigations",
+    "clearcpuid",
+    "earlyprintk",
+    "netconsole",
 ];
 
 /// Of a word that is given twice, the last one usually wins.
@@ -335,7 +418,8 @@ pub(super) fn is_overridden(token: &Token, line: &[Token]) -> bool {
     }
     let later = line.iter().filter(|other| other.end > token.end && !other.is_for_init && other.name == token.name);
     let mut later = later.peekable();
-    later.peek().is_some() && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
+    later.peek().is_some()
+        && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
 }
 
 fn overridden(token: &Token, line: &[Token], standing: &mut Standing) {

@@ -22,7 +22,8 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
 
 fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<String> {
     let dotted = || {
-        let known = NAMES.words.iter().filter(|entry| entry.name.contains('.') && entry.place.on(target) != Presence::No);
+        let known =
+            NAMES.words.iter().filter(|entry| entry.name.contains('.') && entry.place.on(target) != Presence::No);
         let name = format!("{module}.{parameter}");
         nearest(&name, 2, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
     };
@@ -31,7 +32,8 @@ fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<Stri
         return Some(format!("{module}.{near}"));
     }
     // A module of another name with exactly this parameter: the file's name instead of the module's, or a letter wrong.
-    let has_it = NAMES.modules.values().filter(|m| m.parameter(parameter).is_some() && m.place.on(target) != Presence::No);
+    let has_it =
+        NAMES.modules.values().filter(|m| m.parameter(parameter).is_some() && m.place.on(target) != Presence::No);
     let is_near = |name: &str| module.starts_with(name) || name.starts_with(module) || distance(module, name, 2) <= 2;
     let mut found = has_it.map(|m| m.name).filter(|name| is_near(name));
     found.next().map(|name| format!("{name}.{parameter}")).or_else(dotted)

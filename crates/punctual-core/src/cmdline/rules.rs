@@ -264,7 +264,8 @@ mod tests {
             assert!(!rule.why.is_empty() && !rule.sources.is_empty(), "{}", rule.word);
             assert_eq!(rule.word, rule.word.replace('-', "_"));
             assert!(!rule.why.contains("  "), "{}", rule.why);
-            let is_good = !matches!(rule.verdict, Some(Harmful | Unknown | RejectedValue | Inert | Clamped)) && !rule.is_trap;
+            let is_good =
+                !matches!(rule.verdict, Some(Harmful | Unknown | RejectedValue | Inert | Clamped)) && !rule.is_trap;
             assert!(is_good || rule.instead.is_some() || rule.why == NO_COBALT, "{} has nothing better", rule.word);
         }
     }

@@ -26,7 +26,9 @@ const LOG: &str = "punctual:/kernel/log =\n    [    0.000000] Kernel command lin
 
 #[test]
 fn the_log_knows_which_words_were_not_taken() {
-    let log = format!("{LOG}    [    0.1] Unknown kernel command line parameters \"noht nohz_full=2-3 splash a-b=\"x y\"\", will be passed to user space.\n");
+    let log = format!(
+        "{LOG}    [    0.1] Unknown kernel command line parameters \"noht nohz_full=2-3 splash a-b=\"x y\"\", will be passed to user space.\n"
+    );
     says(&log, "noht", Verdict::Unknown, "2.4");
     says(&log, "nohz_full=2-3", Verdict::RejectedValue, "log lists it");
     says(&log, "splash", Verdict::ForUserSpace, "systemd");
@@ -55,8 +57,15 @@ fn the_log_knows_what_became_of_values() {
 #[test]
 fn parameters_and_modules_of_the_machine_are_asked() {
     says("/sys/module/zfs/parameters/zfs_arc_max = 5\n", "zfs.zfs_arc_max=5", Verdict::Accepted, "= 5");
-    says("/sys/module/own/parameters/a-b = 5\n/sys/module/own/parameters/x = 1\n", "own.x=1", Verdict::Accepted, "own sources");
-    let module = |state: &str, loaded: &str| format!("/sys/module/{loaded}/\npunctual:/modinfo/own =\n    {state}\n    parm x int\n");
+    says(
+        "/sys/module/own/parameters/a-b = 5\n/sys/module/own/parameters/x = 1\n",
+        "own.x=1",
+        Verdict::Accepted,
+        "own sources",
+    );
+    let module = |state: &str, loaded: &str| {
+        format!("/sys/module/{loaded}/\npunctual:/modinfo/own =\n    {state}\n    parm x int\n")
+    };
     says(&module("file /lib/modules/own.ko", "other"), "own.x=1", Verdict::ModuleNotLoaded, "not loaded");
     says(&module("file /lib/modules/own.ko", "own"), "own.x=1", Verdict::Accepted, "has it");
     says(&module("file /lib/modules/own.ko", "own"), "own.y=1", Verdict::Unknown, "no such parameter");
@@ -83,7 +92,8 @@ fn what_is_in_force_is_the_last_word() {
 }
 
 fn targets() -> impl Strategy<Value = Target> {
-    let flavours = prop::sample::select(vec![Flavour::Stock, Flavour::Dynamic, Flavour::Rt, Flavour::Cobalt, Flavour::Evl]);
+    let flavours =
+        prop::sample::select(vec![Flavour::Stock, Flavour::Dynamic, Flavour::Rt, Flavour::Cobalt, Flavour::Evl]);
     let archs = prop::sample::select(vec![Arch::X86, Arch::Arm64, Arch::Other]);
     let possible = prop::option::of(prop::collection::btree_set(0u32..9000, 0..3));
     (0u32..12, 0u32..30, flavours, archs, possible).prop_map(|(major, minor, flavour, arch, possible)| Target {
@@ -95,9 +105,35 @@ fn targets() -> impl Strategy<Value = Target> {
 }
 
 const PIECES: &[&str] = &[
-    " ", "=", "\"", "--", "-", ".", ",", "isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity", "N", "all", "0-31:2/4", "99999",
-    "idle=poll", "i915", "processor.max_cstate", "xenomai.supported_cpus=", "preempt=", "pcie_asmp", "\u{e9}", "\t", "quiet",
-    "mce", "tsc", "kvm.", "sysctl.", "mitigations=off",
+    " ",
+    "=",
+    "\"",
+    "--",
+    "-",
+    ".",
+    ",",
+    "isolcpus",
+    "nohz_full",
+    "rcu_nocbs",
+    "irqaffinity",
+    "N",
+    "all",
+    "0-31:2/4",
+    "99999",
+    "idle=poll",
+    "i915",
+    "processor.max_cstate",
+    "xenomai.supported_cpus=",
+    "preempt=",
+    "pcie_asmp",
+    "\u{e9}",
+    "\t",
+    "quiet",
+    "mce",
+    "tsc",
+    "kvm.",
+    "sysctl.",
+    "mitigations=off",
 ];
 
 proptest! {

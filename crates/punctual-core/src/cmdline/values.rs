@@ -25,12 +25,29 @@ impl Wrong {
 /// Words that take one of a few values, as the handlers of 6.1 to 7.3 compare them, and what becomes of others.
 const CHOICES: &[(&str, &[&str], &str, &str)] = &[
     ("numa_balancing", &["enable", "disable"], "the kernel warns and ignores it", "kernel mm/mempolicy.c"),
-    ("transparent_hugepage", &["always", "madvise", "never"], "the kernel warns and ignores it", "kernel mm/huge_memory.c"),
+    (
+        "transparent_hugepage",
+        &["always", "madvise", "never"],
+        "the kernel warns and ignores it",
+        "kernel mm/huge_memory.c",
+    ),
     (
         "mce",
         &[
-            "off", "no_cmci", "no_lmce", "dont_log_ce", "print_all", "ignore_ce", "bootlog", "nobootlog",
-            "bios_cmci_threshold", "recovery", "0", "1", "2", "3",
+            "off",
+            "no_cmci",
+            "no_lmce",
+            "dont_log_ce",
+            "print_all",
+            "ignore_ce",
+            "bootlog",
+            "nobootlog",
+            "bios_cmci_threshold",
+            "recovery",
+            "0",
+            "1",
+            "2",
+            "3",
         ],
         "the kernel ignores it",
         "kernel arch/x86/kernel/cpu/mce/core.c",
@@ -49,14 +66,15 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
     let value = token.value.as_deref();
     match (token.name.as_str(), value) {
         ("isolcpus", Some(value)) => isolcpus(value, target),
-        ("nohz_full", Some(value)) => list(value, target).err().map(|e| {
-            Wrong::rejected(format!("{e}; the kernel drops the whole word"), "kernel/sched/isolation.c")
-        }),
-        ("rcu_nocbs", Some(value)) => list(value, target).err().map(|e| {
-            Wrong::rejected(format!("{e}; the kernel then offloads all CPUs"), "kernel/rcu/tree_nocb.h")
-        }),
+        ("nohz_full", Some(value)) => list(value, target)
+            .err()
+            .map(|e| Wrong::rejected(format!("{e}; the kernel drops the whole word"), "kernel/sched/isolation.c")),
+        ("rcu_nocbs", Some(value)) => list(value, target)
+            .err()
+            .map(|e| Wrong::rejected(format!("{e}; the kernel then offloads all CPUs"), "kernel/rcu/tree_nocb.h")),
         ("irqaffinity", Some(value)) => list(value, target).err().map(|e| {
-            let why = format!("{e}; the kernel then keeps what it had read before that and the boot CPU, and says nothing");
+            let why =
+                format!("{e}; the kernel then keeps what it had read before that and the boot CPU, and says nothing");
             Wrong::rejected(why, "kernel/irq/irqdesc.c")
         }),
         ("preempt", Some(value)) => preempt(value, target),
@@ -115,9 +133,8 @@ fn plain(value: &str, target: &Target) -> Option<String> {
 
 fn preempt(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/core.c: sched_dynamic_mode";
-    let refused = |why: &str, instead: &str| {
-        Some(Wrong { instead: Some(instead.to_owned()), ..Wrong::rejected(why, SOURCE) })
-    };
+    let refused =
+        |why: &str, instead: &str| Some(Wrong { instead: Some(instead.to_owned()), ..Wrong::rejected(why, SOURCE) });
     match value {
         "full" => None,
         "lazy" if target.version >= Version::new(6, 13) => None,
@@ -176,7 +193,8 @@ fn typed(value: &str, kind: char) -> Option<Wrong> {
         'u' | 'H' | 'y' | 'L' | 'q' => "a whole number of at least 0, within its range, is expected",
         _ => "a whole number within its range is expected",
     };
-    (!is_right).then(|| Wrong::rejected(format!("{expected}; the kernel calls the value invalid and keeps its own"), SOURCE))
+    (!is_right)
+        .then(|| Wrong::rejected(format!("{expected}; the kernel calls the value invalid and keeps its own"), SOURCE))
 }
 
 /// As `kstrtobool`: the first letter decides, `o` needs its second.

@@ -8,8 +8,12 @@ use punctual_core::machine::{Arch, Flavour, Version};
 use std::fmt::Write;
 
 const VERSIONS: [(u32, u32); 3] = [(6, 1), (6, 12), (7, 3)];
-const KERNELS: [(Arch, Flavour); 4] =
-    [(Arch::X86, Flavour::Dynamic), (Arch::X86, Flavour::Rt), (Arch::Arm64, Flavour::Dynamic), (Arch::Arm64, Flavour::Rt)];
+const KERNELS: [(Arch, Flavour); 4] = [
+    (Arch::X86, Flavour::Dynamic),
+    (Arch::X86, Flavour::Rt),
+    (Arch::Arm64, Flavour::Dynamic),
+    (Arch::Arm64, Flavour::Rt),
+];
 
 fn target(version: (u32, u32), (arch, flavour): (Arch, Flavour)) -> Target {
     let version = Version::new(version.0, version.1);
@@ -96,7 +100,10 @@ fn lines_that_distributions_ship_raise_no_alarm() {
             let target = kernel.clone().unwrap_or_else(|| panic!("{} names no kernel", path.display()));
             for word in judged(line, &target) {
                 let is_alarm = word.is_trap
-                    || matches!(word.verdict, Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::Harmful);
+                    || matches!(
+                        word.verdict,
+                        Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::Harmful
+                    );
                 if is_alarm {
                     alarms.push(format!("{}: {} is {}: {}", path.display(), word.word, word.verdict.name(), word.why));
                 }

@@ -49,7 +49,7 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
 }
 
 /// A reader that has seen enough (`| head`) is no failure of ours.
-fn finish(printed: io::Result<()>) -> anyhow::Result<()> {
+pub(super) fn finish(printed: io::Result<()>) -> anyhow::Result<()> {
     match printed {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
@@ -65,7 +65,8 @@ fn named(id: &str) -> anyhow::Result<&'static Knob> {
     Ok(knob)
 }
 
-fn tree(captured: Option<&Path>) -> anyhow::Result<Box<dyn Tree>> {
+/// The machine that is asked: a captured one, or this one.
+pub(super) fn tree(captured: Option<&Path>) -> anyhow::Result<Box<dyn Tree>> {
     let Some(path) = captured else { return Ok(Box::new(LiveTree::new("/"))) };
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the captured machine {}; is the path right?", path.display()))?;
