@@ -94,6 +94,13 @@ impl<'a> Evidence<'a> {
         Source::ORDER.iter().find_map(|source| live.ask(*source, token, needs))
     }
 
+    /// The parameter of that name as it reads now, and its file.
+    pub(super) fn parameter(&self, token: &Token) -> Option<(String, String)> {
+        let path = parameter_path(token);
+        let value = text(self.live.as_ref()?.tree, &path).known()?.trim().to_owned();
+        Some((path, value))
+    }
+
     /// What the log says became of the word's value.
     pub(super) fn became(&self, token: &Token) -> Option<Became> {
         self.live.as_ref()?.log.became(token)
@@ -119,8 +126,7 @@ impl Live<'_> {
             }
             (Source::Log, Some((module, parameter))) => self.log.refused_by(module, parameter).map(Says::NotTaken),
             (Source::Parameter, _) => {
-                let (module, parameter) = dotted.unwrap_or(("kernel", &token.name));
-                let path = format!("/sys/module/{module}/parameters/{parameter}");
+                let path = parameter_path(token);
                 match text(self.tree, &path) {
                     Fact::Known(value) => {
                         Some(Says::Taken(format!("{path} = {}", crate::fact::printable(value.trim(), 60))))
@@ -226,6 +232,12 @@ impl Log {
             is_mine(names).then(|| if rejects { Became::Rejected(said()) } else { Became::Changed(said()) })
         })
     }
+}
+
+/// Parameters without a dot belong to the kernel itself.
+fn parameter_path(token: &Token) -> String {
+    let (module, parameter) = token.name.split_once('.').unwrap_or(("kernel", &token.name));
+    format!("/sys/module/{module}/parameters/{parameter}")
 }
 
 /// Lines about certain words, and whether they refuse the value or change it.

@@ -56,6 +56,7 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
     }
     if standing.verdict == Verdict::Accepted {
         in_force(token, evidence, &mut standing);
+        reads_back(token, line, evidence, &mut standing);
         overridden(token, line, &mut standing);
     }
     word(token, standing, rule.is_some_and(|rule| rule.is_trap))
@@ -411,8 +412,8 @@ const ACCUMULATE: &[&str] = &[
     "netconsole",
 ];
 
-/// Of a word that is given twice, the last one usually wins.
-pub(super) fn is_overridden(token: &Token, line: &[Token]) -> bool {
+/// Whether the same word stands further on with another value, which then is the one that counts.
+pub fn is_overridden(token: &Token, line: &[Token]) -> bool {
     if ACCUMULATE.contains(&token.name.as_str()) || token.name.starts_with("sysctl.") || token.is_for_init {
         return false;
     }
@@ -420,6 +421,22 @@ pub(super) fn is_overridden(token: &Token, line: &[Token]) -> bool {
     let mut later = later.peekable();
     later.peek().is_some()
         && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
+}
+
+/// A parameter that reads back as another value was clamped, or changed since.
+fn reads_back(token: &Token, line: &[Token], evidence: &Evidence<'_>, standing: &mut Standing) {
+    let (Some(asked), Some((path, found))) = (token.value.as_deref(), evidence.parameter(token)) else { return };
+    let flag = |text: &str| match text.as_bytes().first()? {
+        b'Y' | b'y' => Some(1),
+        b'N' | b'n' => Some(0),
+        _ => values::integer(text),
+    };
+    let differs = matches!((flag(asked), flag(&found)), (Some(a), Some(b)) if a != b);
+    if differs && !is_overridden(token, line) {
+        standing.verdict = Verdict::Clamped;
+        standing.why = format!("{path} = {found}: the kernel changed the value, or somebody has since");
+        standing.sources.push("this machine".to_owned());
+    }
 }
 
 fn overridden(token: &Token, line: &[Token], standing: &mut Standing) {

@@ -20,6 +20,7 @@ mod values;
 mod tests;
 
 pub use evidence::Evidence;
+pub use judge::is_overridden;
 pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
 use crate::cpu_set::CpuSet;
@@ -134,4 +135,14 @@ pub struct Word {
 /// Every word of a line, judged, in order.
 pub fn lint(line: &[u8], target: &Target, evidence: &Evidence<'_>) -> Vec<Word> {
     judge::judge(&words(line), target, evidence)
+}
+
+/// Whether a word is one the kernel would act on: a name of at least four letters that needs a value, or has a dot, so
+/// that words of init are not mistaken for it.
+pub fn is_kernels(token: &Token) -> bool {
+    let is_long = token.name.len() >= 4;
+    let is_parameter = token.name.split_once('.').is_some_and(|(module, parameter)| {
+        names::NAMES.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
+    });
+    is_parameter || (is_long && token.value.is_some() && !names::NAMES.exact(&token.name, true).is_empty())
 }

@@ -70,6 +70,9 @@ fn parameters_and_modules_of_the_machine_are_asked() {
     says(&module("file /lib/modules/own.ko", "own"), "own.x=1", Verdict::Accepted, "has it");
     says(&module("file /lib/modules/own.ko", "own"), "own.y=1", Verdict::Unknown, "no such parameter");
     says(&module("built-in", "own"), "own.x=1", Verdict::Accepted, "has it");
+    says("/sys/module/own/parameters/x = 5\n", "own.x=11", Verdict::Clamped, "= 5");
+    says("/sys/module/printk/parameters/time = Y\n", "printk.time=1", Verdict::Accepted, "= Y");
+    says("/sys/module/printk/parameters/time = N\n", "printk.time=1", Verdict::Clamped, "= N");
     says("", "e1000.debug=1", Verdict::ModuleNotLoaded, "nothing on this machine");
     says("", "rcutree.kthread_prio=1", Verdict::Accepted, "kernel parameter");
 }

@@ -4,10 +4,11 @@
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
 use super::tasks::TASKS;
+use crate::cmdline::{self, Target, Word};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
-use crate::machine::{Flavour, Machine, Version};
+use crate::machine::{CMDLINE, Flavour, Machine, Version};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -62,6 +63,7 @@ pub struct Case<'a> {
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
     tasks: OnceCell<Fact<String>>,
+    words: OnceCell<Option<Vec<Word>>>,
 }
 
 impl<'a> Case<'a> {
@@ -75,7 +77,16 @@ impl<'a> Case<'a> {
             _ => online.clone(),
         };
         let housekeeping = online.difference(&rt);
-        Self { tree, machine, need, rt, housekeeping, evidence: RefCell::default(), tasks: OnceCell::new() }
+        Self {
+            tree,
+            machine,
+            need,
+            rt,
+            housekeeping,
+            evidence: RefCell::default(),
+            tasks: OnceCell::new(),
+            words: OnceCell::new(),
+        }
     }
 
     /// What was looked at since the last time it was asked.
@@ -270,6 +281,16 @@ impl<'a> Case<'a> {
     /// What the command line asks for; a request proves nothing, so this only explains a doubt.
     pub fn requested(&self, word: &str) -> bool {
         self.machine.cmdline.known().is_some_and(|line| line.value(word).is_some())
+    }
+
+    /// The words of the command line, judged once for all who ask; `None` where the line or the kernel is not known.
+    pub(super) fn words(&self) -> Option<&[Word]> {
+        let judge = || {
+            let line = self.peek_bytes(CMDLINE);
+            let target = Target::of(self.machine)?;
+            Some(cmdline::lint(line.known()?, &target, &cmdline::Evidence::live(self.tree, self.machine)))
+        };
+        self.words.get_or_init(judge).as_deref()
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.

@@ -40,7 +40,9 @@ pub fn text(out: &mut dyn Write, target: &Target, words: &[Word]) -> io::Result<
             "{YELLOW}Names were looked at in 6.1, 6.12 and 7.3 for x86-64 and arm64; the nearest stands in.{YELLOW:#}"
         )?;
     }
-    let mut sorted: Vec<&Word> = words.iter().collect();
+    // What is behind -- is init's, and may be private.
+    let dashes = words.iter().position(|word| word.word == "--").unwrap_or(words.len());
+    let mut sorted: Vec<&Word> = words.iter().take(dashes).collect();
     sorted.sort_by_key(|word| (word.verdict, !word.is_trap));
     for word in sorted {
         let style = match word.verdict {
@@ -62,6 +64,12 @@ pub fn text(out: &mut dyn Write, target: &Target, words: &[Word]) -> io::Result<
             Some(instead) => writeln!(out, " {DIM}->{DIM:#} {instead}")?,
             None => writeln!(out)?,
         }
+    }
+    if let Some(behind) = words.len().checked_sub(dashes + 1) {
+        writeln!(
+            out,
+            "  {DIM}for-user-space    --: the {behind} words behind it are init's, untouched by the kernel{DIM:#}"
+        )?;
     }
     Ok(())
 }
