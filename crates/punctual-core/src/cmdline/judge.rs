@@ -48,6 +48,14 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
     if let Some(wrong) = wrong {
         return word(token, wrong, false);
     }
+    if standing.verdict == Verdict::RejectedValue {
+        // The log knows that, the handler's code knows why.
+        if let Some(wrong) = values::check(token, target, standing.kind) {
+            standing.why = format!("{}; {}", wrong.why, standing.why);
+            standing.instead = wrong.instead;
+            standing.sources.push(wrong.source.to_owned());
+        }
+    }
     let rule = rules::find(token, target, line, standing.is_taken());
     if let Some(rule) = rule {
         apply(rule, &mut standing);
@@ -441,8 +449,8 @@ fn reads_back(token: &Token, line: &[Token], evidence: &Evidence<'_>, standing: 
 
 fn overridden(token: &Token, line: &[Token], standing: &mut Standing) {
     if is_overridden(token, line) && standing.verdict == Verdict::Accepted {
-        standing.verdict = Verdict::Inert;
-        standing.why = "it stands there again, and the last one is the one that counts".to_owned();
-        standing.instead = Some("one of them".to_owned());
+        let why = "it stands there again, and the last one is the one that counts";
+        let instead = Some("one of them".to_owned());
+        *standing = Standing { instead, ..Standing::new(Verdict::Inert, why, "kernel/params.c: parse_args") };
     }
 }

@@ -11,13 +11,11 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
         4..=6 => 1,
         _ => 2,
     };
-    match name.split_once('.') {
-        Some((module, parameter)) => near_parameter(module, parameter, target),
-        None => {
-            let known = NAMES.words.iter().filter(|entry| entry.place.on(target) != Presence::No);
-            nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
-        }
+    if let Some((module, parameter)) = name.split_once('.') {
+        return near_parameter(module, parameter, target);
     }
+    let known = NAMES.words.iter().filter(|entry| entry.place.on(target) != Presence::No);
+    nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
 }
 
 fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<String> {

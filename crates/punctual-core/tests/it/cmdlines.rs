@@ -54,7 +54,9 @@ fn table(line: &str, out: &mut String) {
                 told = words;
             }
         }
-        rows.iter_mut().for_each(|row| row.1.push(' '));
+        for row in &mut rows {
+            row.1.push(' ');
+        }
     }
     for ((word, verdicts), told) in rows.iter().zip(&told) {
         let instead = told.instead.as_ref().map(|i| format!(" -> {i}")).unwrap_or_default();

@@ -47,9 +47,10 @@ pub fn run(args: &LintArgs) -> anyhow::Result<Exit> {
     let words = lint(&line(args, tree.as_ref())?, &target, &evidence);
 
     let mut out = anstream::stdout().lock();
-    let printed = match args.json {
-        true => render::lint::json(&mut out, &target, &words),
-        false => render::lint::text(&mut out, &target, &words),
+    let printed = if args.json {
+        render::lint::json(&mut out, &target, &words)
+    } else {
+        render::lint::text(&mut out, &target, &words)
     };
     finish(printed.and_then(|()| out.flush()))?;
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(|level| words.iter().any(|word| fails(word, level)))))
