@@ -6,13 +6,16 @@
 use super::line::{Token, same_dashes, words};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
-use crate::machine::{Config, Machine};
+use crate::machine::{Config, Machine, Version};
 use crate::tree::{Tree, text};
 
 /// Where the log of the running kernel is found, as text.
 pub const LOG: &str = "punctual:/kernel/log";
 /// Where modules are described: `NAME` below it.
 pub const MODULE_INFO: &str = "punctual:/modinfo";
+
+/// From which version on the log lists words nobody took; before, that none is listed says nothing.
+const LISTS_UNKNOWN: Version = Version::new(5, 14);
 
 /// What is known of a machine beside its command line.
 pub struct Evidence<'a> {
@@ -79,7 +82,8 @@ impl<'a> Evidence<'a> {
 
     /// A machine that runs (or was captured running) with the line.
     pub fn live(tree: &'a dyn Tree, machine: &'a Machine) -> Self {
-        let log = Log::read(tree);
+        let lists_unknown = machine.kernel.version.known().is_some_and(|version| *version >= LISTS_UNKNOWN);
+        let log = Log::read(tree, lists_unknown);
         Self { live: Some(Live { tree, config: &machine.config, log, loaded: tree.list("/sys/module") }) }
     }
 
@@ -182,13 +186,13 @@ impl Live<'_> {
 }
 
 impl Log {
-    fn read(tree: &dyn Tree) -> Self {
+    fn read(tree: &dyn Tree, lists_unknown: bool) -> Self {
         // Logs hold bytes of any kind: what is not text does not make the rest worthless.
         let Fact::Known(bytes) = tree.read(LOG) else { return Self::default() };
         let log = String::from_utf8_lossy(&bytes);
         let mut found = Self::default();
         for line in log.lines() {
-            if line.contains("Kernel command line: ") && found.unknown.is_none() {
+            if lists_unknown && found.unknown.is_none() && line.contains("Kernel command line: ") {
                 found.unknown = Some(Vec::new());
             } else if let Some(list) = unknown_words(line) {
                 found.unknown.get_or_insert_default().extend(words(list.as_bytes()).into_iter().map(|t| t.name));

@@ -12,7 +12,7 @@ use super::rules::{self, Rule};
 use super::user_space;
 use super::values;
 use super::{Target, Verdict, Word};
-use crate::machine::Arch;
+use crate::machine::{Arch, Flavour};
 
 /// How a word stands with the kernel, before anybody looks at its value.
 struct Standing {
@@ -185,9 +185,12 @@ fn rank(presence: Presence) -> u8 {
     }
 }
 
+/// Said of kernels that were not looked at.
+const NEAREST: &str = ", for which the nearest of 6.1, 6.12 and 7.3 stands in";
+
 fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
     let version = number(target.version);
-    let looked = if target.was_looked_at() { "" } else { ", for which the nearest of 6.1, 6.12 and 7.3 stands in" };
+    let looked = if target.was_looked_at() { "" } else { NEAREST };
     let source = format!("kernel 6.1, 6.12, 7.3: names registered{of}");
     match place.on(target) {
         Presence::Yes => Standing::new(Verdict::Accepted, format!("a {what} of {version}{looked}"), source),
@@ -233,6 +236,11 @@ fn options(needs: &str) -> String {
 fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static str) {
     const SILENT: &str = "the kernel says nothing of it, as it has a dot";
     let Some(known) = NAMES.modules.get(module) else {
+        let is_second_kernel = matches!((module, target.flavour), ("xenomai", Flavour::Cobalt) | ("evl", Flavour::Evl));
+        if is_second_kernel {
+            let why = format!("a parameter of {}, of which not all were looked at", target.flavour.name());
+            return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
+        }
         if let Some(owner) = user_space::downstream(module) {
             let why = format!("it is for {owner}, which is not part of the kernel's sources");
             return (Standing::new(Verdict::ModuleNotLoaded, why, "not verified"), "-");
@@ -268,7 +276,7 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
     // Debian's patches let i915 be built with PREEMPT_RT up to 6.12, others may.
     let is_patched = module == "i915" && target.arch == Arch::X86 && target.version.major < 7;
     if standing.verdict == Verdict::Unknown && is_patched {
-        let stock = Target { flavour: crate::machine::Flavour::Stock, ..target.clone() };
+        let stock = Target { flavour: Flavour::Stock, ..target.clone() };
         if found.place.on(&stock) != Presence::No {
             let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
             standing = Standing {
@@ -296,7 +304,8 @@ fn unknown_bare(token: &Token, target: &Target) -> Standing {
             entry.name
         )
     } else {
-        format!("no kernel parameter of {version} for {}", kernel(target))
+        let looked = if target.was_looked_at() { "" } else { NEAREST };
+        format!("no kernel parameter of {version} for {}{looked}", kernel(target))
     };
     Standing::new(Verdict::Unknown, why, source)
 }

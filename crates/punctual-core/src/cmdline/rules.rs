@@ -233,6 +233,11 @@ const RULES: &[Rule] = &[
     note("hpet", &[If::Is(&["disable"])], "takes the reference away that watches over the TSC").from(&["kernel arch/x86/kernel/hpet.c"]),
     note("clocksource", &[If::Is(&["tsc"])], "the default where the TSC is good").from(&["kernel arch/x86/kernel/tsc.c"]),
 
+    // The scheduler.
+    trap("sysctl.kernel.sched_rt_runtime_us", &[If::From(6, 12), If::Is(&["-1"])],
+        "from 6.12 that no longer keeps ordinary tasks from taking time of real-time ones: the fair server does that")
+        .instead("0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, with care").from(&["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c"]),
+
     // Watchdogs.
     note("nosoftlockup", &[], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
     note("nmi_watchdog", &[If::Is(&["0"])], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),

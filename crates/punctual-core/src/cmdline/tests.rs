@@ -41,6 +41,22 @@ fn the_log_knows_which_words_were_not_taken() {
 }
 
 #[test]
+fn an_old_kernel_lists_no_unknown_words() {
+    let snapshot = format!("{LOG}/proc/sys/kernel/osrelease = 4.18.0\n");
+    says(&snapshot, "vendor_word=1", Verdict::Unknown, "stands in");
+}
+
+#[test]
+fn what_does_not_fit_is_lost() {
+    let long = format!("{} quiet", "a=1 ".repeat(511).trim_end());
+    let words = live("", &long);
+    let (verdict, why) = words.last().unwrap();
+    assert_eq!(*verdict, Verdict::Unknown);
+    assert!(why.contains("2047"), "{why}");
+    assert_eq!(words.len(), 512);
+}
+
+#[test]
 fn the_log_knows_what_became_of_values() {
     let with = |line: &str| format!("{LOG}    <4>[    0.2] {line}\n");
     let is = |line: &str, word: &str, verdict| says(&with(line), word, verdict, "log: ");
@@ -157,4 +173,22 @@ proptest! {
             prop_assert!(!word.why.is_empty() && !word.sources.is_empty(), "{:?}", word);
         }
     }
+}
+
+#[test]
+fn words_of_cobalt_are_judged_where_cobalt_is() {
+    let target = Target {
+        version: Version::new(6, 1),
+        flavour: Flavour::Cobalt,
+        arch: Arch::X86,
+        possible: CpuSet::parse_list("0-3").ok(),
+    };
+    let verdicts = |line: &str| -> Vec<Verdict> {
+        lint(line.as_bytes(), &target, &Evidence::none()).into_iter().map(|word| word.verdict).collect()
+    };
+    assert_eq!(verdicts("xenomai.supported_cpus=0x0d"), [Verdict::Accepted]);
+    assert_eq!(verdicts("xenomai.supported_cpus=0x06"), [Verdict::RejectedValue]);
+    assert_eq!(verdicts("xenomai.smi=detect xenomai.smi_mask=1"), [Verdict::Inert, Verdict::Inert]);
+    assert_eq!(verdicts("xenomai.smi=enabled xenomai.smi_mask=1"), [Verdict::Accepted, Verdict::Accepted]);
+    assert_eq!(verdicts("xenomai.allowed_group=1234"), [Verdict::Accepted]);
 }

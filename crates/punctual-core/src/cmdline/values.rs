@@ -66,9 +66,7 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
     let value = token.value.as_deref();
     match (token.name.as_str(), value) {
         ("isolcpus", Some(value)) => isolcpus(value, target),
-        ("nohz_full", Some(value)) => list(value, target)
-            .err()
-            .map(|e| Wrong::rejected(format!("{e}; the kernel drops the whole word"), "kernel/sched/isolation.c")),
+        ("nohz_full", Some(value)) => set_apart(value, target).or_else(|| with_boot_cpu(value, target)),
         ("rcu_nocbs", Some(value)) => list(value, target)
             .err()
             .map(|e| Wrong::rejected(format!("{e}; the kernel then offloads all CPUs"), "kernel/rcu/tree_nocb.h")),
@@ -108,8 +106,9 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
         }
         rest = after;
     }
-    if let Err(e) = list(rest, target) {
-        return Some(Wrong::rejected(format!("{e}; the kernel drops the whole word"), SOURCE));
+    let apart = set_apart(rest, target);
+    if apart.is_some() && skipped.is_empty() {
+        return apart;
     }
     if !skipped.is_empty() {
         let skipped = skipped.join(", ");
@@ -118,10 +117,35 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
         } else {
             format!("the kernel does not know the flag '{skipped}' and skips it")
         };
-        let verdict = if rest.is_empty() { Verdict::RejectedValue } else { Verdict::Clamped };
+        let verdict = if apart.is_some() { Verdict::RejectedValue } else { Verdict::Clamped };
         return Some(Wrong { verdict, instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
     }
     None
+}
+
+/// CPUs to set apart: at least one, and not all.
+fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
+    const SOURCE: &str = "kernel/sched/isolation.c";
+    match list(value, target) {
+        Err(e) => Some(Wrong::rejected(format!("{e}; the kernel drops the whole word"), SOURCE)),
+        Ok(set) if set.is_empty() => Some(Wrong::rejected("it names no CPU; the kernel drops the whole word", SOURCE)),
+        Ok(set) if target.possible.as_ref().is_some_and(|possible| possible.is_subset(&set)) => Some(Wrong {
+            verdict: Verdict::Clamped,
+            ..Wrong::rejected("it names every CPU; the kernel takes the boot CPU out again", SOURCE)
+        }),
+        Ok(_) => None,
+    }
+}
+
+fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
+    let has_boot_cpu = list(value, target).is_ok_and(|set| set.contains(0));
+    has_boot_cpu.then(|| Wrong {
+        verdict: Verdict::Clamped,
+        ..Wrong::rejected(
+            "CPU 0 is in it; where that is the boot CPU, kernels that can suspend take it out again",
+            "kernel/time/tick-sched.c: tick_nohz_init",
+        )
+    })
 }
 
 /// The same CPUs as numbers: `N` and `all` are taken for flags where a flag could stand.
@@ -256,7 +280,13 @@ mod tests {
             ("isolcpus=2-3n", Some(RejectedValue)),
             ("isolcpus=2-4", Some(RejectedValue)),
             ("nohz_full=4", Some(RejectedValue)),
-            ("nohz_full=all", None),
+            ("nohz_full=all", Some(Clamped)),
+            ("nohz_full=0,2", Some(Clamped)),
+            ("nohz_full=2-N", None),
+            ("nohz_full=", Some(RejectedValue)),
+            ("isolcpus=", Some(RejectedValue)),
+            ("isolcpus=domain,", Some(RejectedValue)),
+            ("isolcpus=0-3", Some(Clamped)),
             ("rcu_nocbs=2-3n", Some(RejectedValue)),
             ("rcu_nocbs=N", None),
             ("irqaffinity=0-", Some(RejectedValue)),
