@@ -173,7 +173,9 @@ impl Live<'_> {
 
     /// An option without which the word is not compiled in, and that is off; the alternatives are all tried.
     fn missing_option(&self, needs: &str) -> Option<String> {
-        if needs == "-" || self.config.state() != Fact::Known(()) {
+        // In a part of a configuration, what is not there is not off; every whole one for these machines has this line.
+        let is_whole = self.config.is_on("64BIT") == Fact::Known(true);
+        if needs == "-" || !is_whole {
             return None;
         }
         let is_missing = |option: &&str| match option.strip_prefix('!') {

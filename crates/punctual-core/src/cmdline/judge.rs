@@ -44,6 +44,10 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
         return word(token, standing, false);
     }
     let mut standing = standing(token, target, evidence);
+    if is_proven(token, evidence) && !standing.is_taken() {
+        standing.verdict = Verdict::Accepted;
+        standing.why = "what it asks for is in force".to_owned();
+    }
     let wrong = if standing.is_taken() { fate(token, target, evidence, standing.kind) } else { None };
     if let Some(wrong) = wrong {
         return word(token, wrong, false);
@@ -438,6 +442,12 @@ pub fn is_overridden(token: &Token, line: &[Token]) -> bool {
     let mut later = later.peekable();
     later.peek().is_some()
         && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
+}
+
+/// Whether what is in force can only come from this word.
+fn is_proven(token: &Token, evidence: &Evidence<'_>) -> bool {
+    let is_list = matches!(token.name.as_str(), "isolcpus" | "nohz_full");
+    is_list && matches!(evidence.effect(token), Some((true, file)) if !file.ends_with("= "))
 }
 
 /// A parameter that reads back as another value was clamped, or changed since.

@@ -95,8 +95,12 @@ fn parameters_and_modules_of_the_machine_are_asked() {
 
 #[test]
 fn options_that_are_off_explain_a_dead_word() {
-    let config = "punctual:/kernel/config =\n    CONFIG_HZ=250\n    CONFIG_PCIEASPM=y\n";
+    let config = "punctual:/kernel/config =\n    CONFIG_64BIT=y\n    CONFIG_PCIEASPM=y\n";
     says(config, "numa_balancing=disable", Verdict::Unknown, "CONFIG_NUMA_BALANCING");
+    // What is in force was compiled in, whatever the file says.
+    let isolated = format!("{config}/sys/devices/system/cpu/isolated = 2\n");
+    says(&isolated, "isolcpus=2", Verdict::Effective, "isolated = 2");
+    says("punctual:/kernel/config = CONFIG_HZ=250\n", "numa_balancing=disable", Verdict::Accepted, "needs CONFIG_NUMA");
     says(config, "pcie_aspm=force", Verdict::Accepted, "");
 }
 
