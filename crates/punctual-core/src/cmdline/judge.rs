@@ -4,35 +4,17 @@
 //! which wins), what the log says became of it, whether the value is right, what is known of the word beyond its name,
 //! and what is in force.
 
+use super::duplicates::is_overridden;
 use super::evidence::{Became, Evidence, Says};
 use super::line::{KEPT_BYTES, Token};
-use super::names::{NAMES, Presence, Where, number};
+use super::names::NAMES;
 use super::near::near;
 use super::rules::{self, Rule};
+use super::standing::{Standing, by_name, options};
 use super::user_space;
 use super::values;
 use super::{Target, Verdict, Word};
-use crate::machine::{Arch, Flavour};
-
-/// How a word stands with the kernel, before anybody looks at its value.
-struct Standing {
-    verdict: Verdict,
-    why: String,
-    instead: Option<String>,
-    sources: Vec<String>,
-    /// Type of its value.
-    kind: char,
-}
-
-impl Standing {
-    fn new(verdict: Verdict, why: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-' }
-    }
-
-    fn is_taken(&self) -> bool {
-        matches!(self.verdict, Verdict::Accepted | Verdict::ModuleNotLoaded)
-    }
-}
+use crate::machine::Arch;
 
 /// Judges every word.
 pub(super) fn judge(line: &[Token], target: &Target, evidence: &Evidence<'_>) -> Vec<Word> {
@@ -46,7 +28,7 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
     let mut standing = standing(token, target, evidence);
     if is_proven(token, evidence) && !standing.is_taken() {
         standing.verdict = Verdict::Accepted;
-        standing.why = "what it asks for is in force".to_owned();
+        "what it asks for is in force".clone_into(&mut standing.why);
     }
     let wrong = if standing.is_taken() { fate(token, target, evidence, standing.kind) } else { None };
     if let Some(wrong) = wrong {
@@ -156,164 +138,6 @@ fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Sta
     named
 }
 
-/// What the tables say, and the options the word needs.
-fn by_name(token: &Token, target: &Target) -> (Standing, &'static str) {
-    let name = token.name.as_str();
-    if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
-        return (
-            Standing::new(Verdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"),
-            "-",
-        );
-    }
-    let entries = NAMES.exact(name, token.value.is_some());
-    if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
-        let mut standing = placed(entry.place, target, "kernel parameter", "");
-        standing.kind = entry.kind;
-        return (with_needs(standing, entry.needs), entry.needs);
-    }
-    if let Some((module, parameter)) = name.split_once('.') {
-        return dotted(module, parameter, target);
-    }
-    if let Some(owner) = user_space::downstream(name) {
-        let why = format!("it belongs to {owner}; the kernel's own sources do not have it");
-        return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
-    }
-    (unknown_bare(token, target), "-")
-}
-
-fn rank(presence: Presence) -> u8 {
-    match presence {
-        Presence::Yes => 2,
-        Presence::Perhaps(_) => 1,
-        Presence::No => 0,
-    }
-}
-
-/// Said of kernels that were not looked at.
-const NEAREST: &str = ", for which the nearest of 6.1, 6.12 and 7.3 stands in";
-
-fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
-    let version = number(target.version);
-    let looked = if target.was_looked_at() { "" } else { NEAREST };
-    let source = format!("kernel 6.1, 6.12, 7.3: names registered{of}");
-    match place.on(target) {
-        Presence::Yes => Standing::new(Verdict::Accepted, format!("a {what} of {version}{looked}"), source),
-        Presence::Perhaps(has) => {
-            let why = format!(
-                "a {what} of {}; of the versions around {version} that were looked at, the other lacks it",
-                number(has)
-            );
-            Standing::new(Verdict::Accepted, why, source)
-        }
-        Presence::No => {
-            let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
-            Standing::new(
-                Verdict::Unknown,
-                format!("no {what} of {version} for {}{looked}{elsewhere}", kernel(target)),
-                source,
-            )
-        }
-    }
-}
-
-fn kernel(target: &Target) -> String {
-    format!("{}, {}", target.arch.name(), target.flavour.name())
-}
-
-fn with_needs(mut standing: Standing, needs: &str) -> Standing {
-    if needs != "-" && standing.is_taken() {
-        standing.why = format!("{}; needs {}", standing.why, options(needs));
-    }
-    standing
-}
-
-/// `A&!B|C` in words.
-fn options(needs: &str) -> String {
-    let one = |option: &str| match option.strip_prefix('!') {
-        Some(option) => format!("no CONFIG_{option}"),
-        None => format!("CONFIG_{option}"),
-    };
-    let all = |term: &str| term.split('&').map(one).collect::<Vec<_>>().join(" and ");
-    needs.split('|').map(all).collect::<Vec<_>>().join(", or ")
-}
-
-fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static str) {
-    const SILENT: &str = "the kernel says nothing of it, as it has a dot";
-    let Some(known) = NAMES.modules.get(module) else {
-        let is_second_kernel = matches!((module, target.flavour), ("xenomai", Flavour::Cobalt) | ("evl", Flavour::Evl));
-        if is_second_kernel {
-            let why = format!("a parameter of {}, of which not all were looked at", target.flavour.name());
-            return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
-        }
-        if let Some(owner) = user_space::downstream(module) {
-            let why = format!("it is for {owner}, which is not part of the kernel's sources");
-            return (Standing::new(Verdict::ModuleNotLoaded, why, "not verified"), "-");
-        }
-        let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
-        return (Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
-    };
-    let what =
-        if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
-    // The loader of modules takes these for every module.
-    if matches!(parameter, "dyndbg" | "async_probe") {
-        return (placed(known.place, target, &what, " by modules"), known.needs);
-    }
-    let Some(found) = known.parameter(parameter) else {
-        let whole = format!("{module}.{parameter}");
-        let standing = if let Some(owner) = user_space::downstream(&whole) {
-            let why = format!("{owner} have it; the kernel's own sources do not");
-            Standing::new(Verdict::ModuleNotLoaded, why, "not verified")
-        } else if known.has_more {
-            Standing::new(
-                Verdict::Accepted,
-                format!("{module} has parameters made by macros, which were not followed"),
-                "kernel sources",
-            )
-        } else {
-            let why = format!("{module} has no parameter {parameter}; {SILENT}");
-            Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
-        };
-        return (standing, known.needs);
-    };
-    let mut standing = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
-    standing.kind = found.kind;
-    // Debian's patches let i915 be built with PREEMPT_RT up to 6.12, others may.
-    let is_patched = module == "i915" && target.arch == Arch::X86 && target.version.major < 7;
-    if standing.verdict == Verdict::Unknown && is_patched {
-        let stock = Target { flavour: Flavour::Stock, ..target.clone() };
-        if found.place.on(&stock) != Presence::No {
-            let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
-            standing = Standing {
-                kind: found.kind,
-                ..Standing::new(Verdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig")
-            };
-        }
-    }
-    (standing, known.needs)
-}
-
-fn unknown_bare(token: &Token, target: &Target) -> Standing {
-    let source = "kernel 6.1, 6.12, 7.3: names registered; init/main.c: obsolete_checksetup";
-    let version = number(target.version);
-    let begins =
-        NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);
-    let only_valued = NAMES.exact(&token.name, true);
-    let why = if let Some(entry) =
-        only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No)
-    {
-        format!("{} of {version} wants a value", entry.name)
-    } else if let Some(entry) = begins {
-        format!(
-            "no kernel parameter of {version}; the handler of '{}' gets to see it, as the kernel compares the beginning only",
-            entry.name
-        )
-    } else {
-        let looked = if target.was_looked_at() { "" } else { NEAREST };
-        format!("no kernel parameter of {version} for {}{looked}", kernel(target))
-    };
-    Standing::new(Verdict::Unknown, why, source)
-}
-
 /// What became of a word that the kernel takes, where that is not what was written.
 fn fate(token: &Token, target: &Target, evidence: &Evidence<'_>, kind: char) -> Option<Standing> {
     if let Some(became) = evidence.became(token) {
@@ -373,75 +197,6 @@ fn in_force(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
         standing.why = format!("{file}, which is not what it asks for");
     }
     standing.sources.push("this machine".to_owned());
-}
-
-/// Words of which each one adds to the others.
-const ACCUMULATE: &[&str] = &[
-    "console",
-    "earlycon",
-    "hugepages",
-    "hugepagesz",
-    "memmap",
-    "memblock",
-    "mem",
-    "dyndbg",
-    "module_blacklist",
-    "video",
-    "pci",
-    "efi",
-    "acpi_osi",
-    "add_efi_memmap",
-    "initcall_blacklist",
-    "crashkernel",
-    "nfsaddrs",
-    "blkdevparts",
-    "mtdparts",
-    "trace_event",
-    "kprobe_event",
-    "ftrace_filter",
-    "reserve_mem",
-    "hugetlb_cma",
-    "cma",
-    "lsm",
-    "debug",
-    "mce",
-    "usbcore.quirks",
-    "acpi_enforce_resources",
-    "iommu",
-    "cgroup_disable",
-    "cgroup_enable",
-    "apic",
-    "tsc",
-    "hpet",
-    "intel_pstate",
-    "intel_iommu",
-    "intel_idle.states_off",
-    "rcutorture",
-    "trace_options",
-    "sysrq_always_enabled",
-    "printk.devkmsg",
-    "isolcpus",
-    "memtest",
-    "pcie_ports",
-    "i8042.nopnp",
-    "nosmt",
-    "xen",
-    "efi_fake_mem",
-    "mitigations",
-    "clearcpuid",
-    "earlyprintk",
-    "netconsole",
-];
-
-/// Whether the same word stands further on with another value, which then is the one that counts.
-pub fn is_overridden(token: &Token, line: &[Token]) -> bool {
-    if ACCUMULATE.contains(&token.name.as_str()) || token.name.starts_with("sysctl.") || token.is_for_init {
-        return false;
-    }
-    let later = line.iter().filter(|other| other.end > token.end && !other.is_for_init && other.name == token.name);
-    let mut later = later.peekable();
-    later.peek().is_some()
-        && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
 }
 
 /// Whether what is in force can only come from this word.

@@ -7,20 +7,22 @@
 //!
 //! [`Tree`]: crate::tree::Tree
 
+mod duplicates;
 mod evidence;
 mod judge;
 mod line;
 mod names;
 mod near;
 mod rules;
+mod standing;
 mod user_space;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
+pub use duplicates::is_overridden;
 pub use evidence::Evidence;
-pub use judge::is_overridden;
 pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
 use crate::cpu_set::CpuSet;
