@@ -52,6 +52,29 @@ impl CpuSet {
         Ok(Self(set))
     }
 
+    /// Reads a list as the kernel reads one from its command line, where it has more to it than what sysfs prints:
+    /// `N` is the last CPU, `all` are all of them, `0-31:2/4` is the first two of every four. `cpus` is how many CPUs
+    /// can exist; a number beyond makes the kernel refuse the whole list.
+    pub fn parse_kernel(text: &str, cpus: u32) -> Result<Self, CpuListError> {
+        let cpus = cpus.clamp(1, CPU_LIMIT);
+        let mut rest = text.split('\n').next().unwrap_or_default().as_bytes();
+        let mut set = BTreeSet::new();
+        loop {
+            while rest.first().is_some_and(|b| is_separator(*b)) {
+                rest = &rest[1..];
+            }
+            if rest.is_empty() {
+                return Ok(Self(set));
+            }
+            let end = rest.iter().position(|b| is_separator(*b)).unwrap_or(rest.len());
+            let part = || String::from_utf8_lossy(&rest[..end]).into_owned();
+            let (region, after) = Region::parse(rest, cpus).map_err(|reason| CpuListError { part: part(), reason })?;
+            region.check(cpus).map_err(|reason| CpuListError { part: part(), reason })?;
+            set.extend((region.first..=region.last).filter(|cpu| (cpu - region.first) % region.group < region.used));
+            rest = after;
+        }
+    }
+
     /// Reads the kernel's hex masks, as in `smp_affinity`: groups of 32 bits, the highest first. `f,00000003` is
     /// 0-1 and 32-35.
     pub fn parse_mask(text: &str) -> Result<Self, CpuListError> {
@@ -137,6 +160,73 @@ impl CpuSet {
     }
 }
 
+/// One part of a list on the kernel's command line: of the CPUs first to last, the first `used` of every `group`.
+struct Region {
+    first: u32,
+    last: u32,
+    used: u32,
+    group: u32,
+}
+
+impl Region {
+    /// Takes one region off the front, exactly as `bitmap_parse_region` in the kernel's `lib/bitmap-str.c` does.
+    fn parse(text: &[u8], cpus: u32) -> Result<(Self, &[u8]), &'static str> {
+        let at_end = |text: &[u8]| text.first().is_none_or(|b| is_separator(*b));
+        let all = text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case(b"all"));
+        let (first, last, rest) = if all {
+            (0, cpus - 1, &text[3..])
+        } else {
+            let (first, rest) = kernel_number(text, cpus)?;
+            if at_end(rest) {
+                return Ok((Self { first, last: first, used: u32::MAX, group: u32::MAX }, rest));
+            }
+            let rest = rest.strip_prefix(b"-").ok_or("neither a CPU number nor a range")?;
+            let (last, rest) = kernel_number(rest, cpus)?;
+            (first, last, rest)
+        };
+        if at_end(rest) {
+            return Ok((Self { first, last, used: u32::MAX, group: u32::MAX }, rest));
+        }
+        let rest = rest.strip_prefix(b":").ok_or("something follows the range that is no pattern")?;
+        let (used, rest) = kernel_number(rest, cpus)?;
+        let rest = rest.strip_prefix(b"/").ok_or("a pattern is USED/GROUP")?;
+        let (group, rest) = kernel_number(rest, cpus)?;
+        Ok((Self { first, last, used, group }, rest))
+    }
+
+    fn check(&self, cpus: u32) -> Result<(), &'static str> {
+        if self.first > self.last {
+            return Err("the range runs backwards");
+        }
+        if self.group == 0 || self.used > self.group {
+            return Err("the pattern uses more than its group holds");
+        }
+        if self.last >= cpus {
+            return Err("there are not that many CPUs");
+        }
+        Ok(())
+    }
+}
+
+/// What the kernel takes for a separator in a list.
+fn is_separator(byte: u8) -> bool {
+    matches!(byte, b',' | b' ' | b'\t'..=b'\r' | 0xa0)
+}
+
+fn kernel_number(text: &[u8], cpus: u32) -> Result<(u32, &[u8]), &'static str> {
+    if let Some(rest) = text.strip_prefix(b"N") {
+        return Ok((cpus - 1, rest));
+    }
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let (number, rest) = text.split_at(digits);
+    if number.is_empty() {
+        return Err("not a CPU number");
+    }
+    let push = |n: u32, digit: &u8| n.checked_mul(10)?.checked_add(u32::from(digit - b'0'));
+    let number = number.iter().try_fold(0u32, push).ok_or("there are not that many CPUs")?;
+    Ok((number, rest))
+}
+
 impl FromIterator<u32> for CpuSet {
     fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
         Self(cpus.into_iter().collect())
@@ -193,7 +283,98 @@ mod tests {
         }
     }
 
+    #[test]
+    fn reads_lists_as_the_kernel_does() {
+        let list = |text| CpuSet::parse_kernel(text, 8).map(|s| s.to_string());
+        for (text, expected) in [
+            ("2,3", "2-3"),
+            ("N", "7"),
+            ("4-N", "4-7"),
+            ("all", "0-7"),
+            ("ALL:1/2", "0,2,4,6"),
+            ("0-7:2/4", "0-1,4-5"),
+            ("0-6:3/4", "0-2,4-6"),
+            ("0-7:0/4", ""),
+            (" ,1,, 3,", "1,3"),
+            ("", ""),
+            ("1\n9", "1"),
+            // The kernel looks at nothing behind a pattern, so another region may follow at once.
+            ("0-3:1/2N", "0,2,7"),
+        ] {
+            assert_eq!(list(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in [
+            "n",
+            "2-3n",
+            "8",
+            "0-8",
+            "3-1",
+            "x",
+            "1-",
+            "-1",
+            "0x1",
+            "0-3:",
+            "0-3:1",
+            "0-3:1/0",
+            "0-3:3/2",
+            "1:1/2",
+            "allx",
+            "4294967296",
+            "99999999999999999999",
+            "2;3",
+            "!2",
+        ] {
+            assert!(list(text).is_err(), "{text}");
+        }
+    }
+
+    /// The kernel's grammar, said in another way: split, then match each part.
+    fn naive(text: &str, cpus: u32) -> Option<BTreeSet<u32>> {
+        let number = |t: &str| match t {
+            "N" => Some(cpus - 1),
+            t if !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()) => t.parse().ok(),
+            _ => None,
+        };
+        let mut set = BTreeSet::new();
+        for part in text.split([',', ' ']).filter(|p| !p.is_empty()) {
+            let (range, pattern) = part.split_once(':').map_or((part, None), |(r, p)| (r, Some(p)));
+            let (first, last) = match range.split_once('-') {
+                _ if range.eq_ignore_ascii_case("all") => (0, cpus - 1),
+                Some((a, b)) => (number(a)?, number(b)?),
+                None if pattern.is_some() => return None,
+                None => (number(range)?, number(range)?),
+            };
+            let (used, group) = match pattern {
+                Some(p) => p.split_once('/').and_then(|(a, b)| Some((number(a)?, number(b)?)))?,
+                None => (1, 1),
+            };
+            if first > last || last >= cpus || group == 0 || used > group {
+                return None;
+            }
+            for cpu in first..=last {
+                if (cpu - first) % group < used {
+                    set.insert(cpu);
+                }
+            }
+        }
+        Some(set)
+    }
+
     proptest! {
+        #[test]
+        fn the_kernels_lists_agree_with_a_naive_reading(text in "([0-9]|1[0-9]|N|all|-|:|/|,| |x){0,12}", cpus in 1u32..40) {
+            // What may follow a pattern without a separator is left to the examples above.
+            let glued = text.split([',', ' ']).any(|p| p.split_once('/').is_some_and(|(_, rest)| rest.contains(['N', 'a', '-', ':', '/'])));
+            prop_assume!(!glued);
+            prop_assert_eq!(CpuSet::parse_kernel(&text, cpus).ok().map(|s| s.0), naive(&text, cpus));
+        }
+
+        #[test]
+        fn what_we_print_the_kernel_reads(cpus in prop::collection::btree_set(0u32..300, 0..40)) {
+            let set: CpuSet = cpus.into_iter().collect();
+            prop_assert_eq!(CpuSet::parse_kernel(&set.to_string(), 300).unwrap(), set);
+        }
+
         #[test]
         fn mask_then_parse_is_identity(cpus in prop::collection::btree_set(0u32..300, 0..40)) {
             let set: CpuSet = cpus.into_iter().collect();

@@ -3,13 +3,14 @@
 //! This crate cannot reach the machine: everything it knows of one comes through [`tree::Tree`] or through the frames
 //! of a recording. It opens no file, reads no clock, starts no thread and prints nothing.
 //!
-//! Modules in reading order: what is read ([`tree`], [`fact`], [`cpu_set`], [`machine`]), what is wanted
+//! Modules in reading order: what is read ([`tree`], [`fact`], [`cpu_set`], [`machine`], [`cmdline`]), what is wanted
 //! ([`profile`]), what we know ([`knobs`]), what follows ([`finding`], [`audit`], [`diff`]); then what is measured
 //! ([`scenario`]), what came out ([`recording`], [`stats`]) and what it means ([`report`]).
 
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod cmdline;
 pub mod cpu_set;
 pub mod diff;
 pub mod fact;

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(args) => commands::check::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
+        Command::Lint(args) => commands::lint::run(&args),
         Command::Measure(args) => commands::measure::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Load(args) => commands::internal::load(&args),

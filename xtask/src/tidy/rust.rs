@@ -12,13 +12,14 @@ const PURE: [&str; 2] = ["crates/punctual-core/src/", "crates/punctual-hist/src/
 
 /// Where serialised forms may be defined: one module for each outside format. A shape that has to travel gets a twin
 /// there; the values inside stay free to change.
-const FORMATS: [&str; 6] = [
+const FORMATS: [&str; 7] = [
     "crates/punctual-core/src/recording/",
     "crates/punctual-linux/src/journal.rs",
     "crates/punctual-linux/src/snapshot.rs",
     "crates/punctual/src/render/audit",
     "crates/punctual/src/render/json",
     "crates/punctual/src/render/sarif",
+    "crates/punctual/src/render/lint",
 ];
 
 /// Crates that name the machine's files only in the places below. (`punctual-core` names them everywhere, as data: its

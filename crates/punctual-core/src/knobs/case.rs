@@ -5,6 +5,7 @@
 
 use super::interrupts::Line;
 use super::tasks::{TASKS, TaskList};
+use crate::cmdline::{self, Target, Word};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
@@ -70,6 +71,7 @@ pub struct Case<'a> {
     lines: OnceCell<Result<Vec<Line>, Doubt>>,
     configured: OnceCell<Vec<Configured>>,
     interrupts: OnceCell<Fact<String>>,
+    words: OnceCell<Option<Vec<Word>>>,
 }
 
 impl<'a> Case<'a> {
@@ -95,6 +97,7 @@ impl<'a> Case<'a> {
             lines: OnceCell::new(),
             configured: OnceCell::new(),
             interrupts: OnceCell::new(),
+            words: OnceCell::new(),
         }
     }
 
@@ -297,6 +300,16 @@ impl<'a> Case<'a> {
     /// What the command line asks for; a request proves nothing, so this only explains a doubt.
     pub fn requested(&self, word: &str) -> bool {
         self.machine.cmdline.known().is_some_and(|line| line.value(word).is_some())
+    }
+
+    /// The words of the command line, judged once for all who ask; `None` where the line or the kernel is not known.
+    pub(super) fn words(&self) -> Option<&[Word]> {
+        let judge = || {
+            let line = self.peek_bytes(CMDLINE);
+            let target = Target::of(self.machine)?;
+            Some(cmdline::lint(line.known()?, &target, &cmdline::Evidence::live(self.tree, self.machine)))
+        };
+        self.words.get_or_init(judge).as_deref()
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.

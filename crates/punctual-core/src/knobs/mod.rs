@@ -14,6 +14,7 @@ mod tasks;
 mod agreement;
 mod caches;
 mod clocks;
+mod command_line;
 mod console;
 mod devices;
 mod firmware;
@@ -176,6 +177,8 @@ macro_rules! families {
 families! {
     /// How the kernel was built and how it preempts.
     Kernel = "kernel" in kernel,
+    /// What the kernel made of the words it was booted with.
+    CommandLine = "command line" in command_line,
     /// CPUs kept free of other work.
     Isolation = "isolation" in isolation,
     /// Which CPUs handle devices.

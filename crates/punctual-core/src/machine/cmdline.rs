@@ -1,44 +1,27 @@
 //! The words the kernel was booted with, in order. What was asked for, never what is in force.
 
+use crate::cmdline::{Token, same_dashes, words};
+
 /// A kernel command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cmdline {
     /// Words for the kernel: everything before a lone `--`.
-    words: Vec<String>,
+    words: Vec<Token>,
 }
 
 impl Cmdline {
-    /// Splits a command line as the kernel does: at blanks outside double quotes, up to a lone `--`. What follows
-    /// that is for init, none of our business, and may be private.
+    /// Splits a command line as the kernel does, up to a lone `--`. What follows that is for init, none of our business,
+    /// and may be private.
     pub fn parse(line: &str) -> Self {
-        let mut words = Vec::new();
-        let mut word = String::new();
-        let mut quoted = false;
-        for c in line.chars().chain([' ']) {
-            match c {
-                '"' => quoted = !quoted,
-                c if c.is_ascii_whitespace() && !quoted => {
-                    if word == "--" {
-                        return Self { words };
-                    }
-                    if !word.is_empty() {
-                        words.push(std::mem::take(&mut word));
-                    }
-                }
-                c => word.push(c),
-            }
-        }
-        words.extend(Some(word).filter(|w| !w.trim().is_empty()));
-        Self { words }
+        let is_for_kernel = |word: &Token| !word.is_for_init && word.raw != "--";
+        Self { words: words(line.as_bytes()).into_iter().filter(is_for_kernel).collect() }
     }
 
     /// The value of the last word of that name: `""` for a bare word. `-` and `_` in names are the same.
     pub fn value(&self, name: &str) -> Option<&str> {
-        let same = |a: &str| a.len() == name.len() && a.replace('-', "_") == name.replace('-', "_");
-        self.words.iter().rev().find_map(|word| {
-            let (key, value) = word.split_once('=').unwrap_or((word, ""));
-            same(key).then_some(value)
-        })
+        let name = same_dashes(name);
+        let word = self.words.iter().rev().find(|word| word.name == name)?;
+        Some(word.value.as_deref().unwrap_or(""))
     }
 
     /// The words for the kernel, in order.
@@ -48,7 +31,7 @@ impl Cmdline {
 
     /// The words for the kernel as one line.
     pub fn for_the_kernel(&self) -> String {
-        self.words.join(" ")
+        self.words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -57,7 +40,7 @@ mod tests {
     use super::Cmdline;
 
     #[test]
-    fn splits_as_the_kernel_does() {
+    fn the_last_word_counts_and_what_is_behind_two_dashes_is_private() {
         let line = Cmdline::parse("ro quiet isolcpus=1 dyndbg=\"file a +p\" isolcpus=2-3 rcu-nocbs=2 -- secret=1");
         assert_eq!(line.value("isolcpus"), Some("2-3"));
         assert_eq!(line.value("quiet"), Some(""));

@@ -37,7 +37,8 @@ impl Version {
         Self { major, minor }
     }
 
-    fn parse(release: &str) -> Option<Self> {
+    /// Out of a release: `6.12.107+deb13-rt-amd64` is 6.12.
+    pub fn parse(release: &str) -> Option<Self> {
         let mut numbers = release.split(|c: char| !c.is_ascii_digit());
         Some(Self::new(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
     }

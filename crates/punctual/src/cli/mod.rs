@@ -7,12 +7,14 @@ mod value;
 pub use value::{Period, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use punctual_core::cpu_set::CpuSet;
+use punctual_core::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_core::finding::Severity;
+use punctual_core::machine::Version;
 use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
+use std::ffi::OsString;
 use std::path::PathBuf;
-use value::{parse_amount, parse_cpus, parse_loads, parse_period};
+use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_version};
 
 /// Makes a Linux machine punctual, and proves it.
 #[derive(Debug, Parser)]
@@ -36,6 +38,8 @@ pub enum Command {
     Check(CheckArgs),
     /// What on this machine stands between it and real time
     Audit(AuditArgs),
+    /// What the kernel makes of each word of a command line
+    Lint(LintArgs),
     /// Latency of a stated scenario, into one recording file
     Measure(MeasureArgs),
     /// Render a recording again
@@ -127,6 +131,68 @@ pub struct AuditForm {
     /// Print JUnit XML, for CI
     #[arg(long)]
     pub junit: bool,
+}
+
+/// `punctual lint`.
+#[derive(Args, Clone, Debug)]
+pub struct LintArgs {
+    /// Line to judge, or - to read it from standard input [default: this machine's]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub cmdline: Option<OsString>,
+    /// Version of the kernel it is for, for example 6.12 [default: this machine's]
+    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    pub kernel: Option<Version>,
+    /// Kind of the kernel it is for [default: this machine's]
+    #[arg(long, value_enum)]
+    pub flavour: Option<FlavourName>,
+    /// Architecture it is for [default: this machine's]
+    #[arg(long, value_enum)]
+    pub arch: Option<ArchName>,
+    /// How many CPUs the machine has that it is for [default: this machine's, or unknown with --cmdline]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(CPU_LIMIT)))]
+    pub cpus: Option<u32>,
+    /// Judge the line of a captured machine instead of this one's
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with 2 when a word is at least this bad
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub fail_on: Option<LintLevel>,
+}
+
+/// From which verdicts of the linter on the exit code is 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LintLevel {
+    /// Words that are harmful, unknown or have a value that is refused
+    Fail,
+    /// Words that do nothing, are changed or do something else than believed, too
+    Warn,
+}
+
+/// Kinds of kernel, as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FlavourName {
+    /// Neither of the others
+    Stock,
+    /// PREEMPT_RT
+    Rt,
+    /// Xenomai 3
+    Cobalt,
+    /// Xenomai 4
+    Evl,
+}
+
+/// Architectures, as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ArchName {
+    /// 64-bit x86
+    #[value(name = "x86_64", alias = "amd64")]
+    X86,
+    /// 64-bit ARM
+    #[value(name = "aarch64", alias = "arm64")]
+    Arm64,
 }
 
 /// Kinds of work, as they are typed.

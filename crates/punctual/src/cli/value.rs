@@ -2,6 +2,7 @@
 
 use super::Loads;
 use punctual_core::cpu_set::CpuSet;
+use punctual_core::machine::Version;
 use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
@@ -52,6 +53,13 @@ pub fn parse_amount(text: &str) -> Result<Amount, String> {
 pub fn parse_cpus(text: &str) -> Result<CpuSet, String> {
     let cpus = CpuSet::parse_list(text).map_err(|e| e.to_string())?;
     if cpus.is_empty() { Err("the list names no CPU: write for example 2-3".to_owned()) } else { Ok(cpus) }
+}
+
+/// A kernel's version, or a whole release.
+pub fn parse_version(text: &str) -> Result<Version, String> {
+    let digit_first = text.starts_with(|c: char| c.is_ascii_digit());
+    let version = Version::parse(text).filter(|_| digit_first);
+    version.ok_or_else(|| format!("'{text}' is no kernel version: write for example 6.12"))
 }
 
 /// One period for all CPUs, or one each.

@@ -2,10 +2,11 @@
 //!
 //! Tree -> Machine -> Findings -> one of several forms. Reads only, and works the same on a captured machine.
 
+use super::source::Source;
 use crate::cli::{AuditArgs, AuditForm, FailOn, Profile};
 use crate::exit::Exit;
 use crate::render;
-use crate::render::audit::{Audit, Captured, Names};
+use crate::render::audit::{Audit, Names};
 use anyhow::{Context, bail};
 use punctual_core::audit::{audit, worst};
 use punctual_core::cpu_set::CpuSet;
@@ -14,8 +15,6 @@ use punctual_core::finding::Finding;
 use punctual_core::knobs::{self, Case, Knob};
 use punctual_core::machine::Machine;
 use punctual_core::profile::{Kind, Need};
-use punctual_core::tree::{MemTree, Tree};
-use punctual_linux::live::LiveTree;
 use std::path::{Path, PathBuf};
 
 const CANNOT_WRITE: &str = "cannot write to standard output";
@@ -81,28 +80,6 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> anyhow::Result<Exit> {
     }
     let fails = |level: FailOn| difference.worst().is_some_and(|severity| severity >= level.least());
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(fails)))
-}
-
-/// Where the facts come from.
-struct Source {
-    tree: Box<dyn Tree>,
-    captured: Option<(PathBuf, String)>,
-}
-
-impl Source {
-    /// A captured machine, or this one.
-    fn open(captured: Option<&Path>) -> anyhow::Result<Self> {
-        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::new("/")), captured: None }) };
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the captured machine {}; is the path right?", path.display()))?;
-        let tree = MemTree::parse(&text)
-            .with_context(|| format!("{} is not a captured machine this program understands", path.display()))?;
-        Ok(Self { tree: Box::new(tree), captured: Some((path.to_owned(), text)) })
-    }
-
-    fn captured(&self) -> Option<Captured<'_>> {
-        self.captured.as_ref().map(|(path, text)| Captured { path, text })
-    }
 }
 
 /// A machine, and what was found on it.

@@ -4,6 +4,8 @@ pub mod audit;
 pub mod check;
 mod here;
 pub mod internal;
+pub mod lint;
 pub mod measure;
 pub mod report;
 mod session;
+mod source;

@@ -9,6 +9,7 @@ mod chart;
 mod golden;
 pub mod html;
 pub mod json;
+pub mod lint;
 pub mod loads;
 mod markdown;
 mod out;

@@ -1,0 +1,122 @@
+//! A command line cut into words exactly as the kernel cuts it.
+//!
+//! Works on bytes, since the kernel does: it knows no encoding, and takes a no-break space of Latin-1 for a blank. Knows
+//! nothing of what the words mean.
+
+/// Bytes of the command line that x86 and arm64 keep, the final NUL included (`COMMAND_LINE_SIZE`).
+pub const KEPT_BYTES: usize = 2048;
+
+/// One word, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// As it was typed.
+    pub raw: String,
+    /// What stands before `=`, with `-` written as `_`, without quotes.
+    pub name: String,
+    /// What stands behind `=`, without quotes; `None` where there is no `=`.
+    pub value: Option<String>,
+    /// Bytes of the line up to the end of this word.
+    pub end: usize,
+    /// Behind a lone `--`.
+    pub is_for_init: bool,
+}
+
+/// The words of a line, in order; the lone `--` is one of them.
+pub fn words(line: &[u8]) -> Vec<Token> {
+    let line = line.split(|b| *b == 0).next().unwrap_or_default();
+    let mut words = Vec::new();
+    let (mut at, mut is_for_init) = (0, false);
+    while at < line.len() {
+        if is_space(line[at]) {
+            at += 1;
+            continue;
+        }
+        let end = end_of_word(&line[at..]) + at;
+        let token = token(&line[at..end], end, is_for_init);
+        is_for_init |= token.name == "__" && token.raw == "--";
+        words.push(token);
+        at = end;
+    }
+    words
+}
+
+/// A name as the kernel compares it: to it, `-` and `_` are the same.
+pub fn same_dashes(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r' | 0xa0)
+}
+
+/// Where a word ends: at a blank outside double quotes (`next_arg` in the kernel's `lib/cmdline.c`).
+fn end_of_word(text: &[u8]) -> usize {
+    let mut is_quoted = false;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            byte if is_space(*byte) && !is_quoted => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn token(raw: &[u8], end: usize, is_for_init: bool) -> Token {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let unquoted = raw.strip_prefix(b"\"").map(|rest| rest.strip_suffix(b"\"").unwrap_or(rest));
+    let inner = unquoted.unwrap_or(raw);
+    // A word that begins with `=` has no value: to the kernel a `=` at its beginning is none.
+    let equals = inner.iter().skip(1).position(|b| *b == b'=').map(|at| at + 1);
+    let (name, value) = match equals {
+        Some(at) => (&inner[..at], Some(&inner[at + 1..])),
+        None => (inner, None),
+    };
+    let value = value.map(|value| match value.strip_prefix(b"\"") {
+        Some(rest) => text(rest.strip_suffix(b"\"").unwrap_or(rest)),
+        None => text(value),
+    });
+    Token { raw: text(raw), name: same_dashes(&text(name)), value, end, is_for_init }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(line: &str) -> Vec<(String, Option<String>)> {
+        words(line.as_bytes()).into_iter().map(|t| (t.name, t.value)).collect()
+    }
+
+    fn pair(name: &str, value: Option<&str>) -> (String, Option<String>) {
+        (name.to_owned(), value.map(str::to_owned))
+    }
+
+    #[test]
+    fn splits_as_the_kernel_does() {
+        let line = "ro  isolcpus=2-3\tdyndbg=\"file a +p\" \"x=a b\" rcu-nocbs=2 a=b=c =d e= -- secret=1\r\n";
+        let expected = [
+            pair("ro", None),
+            pair("isolcpus", Some("2-3")),
+            pair("dyndbg", Some("file a +p")),
+            pair("x", Some("a b")),
+            pair("rcu_nocbs", Some("2")),
+            pair("a", Some("b=c")),
+            pair("=d", None),
+            pair("e", Some("")),
+            pair("__", None),
+            pair("secret", Some("1")),
+        ];
+        assert_eq!(pairs(line), expected);
+        let for_init: Vec<bool> = words(line.as_bytes()).iter().map(|t| t.is_for_init).collect();
+        assert_eq!(for_init.iter().filter(|b| **b).count(), 1);
+    }
+
+    #[test]
+    fn strange_bytes_are_words_too() {
+        assert_eq!(words(b"a\xa0b \xff=\xfe").len(), 3);
+        assert_eq!(words(b"a\0b").len(), 1);
+        assert_eq!(pairs("\"a b"), [pair("a b", None)]);
+        assert_eq!(pairs("\""), [pair("", None)]);
+        assert!(pairs(" \n").is_empty());
+    }
+}

@@ -1,0 +1,243 @@
+//! The names that kernels take, by version, architecture and flavour.
+//!
+//! The facts stand in `words.txt` and `modules.txt`, whose headers say what the columns are. Three versions were looked
+//! at; what lies between is interpolated, and said to be. Knows nothing of values and of what a word does.
+
+use super::Target;
+use crate::machine::{Arch, Flavour, Version};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Versions that were looked at.
+pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
+
+/// In which of the kernels that were looked at a name exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Where {
+    bits: [u8; 3],
+    on_others: bool,
+}
+
+/// Whether a kernel has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// It has, as far as its options allow.
+    Yes,
+    /// One of the versions around it has, the other has not: the one that has.
+    Perhaps(Version),
+    /// It has not.
+    No,
+}
+
+impl Where {
+    fn parse(text: &str) -> Self {
+        let mut bits = [0; 3];
+        for (bit, digit) in bits.iter_mut().zip(text.chars()) {
+            *bit = u8::try_from(digit.to_digit(16).unwrap_or(0)).unwrap_or(0);
+        }
+        Self { bits, on_others: text.ends_with('o') }
+    }
+
+    /// Whether `target` has it.
+    pub(super) fn on(self, target: &Target) -> Presence {
+        let mask = mask(target);
+        if target.arch == Arch::Other {
+            // Of other architectures only what is common was looked at.
+            let is_there = self.on_others || self.bits.iter().any(|b| *b != 0);
+            return if is_there { Presence::Yes } else { Presence::No };
+        }
+        let at = |n: usize| self.bits[n] & mask != 0;
+        let after = LOOKED_AT.iter().position(|v| *v >= target.version).unwrap_or(LOOKED_AT.len() - 1);
+        let before = LOOKED_AT.iter().rposition(|v| *v <= target.version).unwrap_or(0);
+        match (at(before), at(after)) {
+            (true, true) => Presence::Yes,
+            (false, false) => Presence::No,
+            (true, false) => Presence::Perhaps(LOOKED_AT[before]),
+            (false, true) => Presence::Perhaps(LOOKED_AT[after]),
+        }
+    }
+
+    /// Where else it is, in words; `None` where nowhere near.
+    pub(super) fn elsewhere(self, target: &Target) -> Option<String> {
+        let any = |mask: u8| self.bits.iter().any(|b| b & mask != 0);
+        let (mine, others) = if target.arch == Arch::X86 { (3, 12) } else { (12, 3) };
+        if any(mask(target)) {
+            let has = LOOKED_AT.iter().zip(self.bits).filter(|(_, b)| b & mask(target) != 0);
+            let versions: Vec<String> = has.map(|(v, _)| number(*v)).collect();
+            return Some(format!("of the versions looked at only {} has it", versions.join(" and ")));
+        }
+        if any(mine) {
+            let other = if target.flavour == Flavour::Rt { "kernels without PREEMPT_RT" } else { "PREEMPT_RT kernels" };
+            return Some(format!("only {other} have it"));
+        }
+        if any(others) {
+            let other = if target.arch == Arch::X86 { Arch::Arm64 } else { Arch::X86 };
+            return Some(format!("only {} kernels have it", other.name()));
+        }
+        self.on_others.then(|| "only kernels of other architectures have it".to_owned())
+    }
+}
+
+/// A version as it is written.
+pub(super) fn number(version: Version) -> String {
+    format!("{}.{}", version.major, version.minor)
+}
+
+fn mask(target: &Target) -> u8 {
+    let stock = if target.arch == Arch::Arm64 { 4 } else { 1 };
+    if target.flavour == Flavour::Rt { stock << 1 } else { stock }
+}
+
+/// How a built-in word is compared, and what it needs.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Ends in `=` where the kernel asks for a value.
+    pub(super) name: &'static str,
+    kinds: &'static str,
+    pub(super) place: Where,
+    /// Type of its value, as a letter.
+    pub(super) kind: char,
+    /// Options it needs.
+    pub(super) needs: &'static str,
+}
+
+impl Entry {
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut parts = line.split(' ');
+        let (kinds, name, place) = (parts.next()?, parts.next()?, parts.next()?);
+        let kind = parts.next()?.chars().next()?;
+        Some(Self { name, kinds, place: Where::parse(place), kind, needs: parts.next()? })
+    }
+
+    /// Whether its beginning is all that is compared.
+    pub(super) fn is_by_beginning(&self) -> bool {
+        self.kinds.contains('s')
+    }
+}
+
+/// One parameter of a module, or of core code with a prefix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parameter {
+    pub(super) place: Where,
+    pub(super) kind: char,
+}
+
+/// What takes parameters with a dot.
+#[derive(Clone, Debug)]
+pub(super) struct Module {
+    pub(super) name: &'static str,
+    pub(super) can_be_loaded: bool,
+    pub(super) place: Where,
+    /// Has more parameters than are known.
+    pub(super) has_more: bool,
+    pub(super) needs: &'static str,
+    parameters: &'static str,
+}
+
+impl Module {
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut parts = line.splitn(6, ' ');
+        let (kind, name, place) = (parts.next()?, parts.next()?, parts.next()?);
+        let (more, needs) = (parts.next()?, parts.next()?);
+        Some(Self {
+            name,
+            can_be_loaded: kind == "m",
+            place: Where::parse(place),
+            has_more: more == "*",
+            needs,
+            parameters: parts.next().unwrap_or_default(),
+        })
+    }
+
+    /// The parameter of that name.
+    pub(super) fn parameter(&self, name: &str) -> Option<Parameter> {
+        self.parameters.split(' ').find_map(|text| {
+            let rest = text.strip_prefix(name)?.strip_prefix(':')?;
+            let (kind, place) = rest.split_once('@').map_or((rest, self.place), |(k, w)| (k, Where::parse(w)));
+            Some(Parameter { place, kind: kind.chars().next()? })
+        })
+    }
+
+    /// Names of its parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.parameters.split(' ').filter_map(|text| Some(text.split_once(':')?.0))
+    }
+}
+
+/// Everything that is known of names.
+pub(super) struct Names {
+    pub(super) words: Vec<Entry>,
+    pub(super) modules: BTreeMap<&'static str, Module>,
+}
+
+/// The tables, read once.
+pub(super) static NAMES: LazyLock<Names> = LazyLock::new(|| {
+    let lines = |text: &'static str| text.lines().filter(|line| !line.starts_with('#'));
+    Names {
+        words: lines(include_str!("words.txt")).filter_map(Entry::parse).collect(),
+        modules: lines(include_str!("modules.txt")).filter_map(Module::parse).map(|m| (m.name, m)).collect(),
+    }
+});
+
+impl Names {
+    /// Every entry that means exactly this word: one that ends in `=` asks for a value.
+    pub(super) fn exact(&self, name: &str, has_value: bool) -> Vec<&Entry> {
+        let from = self.words.partition_point(|entry| entry.name < name);
+        let mine = self.words[from..].iter().take_while(|entry| entry.name.starts_with(name));
+        mine.filter(|entry| match entry.name.strip_prefix(name) {
+            Some("") => true,
+            Some("=") => has_value,
+            _ => false,
+        })
+        .collect()
+    }
+
+    /// The longest entry whose beginning the kernel takes this word for.
+    pub(super) fn by_beginning(&self, name: &str, value: Option<&str>) -> Option<&Entry> {
+        let whole = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+        let is_taken = |entry: &&Entry| entry.is_by_beginning() && whole.starts_with(entry.name);
+        self.words.iter().filter(is_taken).max_by_key(|entry| entry.name.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_sorted_and_complete() {
+        let names = &*NAMES;
+        assert!(names.words.windows(2).all(|w| w[0].name < w[1].name), "words.txt is not sorted");
+        let lines = |text: &str| text.lines().filter(|l| !l.starts_with('#')).count();
+        assert_eq!(names.words.len(), lines(include_str!("words.txt")));
+        assert_eq!(names.modules.len(), lines(include_str!("modules.txt")));
+        assert!(names.words.len() > 800 && names.modules.len() > 1900);
+        let kinds = |c: char| "bdniulLhHyqsax-".contains(c);
+        for module in names.modules.values() {
+            for name in module.parameters() {
+                assert!(module.parameter(name).is_some_and(|p| kinds(p.kind)), "{}.{name}", module.name);
+            }
+        }
+        assert!(names.words.iter().all(|w| kinds(w.kind)));
+    }
+
+    #[test]
+    fn versions_between_are_interpolated() {
+        let on = |bits, major, minor| {
+            let target = Target {
+                version: Version::new(major, minor),
+                flavour: Flavour::Stock,
+                arch: Arch::X86,
+                possible: None,
+            };
+            Where::parse(bits).on(&target)
+        };
+        assert_eq!(on("011", 6, 12), Presence::Yes);
+        assert_eq!(on("011", 6, 6), Presence::Perhaps(Version::new(6, 12)));
+        assert_eq!(on("110", 6, 18), Presence::Perhaps(Version::new(6, 12)));
+        assert_eq!(on("111", 6, 18), Presence::Yes);
+        assert_eq!(on("011", 3, 10), Presence::No);
+        assert_eq!(on("001", 8, 1), Presence::Yes);
+        assert_eq!(on("222", 6, 1), Presence::No);
+    }
+}

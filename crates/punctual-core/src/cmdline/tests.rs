@@ -1,0 +1,198 @@
+//! What holds for any line, and what a live machine's testimony changes.
+
+use super::*;
+use crate::tree::MemTree;
+use proptest::prelude::*;
+
+fn live(snapshot: &str, line: &str) -> Vec<(Verdict, String)> {
+    let tree = MemTree::parse(&format!(
+        "punctual-machine 1\n/proc/sys/kernel/arch = x86_64\n/proc/sys/kernel/osrelease = 6.12.1\n\
+         /proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC\n/sys/devices/system/cpu/possible = 0-3\n{snapshot}"
+    ))
+    .unwrap();
+    let machine = Machine::read(&tree);
+    let target = Target::of(&machine).unwrap();
+    lint(line.as_bytes(), &target, &Evidence::live(&tree, &machine)).into_iter().map(|w| (w.verdict, w.why)).collect()
+}
+
+#[track_caller]
+fn says(snapshot: &str, word: &str, verdict: Verdict, part: &str) {
+    let (found, why) = live(snapshot, word).remove(0);
+    assert_eq!(found, verdict, "{word}: {why}");
+    assert!(why.contains(part), "{word}: {why}");
+}
+
+const LOG: &str = "punctual:/kernel/log =\n    [    0.000000] Kernel command line: x\n";
+
+#[test]
+fn the_log_knows_which_words_were_not_taken() {
+    let log = format!(
+        "{LOG}    [    0.1] Unknown kernel command line parameters \"noht nohz_full=2-3 splash a-b=\"x y\"\", will be passed to user space.\n"
+    );
+    says(&log, "noht", Verdict::Unknown, "2.4");
+    says(&log, "nohz_full=2-3", Verdict::RejectedValue, "log lists it");
+    says(&log, "splash", Verdict::ForUserSpace, "systemd");
+    says(&log, "quiet", Verdict::Accepted, "does not list");
+    // A vendor's kernel may have words that others have not.
+    says(LOG, "vendor_word=1", Verdict::Accepted, "sources do not have it");
+    says("", "vendor_word=1", Verdict::Unknown, "no kernel parameter");
+    // A log that has wrapped around says nothing of words.
+    says("punctual:/kernel/log = [ 99.0] eth0: link up\n", "vendor_word=1", Verdict::Unknown, "no kernel parameter");
+}
+
+#[test]
+fn an_old_kernel_lists_no_unknown_words() {
+    let snapshot = format!("{LOG}/proc/sys/kernel/osrelease = 4.18.0\n");
+    says(&snapshot, "vendor_word=1", Verdict::Unknown, "stands in");
+}
+
+#[test]
+fn what_does_not_fit_is_lost() {
+    let long = format!("{} quiet", "a=1 ".repeat(511).trim_end());
+    let words = live("", &long);
+    let (verdict, why) = words.last().unwrap();
+    assert_eq!(*verdict, Verdict::Unknown);
+    assert!(why.contains("2047"), "{why}");
+    assert_eq!(words.len(), 512);
+}
+
+#[test]
+fn the_log_knows_what_became_of_values() {
+    let with = |line: &str| format!("{LOG}    <4>[    0.2] {line}\n");
+    let is = |line: &str, word: &str, verdict| says(&with(line), word, verdict, "log: ");
+    is("Malformed early option 'mem'", "mem=x", Verdict::RejectedValue);
+    is("Booting kernel: `maybe' invalid for parameter `printk.time'", "printk.time=maybe", Verdict::RejectedValue);
+    is("NO_HZ: Clearing 0 from nohz_full range for timekeeping", "nohz_full=0-3", Verdict::Clamped);
+    is("rcu_nocbs= bad CPU range, all CPUs set", "rcu_nocbs=x", Verdict::RejectedValue);
+    is("isolcpus: Skipped unknown flag nope", "isolcpus=nope,2", Verdict::Clamped);
+    is("Dynamic Preempt: unsupported mode: x", "preempt=x", Verdict::RejectedValue);
+    is("i915: unknown parameter 'enable_foo' ignored", "i915.enable_foo=0", Verdict::Unknown);
+    says(&with("Malformed early option 'mem'"), "memtest=1", Verdict::Accepted, "");
+}
+
+#[test]
+fn parameters_and_modules_of_the_machine_are_asked() {
+    says("/sys/module/zfs/parameters/zfs_arc_max = 5\n", "zfs.zfs_arc_max=5", Verdict::Accepted, "= 5");
+    says(
+        "/sys/module/own/parameters/a-b = 5\n/sys/module/own/parameters/x = 1\n",
+        "own.x=1",
+        Verdict::Accepted,
+        "own sources",
+    );
+    let module = |state: &str, loaded: &str| {
+        format!("/sys/module/{loaded}/\npunctual:/modinfo/own =\n    {state}\n    parm x int\n")
+    };
+    says(&module("file /lib/modules/own.ko", "other"), "own.x=1", Verdict::ModuleNotLoaded, "not loaded");
+    says(&module("file /lib/modules/own.ko", "own"), "own.x=1", Verdict::Accepted, "has it");
+    says(&module("file /lib/modules/own.ko", "own"), "own.y=1", Verdict::Unknown, "no such parameter");
+    says(&module("built-in", "own"), "own.x=1", Verdict::Accepted, "has it");
+    says("/sys/module/own/parameters/x = 5\n", "own.x=11", Verdict::Clamped, "= 5");
+    says("/sys/module/printk/parameters/time = Y\n", "printk.time=1", Verdict::Accepted, "= Y");
+    says("/sys/module/printk/parameters/time = N\n", "printk.time=1", Verdict::Clamped, "= N");
+    says("", "e1000.debug=1", Verdict::ModuleNotLoaded, "nothing on this machine");
+    says("", "rcutree.kthread_prio=1", Verdict::Accepted, "kernel parameter");
+}
+
+#[test]
+fn options_that_are_off_explain_a_dead_word() {
+    let config = "punctual:/kernel/config =\n    CONFIG_64BIT=y\n    CONFIG_PCIEASPM=y\n";
+    says(config, "numa_balancing=disable", Verdict::Unknown, "CONFIG_NUMA_BALANCING");
+    // What is in force was compiled in, whatever the file says.
+    let isolated = format!("{config}/sys/devices/system/cpu/isolated = 2\n");
+    says(&isolated, "isolcpus=2", Verdict::Effective, "isolated = 2");
+    says("punctual:/kernel/config = CONFIG_HZ=250\n", "numa_balancing=disable", Verdict::Accepted, "needs CONFIG_NUMA");
+    says(config, "pcie_aspm=force", Verdict::Accepted, "");
+}
+
+#[test]
+fn what_is_in_force_is_the_last_word() {
+    let isolated = |list: &str| format!("/sys/devices/system/cpu/isolated = {list}\n");
+    says(&isolated("2-3"), "isolcpus=managed_irq,domain,2-N", Verdict::Effective, "isolated = 2-3");
+    says(&isolated("2-3"), "isolcpus=2", Verdict::Clamped, "not what it asks for");
+    says("/sys/devices/system/cpu/isolated =\n", "isolcpus=2", Verdict::Clamped, "not what it asks for");
+    says("/proc/sys/kernel/nmi_watchdog = 0\n", "nmi_watchdog=0", Verdict::Effective, "nmi_watchdog = 0");
+    says("/proc/sys/kernel/nmi_watchdog = 1\n", "nmi_watchdog=0", Verdict::Accepted, "");
+}
+
+fn targets() -> impl Strategy<Value = Target> {
+    let flavours =
+        prop::sample::select(vec![Flavour::Stock, Flavour::Dynamic, Flavour::Rt, Flavour::Cobalt, Flavour::Evl]);
+    let archs = prop::sample::select(vec![Arch::X86, Arch::Arm64, Arch::Other]);
+    let possible = prop::option::of(prop::collection::btree_set(0u32..9000, 0..3));
+    (0u32..12, 0u32..30, flavours, archs, possible).prop_map(|(major, minor, flavour, arch, possible)| Target {
+        version: Version::new(major, minor),
+        flavour,
+        arch,
+        possible: possible.map(|cpus| cpus.into_iter().collect()),
+    })
+}
+
+const PIECES: &[&str] = &[
+    " ",
+    "=",
+    "\"",
+    "--",
+    "-",
+    ".",
+    ",",
+    "isolcpus",
+    "nohz_full",
+    "rcu_nocbs",
+    "irqaffinity",
+    "N",
+    "all",
+    "0-31:2/4",
+    "99999",
+    "idle=poll",
+    "i915",
+    "processor.max_cstate",
+    "xenomai.supported_cpus=",
+    "preempt=",
+    "pcie_asmp",
+    "\u{e9}",
+    "\t",
+    "quiet",
+    "mce",
+    "tsc",
+    "kvm.",
+    "sysctl.",
+    "mitigations=off",
+];
+
+proptest! {
+    #[test]
+    fn every_word_gets_a_verdict_whatever_the_bytes(line in prop::collection::vec(any::<u8>(), 0..200), target in targets()) {
+        prop_assert_eq!(lint(&line, &target, &Evidence::none()).len(), words(&line).len());
+    }
+
+    #[test]
+    fn every_word_gets_a_verdict_whatever_the_words(
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..30),
+        target in targets(),
+    ) {
+        let line = pieces.concat();
+        let judged = lint(line.as_bytes(), &target, &Evidence::none());
+        prop_assert_eq!(judged.len(), words(line.as_bytes()).len());
+        for word in judged {
+            prop_assert!(!word.why.is_empty() && !word.sources.is_empty(), "{:?}", word);
+        }
+    }
+}
+
+#[test]
+fn words_of_cobalt_are_judged_where_cobalt_is() {
+    let target = Target {
+        version: Version::new(6, 1),
+        flavour: Flavour::Cobalt,
+        arch: Arch::X86,
+        possible: CpuSet::parse_list("0-3").ok(),
+    };
+    let verdicts = |line: &str| -> Vec<Verdict> {
+        lint(line.as_bytes(), &target, &Evidence::none()).into_iter().map(|word| word.verdict).collect()
+    };
+    assert_eq!(verdicts("xenomai.supported_cpus=0x0d"), [Verdict::Accepted]);
+    assert_eq!(verdicts("xenomai.supported_cpus=0x06"), [Verdict::RejectedValue]);
+    assert_eq!(verdicts("xenomai.smi=detect xenomai.smi_mask=1"), [Verdict::Inert, Verdict::Inert]);
+    assert_eq!(verdicts("xenomai.smi=enabled xenomai.smi_mask=1"), [Verdict::Accepted, Verdict::Accepted]);
+    assert_eq!(verdicts("xenomai.allowed_group=1234"), [Verdict::Accepted]);
+}

@@ -1,0 +1,172 @@
+//! What the kernel made of the words it was booted with, as the linter tells it: a word that does nothing is worse than
+//! none, since somebody counts on it.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::cmdline::{KEPT_BYTES, Target, Token, Verdict, Word, is_kernels, is_overridden, words};
+use crate::finding::Confidence;
+use crate::finding::Severity::{High, Info, Medium};
+use crate::machine::{Arch, CMDLINE};
+
+const LINTER: &[&str] = &[
+    "kernel 6.1, 6.12, 7.3: names registered by early_param, __setup, core_param and module_param",
+    "kernel 7.3 init/main.c, kernel/params.c: what becomes of words",
+    "punctual lint says the sources of each word",
+];
+
+const TAKE_OFF: &[Lasting] =
+    &[Lasting::Other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
+
+/// What all of these have in common: the line is read at boot only, and changing words there is all that changes.
+const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn(&Case<'_>) -> Judged) -> Knob {
+    Knob {
+        id,
+        title,
+        family: Family::CommandLine,
+        severity,
+        probe: Probe::Effective(probe),
+        why: "",
+        fix: "None at run time.",
+        persist: TAKE_OFF,
+        undo: "Put the words back as they were and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: LINTER,
+    }
+}
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        why: "What the word was meant to do is not done, and nothing says so: a name with a dot that no module has is \
+            dropped in silence.",
+        ..knob("cmdline.unknown", "Every word is known to somebody", Weight::of(Medium, Medium, Info), unknown)
+    },
+    Knob {
+        why: "The kernel then goes on with its own value, or with one nobody asked for: a malformed rcu_nocbs= offloads \
+            all CPUs, a malformed isolcpus= none.",
+        ..knob("cmdline.rejected", "No value refused by the kernel", Weight::of(High, High, Medium), rejected)
+    },
+    Knob {
+        why: "The machine is not what its command line says; whoever copies the line copies a belief.",
+        ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), clamped)
+    },
+    Knob {
+        why: "The word does nothing here, because of another one or of this kernel; the next reader will think it does.",
+        ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), inert)
+    },
+    Knob {
+        why: "It lengthens the worst case or takes away a protection that nothing else gives.",
+        blast: Blast::Disturbing,
+        ..knob("cmdline.harmful", "No word that does harm", Weight::of(High, High, Medium), harmful)
+    },
+    Knob {
+        why: "It does something, but not what it is commonly used for, so that is left undone.",
+        ..knob("cmdline.traps", "No word that does other than believed", Weight::of(Medium, Medium, Info), traps)
+    },
+    Knob {
+        why: "What is beyond that length is cut off without a word, in the middle of a name or a list.",
+        ..knob("cmdline.length", "A line that the kernel keeps whole", Weight::of(High, High, High), length)
+    },
+    Knob {
+        why: "The last one counts, and which one that is depends on who put the line together: boot loader, image or hand.",
+        ..knob("cmdline.duplicates", "No word given twice with two values", Weight::all(Info), duplicates)
+    },
+    Knob {
+        why: "Everything behind -- goes to init, so that a word of the kernel there is never read by it.",
+        ..knob("cmdline.separator", "No kernel word behind --", Weight::of(Medium, Medium, Medium), separator)
+    },
+];
+
+/// The words of this machine, judged.
+fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
+    // Asked for one by one, to say which of them is missing.
+    case.known(CMDLINE, case.peek(CMDLINE), UNSEEN)?;
+    case.version()?;
+    case.flavour()?;
+    let unknown = || Doubt::Unknown("the architecture is not known".to_owned());
+    case.words().ok_or_else(unknown)
+}
+
+const UNSEEN: Missing = Missing::TellsNothing("the command line is not shown");
+
+/// Good when no word is of that kind; the words that are become the evidence.
+fn none_is(case: &Case<'_>, what: &str, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
+    let words = judged(case)?;
+    let found: Vec<&str> = words.iter().filter(|word| is_of_kind(word)).map(|word| word.word.as_str()).collect();
+    if found.is_empty() {
+        case.note(CMDLINE, format!("{} words, none of them {what}", words.len()));
+    } else {
+        case.note(CMDLINE, format!("{}: {}", what, found.join(" ")));
+    }
+    Ok(found.is_empty())
+}
+
+fn unknown(case: &Case<'_>) -> Judged {
+    judged(case)?;
+    let is_near = Target::of(case.machine).is_some_and(|target| target.was_looked_at());
+    if !is_near {
+        return Doubt::unknown("which words this kernel knows was not looked at: 6.1 to 7.3 on x86-64 and arm64 were");
+    }
+    none_is(case, "unknown", |word| word.verdict == Verdict::Unknown)
+}
+
+fn rejected(case: &Case<'_>) -> Judged {
+    none_is(case, "refused", |word| word.verdict == Verdict::RejectedValue)
+}
+
+fn clamped(case: &Case<'_>) -> Judged {
+    none_is(case, "changed", |word| word.verdict == Verdict::Clamped)
+}
+
+fn inert(case: &Case<'_>) -> Judged {
+    none_is(case, "without effect", |word| word.verdict == Verdict::Inert)
+}
+
+fn harmful(case: &Case<'_>) -> Judged {
+    none_is(case, "harmful", |word| word.verdict == Verdict::Harmful)
+}
+
+fn traps(case: &Case<'_>) -> Judged {
+    none_is(case, "other than believed", |word| word.is_trap)
+}
+
+fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
+    case.known(CMDLINE, case.peek(CMDLINE), UNSEEN).map(String::into_bytes)
+}
+
+fn length(case: &Case<'_>) -> Judged {
+    let line = line(case)?;
+    if !matches!(case.machine.kernel.arch.known(), Some(Arch::X86 | Arch::Arm64)) {
+        return Doubt::unknown("how much this architecture keeps was not looked at");
+    }
+    case.note(CMDLINE, format!("{} of {} bytes", line.len(), KEPT_BYTES - 1));
+    // The kernel shows what it kept: a line of exactly that length was cut, or is as long as may be.
+    Ok(line.len() < KEPT_BYTES - 1)
+}
+
+fn duplicates(case: &Case<'_>) -> Judged {
+    let line = words(&line(case)?);
+    let found: Vec<&str> =
+        line.iter().filter(|word| is_overridden(word, &line)).map(|word| word.raw.as_str()).collect();
+    let shown = if found.is_empty() {
+        "no word is given twice".to_owned()
+    } else {
+        format!("given again: {}", found.join(" "))
+    };
+    case.note(CMDLINE, shown);
+    Ok(found.is_empty())
+}
+
+fn separator(case: &Case<'_>) -> Judged {
+    let line = words(&line(case)?);
+    let behind: Vec<&Token> = line.iter().filter(|word| word.is_for_init).collect();
+    // Names only: what is for init may be private.
+    let found: Vec<&str> = behind.iter().filter(|word| is_kernels(word)).map(|word| word.name.as_str()).collect();
+    let shown = if found.is_empty() {
+        format!("{} words behind --, none of them the kernel's", behind.len())
+    } else {
+        format!("behind --: {}", found.join(" "))
+    };
+    case.note(CMDLINE, shown);
+    Ok(found.is_empty())
+}

@@ -1,0 +1,110 @@
+//! `punctual lint`: what the kernel makes of each word of a command line.
+//!
+//! Line and target -> words -> text or JSON. Reads only; with `--cmdline` it needs nothing of the machine it runs on.
+
+use super::audit::{finish, tree};
+use crate::cli::{ArchName, FlavourName, LintArgs, LintLevel};
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Context, anyhow, bail};
+use punctual_core::cmdline::{Evidence, Target, Verdict, Word, lint};
+use punctual_core::fact::Fact;
+use punctual_core::machine::{Arch, CMDLINE, Flavour, Machine};
+use punctual_core::tree::Tree;
+use std::io::{self, Read, Write};
+
+/// No kernel takes a line that long; more is another file, given by mistake.
+const MOST_BYTES: u64 = 65536;
+
+impl From<FlavourName> for Flavour {
+    fn from(name: FlavourName) -> Self {
+        match name {
+            FlavourName::Stock => Self::Stock,
+            FlavourName::Rt => Self::Rt,
+            FlavourName::Cobalt => Self::Cobalt,
+            FlavourName::Evl => Self::Evl,
+        }
+    }
+}
+
+impl From<ArchName> for Arch {
+    fn from(name: ArchName) -> Self {
+        match name {
+            ArchName::X86 => Self::X86,
+            ArchName::Arm64 => Self::Arm64,
+        }
+    }
+}
+
+/// Judges and prints; returns the exit code.
+pub fn run(args: &LintArgs) -> anyhow::Result<Exit> {
+    let tree = tree(args.machine.as_deref())?;
+    let machine = Machine::read(tree.as_ref());
+    let target = target(args, &machine)?;
+    // What the machine testifies is about its own line under its own kernel.
+    let is_its_own = args.cmdline.is_none() && Target::of(&machine).as_ref() == Some(&target);
+    let evidence = if is_its_own { Evidence::live(tree.as_ref(), &machine) } else { Evidence::none() };
+    let words = lint(&line(args, tree.as_ref())?, &target, &evidence);
+
+    let mut out = anstream::stdout().lock();
+    let printed = if args.json {
+        render::lint::json(&mut out, &target, &words)
+    } else {
+        render::lint::text(&mut out, &target, &words)
+    };
+    finish(printed.and_then(|()| out.flush()))?;
+    Ok(Exit::exceeded_if(args.fail_on.is_some_and(|level| words.iter().any(|word| fails(word, level)))))
+}
+
+fn fails(word: &Word, level: LintLevel) -> bool {
+    match word.verdict {
+        Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => true,
+        Verdict::Inert | Verdict::Clamped => level == LintLevel::Warn,
+        _ => word.is_trap && level == LintLevel::Warn,
+    }
+}
+
+fn target(args: &LintArgs, machine: &Machine) -> anyhow::Result<Target> {
+    let kernel = &machine.kernel;
+    let unknown = |what: &str, option: &str| anyhow!("this machine does not say {what}; give it with {option}");
+    let possible = match args.cpus {
+        Some(count) => Some((0..count).collect()),
+        None if args.cmdline.is_some() => None,
+        None => machine.topology.possible.known().cloned(),
+    };
+    Ok(Target {
+        version: args
+            .kernel
+            .or_else(|| kernel.version.known().copied())
+            .ok_or_else(|| unknown("which kernel it runs", "--kernel"))?,
+        flavour: args
+            .flavour
+            .map(Flavour::from)
+            .or_else(|| kernel.flavour.known().copied())
+            .ok_or_else(|| unknown("what kind of kernel it runs", "--flavour"))?,
+        arch: args
+            .arch
+            .map(Arch::from)
+            .or_else(|| kernel.arch.known().copied())
+            .ok_or_else(|| unknown("its architecture", "--arch"))?,
+        possible,
+    })
+}
+
+fn line(args: &LintArgs, tree: &dyn Tree) -> anyhow::Result<Vec<u8>> {
+    match &args.cmdline {
+        Some(text) if text == "-" => {
+            let mut line = Vec::new();
+            io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut line).context("cannot read standard input")?;
+            if line.len() as u64 > MOST_BYTES {
+                bail!("standard input holds more than {MOST_BYTES} bytes, which is no kernel command line");
+            }
+            Ok(line)
+        }
+        Some(text) => Ok(text.as_encoded_bytes().to_vec()),
+        None => match tree.read(CMDLINE) {
+            Fact::Known(line) => Ok(line),
+            other => bail!("{CMDLINE}: {}; give the line with --cmdline", other.trouble().unwrap_or_default()),
+        },
+    }
+}

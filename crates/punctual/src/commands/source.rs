@@ -1,0 +1,42 @@
+//! Where the facts come from: a captured machine in a file, found, bounded and understood, or this machine.
+
+use crate::render::audit::Captured;
+use anyhow::{Context, Result, bail};
+use punctual_core::tree::{MemTree, Tree};
+use punctual_linux::live::LiveTree;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Two tables of interrupts of the largest machines, and everything else.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A machine that can be asked.
+pub struct Source {
+    /// What answers.
+    pub tree: Box<dyn Tree>,
+    captured: Option<(PathBuf, String)>,
+}
+
+impl Source {
+    /// A captured machine, or this one.
+    pub fn open(captured: Option<&Path>) -> Result<Self> {
+        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::new("/")), captured: None }) };
+        let name = path.display();
+        let unread = || format!("cannot read the captured machine {name}; is the path right?");
+        let not_one = || format!("{name} is not a captured machine this program understands");
+        let mut bytes = Vec::new();
+        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).with_context(unread)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            bail!("{name} is larger than {MOST_BYTES} bytes, which no captured machine is");
+        }
+        let tree = MemTree::from_bytes(&bytes).with_context(not_one)?;
+        let text = String::from_utf8(bytes).with_context(not_one)?;
+        Ok(Self { tree: Box::new(tree), captured: Some((path.to_owned(), text)) })
+    }
+
+    /// The file, where it is one.
+    pub fn captured(&self) -> Option<Captured<'_>> {
+        self.captured.as_ref().map(|(path, text)| Captured { path, text })
+    }
+}
