@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => commands::audit::run(&args),
         Command::Measure(args) => commands::measure::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Load(args) => commands::internal::load(&args),
         Command::Man { dir } => commands::internal::man(&dir),
         Command::Completions { dir } => commands::internal::completions(&dir),

@@ -40,6 +40,8 @@ pub enum Command {
     Measure(MeasureArgs),
     /// Render a recording again
     Report(ReportArgs),
+    /// This machine as one readable file, to be audited elsewhere or shown in a bug report
+    Snapshot(SnapshotArgs),
     /// (internal) run one load until standard input closes
     #[command(name = "__load", hide = true)]
     Load(LoadArgs),
@@ -285,6 +287,17 @@ pub struct ReportArgs {
     /// Print text, in full [default unless another form is asked for]
     #[arg(long)]
     pub text: bool,
+}
+
+/// `punctual snapshot`.
+#[derive(Debug, Args)]
+pub struct SnapshotArgs {
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Mask nothing: keep host and user names, addresses, serial numbers and the whole command line
+    #[arg(long)]
+    pub raw: bool,
 }
 
 /// `punctual __load`.

@@ -2,6 +2,7 @@
 //!
 //! Tree -> Machine -> Findings -> text or JSON. Reads only, and works the same on a captured machine.
 
+use super::captured;
 use crate::cli::{AuditArgs, FailOn, Profile};
 use crate::exit::Exit;
 use crate::render;
@@ -11,7 +12,7 @@ use punctual_core::cpu_set::CpuSet;
 use punctual_core::knobs::{self, Case, Knob};
 use punctual_core::machine::Machine;
 use punctual_core::profile::{Kind, Need};
-use punctual_core::tree::{MemTree, Tree};
+use punctual_core::tree::Tree;
 use punctual_linux::live::LiveTree;
 use std::io::{self, Write};
 use std::path::Path;
@@ -67,11 +68,7 @@ fn named(id: &str) -> anyhow::Result<&'static Knob> {
 
 fn tree(captured: Option<&Path>) -> anyhow::Result<Box<dyn Tree>> {
     let Some(path) = captured else { return Ok(Box::new(LiveTree::new("/"))) };
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the captured machine {}; is the path right?", path.display()))?;
-    let tree = MemTree::parse(&text)
-        .with_context(|| format!("{} is not a captured machine this program understands", path.display()))?;
-    Ok(Box::new(tree))
+    Ok(Box::new(captured::read(path)?))
 }
 
 fn refuse_offline(machine: &Machine, cpus: &CpuSet) -> anyhow::Result<()> {

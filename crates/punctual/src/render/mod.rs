@@ -14,8 +14,10 @@ mod out;
 pub mod progress;
 #[cfg(test)]
 mod sample;
+mod snapshot;
 pub mod text;
 pub mod units;
 pub mod words;
 
 pub use out::{error, print, say, style};
+pub use snapshot::snapshot;

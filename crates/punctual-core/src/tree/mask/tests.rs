@@ -142,6 +142,7 @@ fn numbers_that_are_no_addresses_stay() {
         "127.0.0.1",
         "1.2.3.4.5",
         "::1",
+        "0::/user.slice",
         "ffffffffffffffffffffffffffffffffffff",
         "00:00:00:00:00:00",
         "0-3,8",
