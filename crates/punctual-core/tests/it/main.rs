@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod book;
+mod generated;
 mod machines;
+mod sizes;
 
 use std::path::{Path, PathBuf};
 
