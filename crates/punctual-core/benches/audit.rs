@@ -36,7 +36,7 @@ fn main() {
         ("1024 CPUs, 3000 interrupts", Shape { possible: 1024, online: (0..1024).collect(), ..Shape::large() }),
     ] {
         let text = shape.machine().to_string();
-        println!("{name}: {} knobs, a snapshot of {:.1} MB", ALL.len(), text.len() as f64 / 1e6);
+        println!("{name}: {} knobs, a snapshot of {} kB", ALL.len(), text.len() / 1000);
         let tree = match MemTree::parse(&text) {
             Ok(tree) => tree,
             Err(e) => return println!("the generated machine is wrong: {e}"),

@@ -63,7 +63,7 @@ impl MemTree {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::parse(std::str::from_utf8(bytes).map_err(|e| {
             let offset = e.valid_up_to();
-            let line = 1 + bytes[..offset].iter().filter(|b| **b == b'\n').count();
+            let line = bytes[..offset].split(|b| *b == b'\n').count();
             SnapshotError { line, reason: format!("the byte at offset {offset} is not text (UTF-8)") }
         })?)
     }

@@ -32,7 +32,9 @@ impl<'a> Transcript<'a> {
             match names {
                 Fact::Known(names) => {
                     tree.folder(folder, Fact::Known(()));
-                    names.iter().for_each(|name| keep_name(&mut tree, &entry(folder, name), &files, &folders));
+                    for name in names {
+                        keep_name(&mut tree, &entry(folder, name), &files, &folders);
+                    }
                 }
                 Fact::Absent => {}
                 Fact::Denied => tree.folder(folder, Fact::Denied),

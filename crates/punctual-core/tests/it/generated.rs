@@ -205,7 +205,10 @@ impl Made<'_> {
 
     fn interrupts(&mut self) {
         let cpus: Vec<u32> = self.shape.online.iter().collect();
-        let mut table: String = cpus.iter().map(|cpu| format!("{:>11}", format!("CPU{cpu}"))).collect();
+        let mut table = String::new();
+        for cpu in &cpus {
+            let _ = write!(table, "{:>11}", format!("CPU{cpu}"));
+        }
         table.push('\n');
         for line in 0..self.shape.interrupts {
             let Some(cpu) = cpus.get(line as usize % cpus.len().max(1)) else { break };

@@ -38,18 +38,16 @@ impl Masks {
     pub(super) fn binary(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         for chunk in bytes.utf8_chunks() {
-            let text = chunk.valid();
+            let bytes = chunk.valid().as_bytes();
             let mut at = 0;
-            while at < text.len() {
-                match self.find(text.as_bytes(), at).filter(|_| begins_word(text.as_bytes(), at)) {
-                    Some((length, _)) => {
-                        out.resize(out.len() + length, b'x');
-                        at += length;
-                    }
-                    None => {
-                        out.push(text.as_bytes()[at]);
-                        at += 1;
-                    }
+            while at < bytes.len() {
+                let found = if begins_word(bytes, at) { self.find(bytes, at) } else { None };
+                if let Some((length, _)) = found {
+                    out.resize(out.len() + length, b'x');
+                    at += length;
+                } else {
+                    out.push(bytes[at]);
+                    at += 1;
                 }
             }
             out.extend_from_slice(chunk.invalid());
@@ -80,7 +78,7 @@ impl Masks {
         let first = *rest.first()?;
         self.known_word(rest, first).or_else(|| match first {
             b'/' => self.home(rest),
-            b'(' => self.builder(rest),
+            b'(' => builder(rest),
             b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b':' => {
                 let before = at.checked_sub(1).map(|before| bytes[before]);
                 self.number(rest, before).or_else(|| self.mac_name(rest))
@@ -111,14 +109,6 @@ impl Masks {
         // Masked before: the second time over, it stays.
         let stand_in = if name.starts_with("masked-user-") { name.to_owned() } else { self.stand_in(Kind::User, name) };
         Some((start.len() + name.len(), format!("{start}{stand_in}")))
-    }
-
-    /// `(user@host)` names who built a kernel, where.
-    fn builder(&self, rest: &[u8]) -> Found {
-        let end = rest.iter().take(130).position(|b| *b == b')')?;
-        let (user, host) = std::str::from_utf8(&rest[1..end]).ok()?.split_once('@')?;
-        let is_name = |name: &str| !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == '(');
-        (is_name(user) && is_name(host)).then(|| (end + 1, "(masked-user@masked-host)".to_owned()))
     }
 
     fn number(&mut self, rest: &[u8], before: Option<u8>) -> Found {
@@ -253,6 +243,14 @@ fn value_after(line: &str, end_of_name: usize) -> Option<(usize, usize)> {
     let from = skip(sign + 1, &is_blank);
     let to = skip(from, &|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b',' | b';'));
     (from < to).then_some((from, to))
+}
+
+/// `(user@host)` names who built a kernel, where.
+fn builder(rest: &[u8]) -> Found {
+    let end = rest.iter().take(130).position(|b| *b == b')')?;
+    let (user, host) = std::str::from_utf8(&rest[1..end]).ok()?.split_once('@')?;
+    let is_name = |name: &str| !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == '(');
+    (is_name(user) && is_name(host)).then(|| (end + 1, "(masked-user@masked-host)".to_owned()))
 }
 
 fn count(bytes: &[u8], is_part: impl Fn(u8) -> bool) -> usize {
