@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
     let half = rest.len() / 2;
     let content = [&rest[..half], b" ", secret.as_bytes(), b" ", &rest[half..]].concat();
     tree.file(path, Fact::Known(content.clone()));
-    tree.file(&format!("/sys/class/{secret}"), Fact::Known(content));
+    tree.file(&format!("/sys/class/net/{secret}"), Fact::Known(content));
     let masked = masked(&tree);
     let text = masked.to_string();
     assert!(!text.contains(secret), "{secret} in\n{text}");

@@ -35,7 +35,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
             let (nodes, memory_nodes, interrupts, queues, tasks) = sizes;
             // The boot CPU always runs; the others may leave holes.
             let online: CpuSet = (0..possible).filter(|cpu| *cpu == 0 || offline >> (cpu % 64) & 3 != 0).collect();
-            let isolated = online.iter().filter(|cpu| isolated >> (cpu % 64) & 7 == 0).collect();
+            let isolated = online.iter().filter(|cpu| (isolated >> (cpu % 64)) % 8 == 0).collect();
             let release = RELEASES[release].to_owned();
             Shape {
                 possible,

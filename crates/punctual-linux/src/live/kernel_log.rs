@@ -77,6 +77,13 @@ mod tests {
         assert_eq!(of_the_kernel(b"<x>no level\n<"), b"<x>no level\n<");
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_log_makes_it_panic(log in "(<[0-9]{0,3}>?|\\[|\\n|\\PC){0,20}") {
+            proptest::prop_assert!(of_the_kernel(log.as_bytes()).len() <= log.len());
+        }
+    }
+
     #[test]
     fn a_copy_is_known_by_its_command_line() {
         let log = b"[ 0.0] Kernel command line: ro quiet \n";

@@ -45,22 +45,22 @@ pub(super) fn is_one(path: &str) -> bool {
     path == LOG || FILES.contains(&path) || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !is_config)
 }
 
-/// The values in these lines that are not to be shown.
-pub(super) fn private_values(text: &str) -> Vec<String> {
-    let lines = text.lines().flat_map(parts_of_line);
-    lines.flat_map(|line| private(line).into_iter().map(|range| line[range].to_owned())).collect()
+/// The values in these lines of that file that are not to be shown.
+pub(super) fn private_values(path: &str, text: &str) -> Vec<String> {
+    let lines = text.lines().flat_map(|line| parts_of_line(line, path == LOG));
+    lines.flat_map(|line| private(line, true).into_iter().map(|range| line[range].to_owned())).collect()
 }
 
 impl Masks {
     /// The lines with stand-ins for those values.
-    pub(super) fn command_lines(&mut self, text: &str) -> String {
+    pub(super) fn command_lines(&mut self, path: &str, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {
             let mut copied = 0;
-            for part in parts_of_line(line) {
+            for part in parts_of_line(line, path == LOG) {
                 // Parts of a line lie in it.
                 let start = part.as_ptr() as usize - line.as_ptr() as usize;
-                for range in private(part) {
+                for range in private(part, true) {
                     out.push_str(&line[copied..start + range.start]);
                     out.push_str(&self.stand_in(Kind::Value, &part[range.clone()]));
                     copied = start + range.end;
@@ -74,7 +74,7 @@ impl Masks {
 
 /// The parts of a line that are command lines: in the kernel's log, what follows a colon or stands in quotes; of a
 /// boot loader's line the whole.
-fn parts_of_line(line: &str) -> Vec<&str> {
+fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     let line = line.trim_end();
     if let Some((_, rest)) = line.split_once("ommand line: ") {
         return vec![rest];
@@ -82,13 +82,11 @@ fn parts_of_line(line: &str) -> Vec<&str> {
     if let Some((_, rest)) = line.split_once("ommand line parameters \"") {
         return vec![rest.split('"').next().unwrap_or_default()];
     }
-    let is_log = line.starts_with('[')
-        && line.get(1..).is_some_and(|rest| rest.starts_with([' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']));
     if is_log { Vec::new() } else { vec![line] }
 }
 
 /// Where in a command line the private values stand. After a lone `--` everything is init's.
-fn private(line: &str) -> Vec<Range<usize>> {
+fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut is_init, mut is_password) = (false, false);
     for word in words(line) {
@@ -108,8 +106,9 @@ fn private(line: &str) -> Vec<Range<usize>> {
         let body = value.trim_matches(['"', '\'']);
         let start = start + (value.len() - value.trim_start_matches(['"', '\'']).len());
         // A variable of a boot loader's settings holds a command line of its own.
-        if name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && value.starts_with(['"', '\'']) {
-            found.extend(private(body).into_iter().map(|range| start + range.start..start + range.end));
+        let is_variable = name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+        if is_variable && is_outermost && value.starts_with(['"', '\'']) {
+            found.extend(private(body, false).into_iter().map(|range| start + range.start..start + range.end));
         } else if !body.is_empty() && (is_init || !is_kernels(name)) && !is_simple(body) {
             found.push(start..start + body.len());
         }

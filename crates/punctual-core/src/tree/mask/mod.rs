@@ -75,6 +75,8 @@ const HOST_FILES: [&str; 2] = ["/proc/sys/kernel/hostname", "/etc/hostname"];
 const PUBLIC_NAMES: [&str; 3] = ["/sys/firmware/efi/", "/sys/bus/wmi/", "/sys/bus/vmbus/drivers/"];
 /// Shorter words are not told from ordinary ones.
 const LEAST_CHARS: usize = 4;
+/// Longer ones are masked where they were found only.
+const LONGEST_WORD: usize = 255;
 /// Host and user names that tell nothing, and that stand in many places for something else.
 const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balance centos cloud conservative daemon \
     debian default desktop fedora gentoo guest hpet intel internal iommu jiffies kernel kvm-clock laptop linux local \
@@ -121,7 +123,7 @@ impl Masks {
                 self.word(user, Kind::User);
             }
             if cmdline::is_one(path) {
-                for value in cmdline::private_values(&text) {
+                for value in cmdline::private_values(path, &text) {
                     self.stand_in(Kind::Value, &value);
                     if is_telling(&value) && value.len() > LEAST_CHARS {
                         self.word(&value, Kind::Value);
@@ -175,7 +177,7 @@ impl Masks {
             return self.instead(Kind::Host, text);
         }
         if cmdline::is_one(path) {
-            let line = self.command_lines(text);
+            let line = self.command_lines(path, text);
             return self.text(&line).into_bytes();
         }
         let masked = self.text(text);
@@ -195,7 +197,7 @@ impl Masks {
     /// Adds a word that is masked wherever it stands.
     fn word(&mut self, word: &str, kind: Kind) {
         let stand_in = self.stand_in(kind, word);
-        let Some(first) = word.bytes().next() else { return };
+        let Some(first) = word.bytes().next().filter(|_| word.len() <= LONGEST_WORD) else { return };
         let words = self.words.entry(first.to_ascii_lowercase()).or_default();
         if !words.iter().any(|(known, _)| known == word) {
             words.push((word.to_owned(), stand_in));
@@ -238,12 +240,15 @@ fn is_telling(word: &str) -> bool {
         && !is_ordinary(word)
 }
 
-/// The names near the root, which are the kernel's: a host of that name would take `/proc/sys/vm` away.
+/// The names near the root, which are the kernel's: a host of that name would take `/proc/sys/vm` away. Below these
+/// places one level more is, and elsewhere devices begin.
 fn names_of_the_kernel(tree: &MemTree) -> impl Iterator<Item = &str> {
+    const DEEPER: [&str; 3] = ["/proc/sys/", "/sys/devices/system/", "/sys/kernel/"];
     let paths = tree.files.keys().chain(tree.folders.keys());
-    paths
-        .filter(|path| !path.starts_with("/home/") && !path.starts_with("/sys/fs/cgroup/"))
-        .flat_map(|path| path.split('/').take(5))
+    paths.filter(|path| !path.starts_with("/home/") && !path.starts_with("/sys/fs/cgroup/")).flat_map(|path| {
+        let is_deeper = DEEPER.iter().any(|place| path.starts_with(place));
+        path.split('/').take(if is_deeper { 5 } else { 4 })
+    })
 }
 
 /// User names in paths of home directories.

@@ -6,6 +6,11 @@ use super::{Kind, Masks};
 const LEAST_HEX: usize = 32;
 /// A shortened address with fewer digits than this is more likely something else.
 const LEAST_IPV6: usize = 5;
+/// No address is longer (that of an `InfiniBand` port has twenty pairs of digits); looking further at every word of a
+/// line without end would never end either.
+const LONGEST_ADDRESS: usize = 64;
+/// No file name is longer.
+const LONGEST_NAME: usize = 255;
 /// Beginnings of network device names that are made of a MAC address.
 const MAC_NAMES: [&str; 4] = ["enx", "wlx", "wwx", "ibx"];
 /// Folders below which each user has one.
@@ -104,8 +109,9 @@ impl Masks {
 
     fn home(&mut self, rest: &[u8]) -> Found {
         let start = HOMES.iter().find(|start| rest.starts_with(start.as_bytes()))?;
-        let name = std::str::from_utf8(&rest[start.len()..]).ok();
-        let name = name.map(|rest| &rest[..name_length(rest)]).filter(|name| !name.is_empty())?;
+        let rest = &rest[start.len()..];
+        let rest = rest[..rest.len().min(LONGEST_NAME)].utf8_chunks().next()?.valid();
+        let name = Some(&rest[..name_length(rest)]).filter(|name| !name.is_empty())?;
         // Masked before: the second time over, it stays.
         let stand_in = if name.starts_with("masked-user-") { name.to_owned() } else { self.stand_in(Kind::User, name) };
         Some((start.len() + name.len(), format!("{start}{stand_in}")))
@@ -139,6 +145,7 @@ impl Masks {
     }
 
     fn ipv4(&mut self, rest: &[u8]) -> Found {
+        let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let length = count(rest, |b| b.is_ascii_digit() || b == b'.');
         let text = std::str::from_utf8(&rest[..length]).ok()?.trim_end_matches('.');
         let octets: Vec<u8> = text.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
@@ -149,6 +156,7 @@ impl Masks {
 
     /// Six pairs of digits or more: some buses have longer addresses.
     fn mac(&mut self, rest: &[u8]) -> Found {
+        let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let separator = rest[2];
         let pairs = rest.chunks(3).take_while(|chunk| chunk.len() >= 2 && chunk[..2].iter().all(u8::is_ascii_hexdigit));
         let mut length = 0;
@@ -188,6 +196,7 @@ impl Masks {
     }
 
     fn ipv6(&mut self, rest: &[u8]) -> Found {
+        let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let length = count(rest, |b| b.is_ascii_hexdigit() || b == b':');
         let text = std::str::from_utf8(&rest[..length]).ok()?;
         // What ends a sentence is not part of it.
@@ -209,25 +218,32 @@ impl Masks {
             return None;
         }
         let lower = line.to_ascii_lowercase();
-        let names =
-            SECRETS.iter().map(|name| (Kind::Value, name)).chain(SERIALS.iter().map(|name| (Kind::Serial, name)));
-        for (kind, name) in names {
-            for (start, _) in lower.match_indices(name) {
-                let Some((from, to)) = value_after(line, start + name.len()) else { continue };
-                let is_masked = line[from..to].starts_with("masked-");
-                if is_masked || (kind == Kind::Serial && to - from < LEAST_SERIAL) {
-                    continue;
-                }
-                let stand_in = self.stand_in(kind, &line[from..to]);
-                let done = format!("{}{stand_in}", &line[..from]);
-                // There may be another one further on.
-                return Some(
-                    self.assignment(&line[to..])
-                        .map_or_else(|| done.clone() + &line[to..], |rest| done.clone() + &rest),
-                );
+        let mut found = Vec::new();
+        for (kind, name) in
+            SECRETS.iter().map(|name| (Kind::Value, name)).chain(SERIALS.iter().map(|name| (Kind::Serial, name)))
+        {
+            let values = lower.match_indices(name).filter_map(|(start, _)| value_after(line, start + name.len()));
+            found.extend(values.map(|(from, to)| (from, to, kind)));
+        }
+        found.retain(|(from, to, kind)| {
+            let is_masked = line[*from..*to].starts_with("masked-");
+            !is_masked && (*kind != Kind::Serial || to - from >= LEAST_SERIAL)
+        });
+        found.sort_unstable();
+        if found.is_empty() {
+            return None;
+        }
+        let (mut out, mut copied) = (String::with_capacity(line.len()), 0);
+        for (from, to, kind) in found {
+            // What lies in another value is masked with it.
+            if from >= copied {
+                out.push_str(&line[copied..from]);
+                out.push_str(&self.stand_in(kind, &line[from..to]));
+                copied = to;
             }
         }
-        None
+        out.push_str(&line[copied..]);
+        Some(out)
     }
 }
 

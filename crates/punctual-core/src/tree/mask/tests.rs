@@ -169,6 +169,20 @@ fn numbers_that_are_no_addresses_stay() {
     }
 }
 
+#[test]
+fn long_lines_of_little_sense_take_no_more_than_long_lines() {
+    for part in
+        ["password=x ", "A=\"", "serial: 12345 ", "/home/", "a.", "0:", "52:54:00:ab:cd:ef-", "x=y", "--", "(a@"]
+    {
+        let line = part.repeat(50_000 / part.len());
+        let mut tree = MemTree::new();
+        for path in ["/boot/x", "/proc/cmdline", "punctual:/kernel/log", "/etc/x"] {
+            tree.file(path, Fact::Known(line.clone().into_bytes()));
+        }
+        assert!(masked(&tree).read("/etc/x").known().is_some());
+    }
+}
+
 fn verdicts(tree: &MemTree, need: &Need) -> Vec<String> {
     let machine = Machine::read(tree);
     let state = |text: String| text.split('(').next().unwrap_or_default().to_owned();
