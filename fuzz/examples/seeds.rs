@@ -3,11 +3,23 @@
 //! Seeds are not committed, because they say nothing the golden files do not say.
 
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-fn main() -> std::io::Result<()> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/recording_decode");
+fn main() -> io::Result<()> {
+    recording_decode()?;
+    machines()?;
+    texts()
+}
+
+fn corpus(target: &str) -> io::Result<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     fs::create_dir_all(&directory)?;
+    Ok(directory)
+}
+
+fn recording_decode() -> io::Result<()> {
+    let directory = corpus("recording_decode")?;
     let golden = golden();
     fs::write(directory.join("file"), [&[0][..], &golden].concat())?;
     let mut rest = golden.iter().position(|byte| *byte == b'\n').map_or(&[][..], |end| &golden[end + 1..]);
@@ -20,6 +32,51 @@ fn main() -> std::io::Result<()> {
         number += 1;
     }
     Ok(())
+}
+
+/// Captured machines, and every case of a knob.
+fn machines() -> io::Result<()> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let (snapshots, audits, masks) = (corpus("machine_snapshot")?, corpus("machine_audit")?, corpus("machine_mask")?);
+    for entry in fs::read_dir(fixtures.join("machines"))? {
+        let path = entry?.path();
+        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        if path.extension().is_some_and(|ending| ending == "machine") {
+            let text = fs::read(&path)?;
+            fs::write(snapshots.join(&name), &text)?;
+            fs::write(masks.join(&name), [&[7][..], &text[..text.len().min(4096)]].concat())?;
+        }
+    }
+    for entry in fs::read_dir(fixtures.join("knobs"))? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|ending| ending != "cases") {
+            continue;
+        }
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        for (number, case) in fs::read_to_string(&path)?.split("\n[").enumerate() {
+            let body = case.split_once('\n').map_or("", |(_, body)| body);
+            fs::write(audits.join(format!("{stem}-{number}")), [&[1][..], body.as_bytes()].concat())?;
+        }
+    }
+    Ok(())
+}
+
+fn texts() -> io::Result<()> {
+    let lists = corpus("cpu_lists")?;
+    for (number, text) in ["0-3,8", "f,00000003", "0x3", "", "all", "0-31:2/4", "8191", "3-1"].iter().enumerate() {
+        fs::write(lists.join(number.to_string()), text)?;
+    }
+    let lines = corpus("cmdline_lint")?;
+    for (number, line) in [
+        "BOOT_IMAGE=/vmlinuz root=UUID=0 ro quiet isolcpus=managed_irq,domain,2-3 nohz_full=2-3 -- single",
+        "pcie_asmp=off foo=\"a b\" i915.enable_rc6=0 sysctl.kernel.x=1 rcu-nocbs=all",
+    ]
+    .iter()
+    .enumerate()
+    {
+        fs::write(lines.join(number.to_string()), [&[6, 12, 2, 8][..], line.as_bytes()].concat())?;
+    }
+    fs::write(corpus("module_info")?.join("listed"), b"\x08x.parmtype=max_cstate:uint\0x.parm=odd:text\0")
 }
 
 fn golden() -> Vec<u8> {

@@ -155,19 +155,19 @@ fn words(a: &Machine, b: &Machine) -> (Vec<String>, Vec<String>) {
     (only_in(a.words(), b.words()), only_in(b.words(), a.words()))
 }
 
-fn only_in(words: &[String], others: &[String]) -> Vec<String> {
+fn only_in<'a>(words: impl Iterator<Item = &'a str>, others: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for word in others {
         *left.entry(word).or_default() += 1;
     }
-    let mut is_matched = |word: &&String| match left.get_mut(word.as_str()) {
+    let mut is_matched = |word: &&str| match left.get_mut(*word) {
         Some(count) if *count > 0 => {
             *count -= 1;
             true
         }
         _ => false,
     };
-    words.iter().filter(|word| !is_matched(word)).map(|word| printable(word, VALUE_CHARS)).collect()
+    words.filter(|word| !is_matched(word)).map(|word| printable(word, VALUE_CHARS)).collect()
 }
 
 fn options(a: &Machine, b: &Machine) -> Vec<Changed> {

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod capture;
 pub mod cmdline;
 pub mod cpu_set;
 pub mod diff;

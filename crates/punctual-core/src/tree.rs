@@ -5,9 +5,11 @@
 //! unpacked kernel configuration, the list of tasks, settings of network devices) stand under the reserved prefix
 //! `punctual:/`. This module knows nothing of what the files mean.
 
+mod mask;
 mod snapshot;
 mod transcript;
 
+pub use mask::{Masks, masked};
 pub use snapshot::{MemTree, SnapshotError};
 pub use transcript::Transcript;
 

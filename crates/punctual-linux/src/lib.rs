@@ -4,8 +4,6 @@
 //! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
 //! measuring threads, [`load`] what disturbs them, [`recording`] the file; [`privilege`] explains a refusal.
 
-mod affinity;
-mod ethtool;
 pub mod in_force;
 pub mod interrupt;
 pub mod live;

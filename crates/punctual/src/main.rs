@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Lint(args) => commands::lint::run(&args),
         Command::Measure(args) => commands::measure::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Load(args) => commands::internal::load(&args),
         Command::Man { dir } => commands::internal::man(&dir),
         Command::Completions { dir } => commands::internal::completions(&dir),

@@ -28,7 +28,7 @@ const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linu
 /// The places, each because it is about exactly those files.
 const MAY_NAME_PATHS: [&str; 9] = [
     "crates/punctual-linux/src/in_force.rs",
-    "crates/punctual-linux/src/live",
+    "crates/punctual-linux/src/live/",
     "crates/punctual-linux/src/load/",
     "crates/punctual-linux/src/measure",
     "crates/punctual-linux/src/privilege.rs",

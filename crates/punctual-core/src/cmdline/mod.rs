@@ -9,6 +9,7 @@
 
 mod duplicates;
 mod evidence;
+mod file;
 mod judge;
 mod line;
 mod names;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use duplicates::is_overridden;
 pub use evidence::Evidence;
+pub use file::{Placed, lines};
 pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
 use crate::cpu_set::CpuSet;

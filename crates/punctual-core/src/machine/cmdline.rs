@@ -24,14 +24,14 @@ impl Cmdline {
         Some(word.value.as_deref().unwrap_or(""))
     }
 
-    /// The words for the kernel, in order.
-    pub fn words(&self) -> &[String] {
-        &self.words
+    /// The words for the kernel as they were typed, in order.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| word.raw.as_str())
     }
 
     /// The words for the kernel as one line.
     pub fn for_the_kernel(&self) -> String {
-        self.words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
+        self.words().collect::<Vec<_>>().join(" ")
     }
 }
 

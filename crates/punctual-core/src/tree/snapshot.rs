@@ -23,6 +23,7 @@ use super::Tree;
 use crate::fact::Fact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Bound;
 
 const FIRST_LINE: &str = "punctual-machine 1";
 const INDENT: &str = "    ";
@@ -30,9 +31,9 @@ const INDENT: &str = "    ";
 /// A machine held in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemTree {
-    files: BTreeMap<String, Fact<Vec<u8>>>,
-    folders: BTreeMap<String, Fact<()>>,
-    links: BTreeMap<String, String>,
+    pub(super) files: BTreeMap<String, Fact<Vec<u8>>>,
+    pub(super) folders: BTreeMap<String, Fact<()>>,
+    pub(super) links: BTreeMap<String, String>,
 }
 
 /// Why a snapshot could not be read.
@@ -56,6 +57,15 @@ impl MemTree {
     /// A machine on which nothing exists.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Reads a snapshot as it was found in a file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        Self::parse(std::str::from_utf8(bytes).map_err(|e| {
+            let offset = e.valid_up_to();
+            let line = bytes[..offset].split(|b| *b == b'\n').count();
+            SnapshotError { line, reason: format!("the byte at offset {offset} is not text (UTF-8)") }
+        })?)
     }
 
     /// Reads a snapshot; see the module's description for the format.
@@ -149,10 +159,24 @@ fn trimmed(folder: &str) -> &str {
     folder.trim_end_matches('/')
 }
 
-/// The first part of a path below a folder.
-fn entry<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
-    let rest = path.strip_prefix(folder)?.strip_prefix('/')?;
-    rest.split('/').next().filter(|name| !name.is_empty())
+/// Adds the first part of every path below a folder. What lies deeper is jumped over: a folder near the root has most
+/// of the machine below it.
+fn entries<T>(paths: &BTreeMap<String, T>, folder: &str, is_there: impl Fn(&T) -> bool, names: &mut BTreeSet<String>) {
+    let start = format!("{folder}/");
+    let from = |path: &str| paths.range::<str, _>((Bound::Included(path), Bound::Unbounded));
+    let mut next = from(&start);
+    while let Some((path, value)) = next.next() {
+        let Some(rest) = path.strip_prefix(&start) else { return };
+        let (name, is_deeper) = rest.split_once('/').map_or((rest, false), |(name, _)| (name, true));
+        if name.is_empty() || !is_there(value) {
+            continue;
+        }
+        names.insert(name.to_owned());
+        if is_deeper {
+            // The character after `/` begins what does not lie below that name.
+            next = from(&format!("{start}{name}0"));
+        }
+    }
 }
 
 impl Tree for MemTree {
@@ -168,21 +192,10 @@ impl Tree for MemTree {
             Some(Fact::Garbled(why)) => return Fact::Garbled(why.clone()),
             Some(Fact::Known(())) | None => {}
         }
-        let start = format!("{folder}/");
         let mut names = BTreeSet::new();
-        for (path, content) in self.files.range(start.clone()..).take_while(|(p, _)| p.starts_with(&start)) {
-            if *content != Fact::Absent {
-                names.extend(entry(path, folder).map(str::to_owned));
-            }
-        }
-        for (path, state) in self.folders.range(start.clone()..).take_while(|(p, _)| p.starts_with(&start)) {
-            if *state != Fact::Absent {
-                names.extend(entry(path, folder).map(str::to_owned));
-            }
-        }
-        for (path, _) in self.links.range(start.clone()..).take_while(|(p, _)| p.starts_with(&start)) {
-            names.extend(entry(path, folder).map(str::to_owned));
-        }
+        entries(&self.files, folder, |content| *content != Fact::Absent, &mut names);
+        entries(&self.folders, folder, |state| *state != Fact::Absent, &mut names);
+        entries(&self.links, folder, |_| true, &mut names);
         if names.is_empty() && !self.folders.contains_key(folder) {
             return Fact::Absent;
         }
@@ -356,6 +369,26 @@ mod tests {
         ] {
             assert_eq!(MemTree::parse(text).unwrap_err().line, line, "{text:?}");
         }
+    }
+
+    #[test]
+    fn line_ends_of_another_system_and_strange_bytes() {
+        let tree = MemTree::from_bytes(b"punctual-machine 1\r\n/a = 0-3\r\n/b =\r\n    one\r\n    two\r\n").unwrap();
+        assert_eq!(tree.read("/a"), Fact::Known(b"0-3\n".to_vec()));
+        assert_eq!(tree.read("/b"), Fact::Known(b"one\ntwo\n".to_vec()));
+        let error = MemTree::from_bytes(b"punctual-machine 1\n/a = \xff\n").unwrap_err();
+        assert_eq!(error.to_string(), "line 2: the byte at offset 24 is not text (UTF-8)");
+    }
+
+    #[test]
+    fn a_folder_lists_what_is_there_and_no_more() {
+        let tree = MemTree::parse(
+            "punctual-machine 1\n/p/a/deep/er = 1\n/p/a/x = 1\n/p/a-b = 1\n/p/a.c/ ! absent\n/p/ab = 1\n/p/b/gone ! absent\n\
+             /p/b/there = 1\n/p/c/gone ! absent\n/p/l -> x\n/p0 = 1\n",
+        )
+        .unwrap();
+        let names = ["a", "a-b", "ab", "b", "l"].map(str::to_owned).to_vec();
+        assert_eq!(tree.list("/p"), Fact::Known(names));
     }
 
     /// Names and texts with everything that has a meaning in the format.

@@ -1,88 +1,168 @@
 //! Writes down everything that is read through it, so that the same reading can be repeated elsewhere.
+//!
+//! Each question is passed on once: whoever asks again gets the answer that was written down, so that what was
+//! concluded first and what will be concluded from the record rest on the same facts.
 
 use super::{MemTree, Tree};
 use crate::fact::Fact;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// A tree that passes every question on and keeps the answers.
 pub struct Transcript<'a> {
     source: &'a dyn Tree,
-    answers: RefCell<MemTree>,
+    files: RefCell<Answers<Vec<u8>>>,
+    folders: RefCell<Answers<Vec<String>>>,
+    links: RefCell<Answers<String>>,
 }
+
+type Answers<T> = BTreeMap<String, Fact<T>>;
 
 impl<'a> Transcript<'a> {
     /// Listens to `source`.
     pub fn new(source: &'a dyn Tree) -> Self {
-        Self { source, answers: RefCell::default() }
+        Self { source, files: RefCell::default(), folders: RefCell::default(), links: RefCell::default() }
     }
 
     /// Everything that was answered so far, as a machine of its own.
     pub fn into_tree(self) -> MemTree {
-        self.answers.into_inner()
+        let (files, folders) = (self.files.into_inner(), self.folders.into_inner());
+        let mut tree = MemTree::new();
+        for (folder, names) in &folders {
+            match names {
+                Fact::Known(names) => {
+                    tree.folder(folder, Fact::Known(()));
+                    for name in names {
+                        keep_name(&mut tree, &entry(folder, name), &files, &folders);
+                    }
+                }
+                Fact::Absent => {}
+                Fact::Denied => tree.folder(folder, Fact::Denied),
+                Fact::Garbled(why) => tree.folder(folder, Fact::Garbled(why.clone())),
+            }
+        }
+        for (path, content) in files {
+            // As a file it would hide the folder it is, whose entries say more.
+            let is_folder = matches!(folders.get(&path), Some(Fact::Known(_)));
+            if content != Fact::Absent && !is_folder {
+                tree.file(&path, content);
+            }
+        }
+        for (path, target) in self.links.into_inner() {
+            if let Fact::Known(target) = target {
+                tree.symlink(&path, &target);
+            }
+        }
+        tree
     }
+}
+
+/// Keeps an entry that was only seen by name: as a folder, which claims nothing of content, unless it is known to be
+/// none.
+fn keep_name(tree: &mut MemTree, path: &str, files: &Answers<Vec<u8>>, folders: &Answers<Vec<String>>) {
+    let is_kept = |fact: Option<&Fact<()>>| fact.is_some_and(|fact| *fact != Fact::Absent);
+    let content = files.get(path).map(|fact| fact.as_ref().map(|_| ()));
+    let names = folders.get(path).map(|fact| fact.as_ref().map(|_| ()));
+    if is_kept(content.as_ref()) || is_kept(names.as_ref()) {
+        return;
+    }
+    if names.is_some() && content.is_none() {
+        tree.file(path, Fact::Garbled("was not read when this was captured".to_owned()));
+    } else {
+        tree.folder(path, Fact::Known(()));
+    }
+}
+
+fn entry(folder: &str, name: &str) -> String {
+    format!("{}/{name}", folder.trim_end_matches('/'))
+}
+
+/// The answer that was written down, or else a new one.
+fn ask<T: Clone>(answers: &RefCell<Answers<T>>, path: &str, source: impl FnOnce() -> Fact<T>) -> Fact<T> {
+    if let Some(answer) = answers.borrow().get(path) {
+        return answer.clone();
+    }
+    let answer = source();
+    answers.borrow_mut().insert(path.to_owned(), answer.clone());
+    answer
 }
 
 impl Tree for Transcript<'_> {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
-        let content = self.source.read(path);
-        if content != Fact::Absent {
-            self.answers.borrow_mut().file(path, content.clone());
-        }
-        content
+        ask(&self.files, path, || self.source.read(path))
     }
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {
-        let names = self.source.list(path);
-        let mut answers = self.answers.borrow_mut();
-        match &names {
-            Fact::Known(names) => {
-                answers.folder(path, Fact::Known(()));
-                for name in names {
-                    let below = format!("{}/{name}", path.trim_end_matches('/'));
-                    // An entry that was never read is kept by name: as a folder, which claims nothing of content.
-                    if answers.read(&below) == Fact::Absent && answers.list(&below) == Fact::Absent {
-                        answers.folder(&below, Fact::Known(()));
-                    }
-                }
-            }
-            Fact::Absent => {}
-            Fact::Denied => answers.folder(path, Fact::Denied),
-            Fact::Garbled(why) => answers.folder(path, Fact::Garbled(why.clone())),
-        }
-        names
+        let folder = if path == "/" { path } else { path.trim_end_matches('/') };
+        ask(&self.folders, folder, || self.source.list(folder))
     }
 
     fn link(&self, path: &str) -> Fact<String> {
-        let target = self.source.link(path);
-        if let Fact::Known(target) = &target {
-            self.answers.borrow_mut().symlink(path, target);
-        }
-        target
+        ask(&self.links, path, || self.source.link(path))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    fn source() -> MemTree {
+        MemTree::parse(
+            "punctual-machine 1\n/a/x = 1\n/a/y = 2\n/a/z = 3\n/b/ ! denied\n/c ! garbled odd\n/l -> x\n/d/e/f = 4\n",
+        )
+        .unwrap()
+    }
+
+    fn ask_all(tree: &dyn Tree) -> impl PartialEq + std::fmt::Debug + use<> {
+        (
+            [
+                tree.list("/a"),
+                tree.list("/b"),
+                tree.list("/none"),
+                tree.list("/a/z"),
+                tree.list("/d/"),
+                tree.list("/d"),
+            ],
+            [tree.read("/a/x"), tree.read("/c"), tree.read("/none"), tree.read("/d/e")],
+            tree.link("/l"),
+        )
+    }
 
     #[test]
     fn the_answers_answer_the_same() {
-        let source =
-            MemTree::parse("punctual-machine 1\n/a/x = 1\n/a/y = 2\n/b/ ! denied\n/c ! garbled odd\n/l -> x\n")
-                .unwrap();
-        let ask = |tree: &dyn Tree| {
-            (
-                tree.list("/a"),
-                tree.read("/a/x"),
-                tree.list("/b"),
-                tree.read("/c"),
-                tree.link("/l"),
-                tree.read("/none"),
-                tree.list("/none"),
-            )
-        };
+        let source = source();
         let transcript = Transcript::new(&source);
-        let first = ask(&transcript);
-        assert_eq!(ask(&transcript.into_tree()), first);
+        let first = ask_all(&transcript);
+        let captured = transcript.into_tree();
+        assert_eq!(ask_all(&captured), first);
+        assert_eq!(ask_all(&MemTree::parse(&captured.to_string()).unwrap()), first);
+    }
+
+    /// A machine that never says the same twice.
+    #[derive(Default)]
+    struct Fickle(Cell<u8>);
+
+    impl Tree for Fickle {
+        fn read(&self, _: &str) -> Fact<Vec<u8>> {
+            self.0.set(self.0.get() + 1);
+            Fact::Known(vec![b'0' + self.0.get()])
+        }
+        fn list(&self, path: &str) -> Fact<Vec<String>> {
+            self.read(path).map(|_| vec![self.0.get().to_string()])
+        }
+        fn link(&self, path: &str) -> Fact<String> {
+            self.read(path).map(|_| self.0.get().to_string())
+        }
+    }
+
+    #[test]
+    fn what_was_answered_once_is_not_asked_again() {
+        let fickle = Fickle::default();
+        let transcript = Transcript::new(&fickle);
+        let first = (transcript.read("/x"), transcript.list("/f"), transcript.link("/l"));
+        assert_eq!((transcript.read("/x"), transcript.list("/f/"), transcript.link("/l")), first);
+        let captured = transcript.into_tree();
+        assert_eq!((captured.read("/x"), captured.list("/f"), captured.link("/l")), first);
     }
 }

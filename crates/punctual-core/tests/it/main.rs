@@ -5,7 +5,9 @@
 mod book;
 mod cmdlines;
 mod diff;
+mod generated;
 mod machines;
+mod sizes;
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! How often the firmware stopped the machine: one model-specific register of Intel's, read and never written.
 
-use super::{fact, line, open};
+use super::files::{fact, line, open};
 use punctual_core::fact::Fact;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};

@@ -5,4 +5,7 @@
 #![allow(unsafe_code, reason = "the one place for system calls that no safe crate offers")]
 
 pub mod ethtool;
+mod kernel_log;
 pub mod process;
+
+pub use kernel_log::kernel_log;

@@ -44,6 +44,8 @@ pub enum Command {
     Measure(MeasureArgs),
     /// Render a recording again
     Report(ReportArgs),
+    /// This machine as one readable file, to be audited elsewhere or shown in a bug report
+    Snapshot(SnapshotArgs),
     /// (internal) run one load until standard input closes
     #[command(name = "__load", hide = true)]
     Load(LoadArgs),
@@ -148,15 +150,21 @@ pub struct LintArgs {
     /// Architecture it is for [default: this machine's]
     #[arg(long, value_enum)]
     pub arch: Option<ArchName>,
-    /// How many CPUs the machine has that it is for [default: this machine's, or unknown with --cmdline]
+    /// How many CPUs the machine has that it is for [default: this machine's, or unknown for another's line]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(CPU_LIMIT)))]
     pub cpus: Option<u32>,
     /// Judge the line of a captured machine instead of this one's
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
+    /// Judge the line in a file: one of its own (cmdline.txt) or a boot loader's (default/grub, extlinux.conf)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cmdline", "machine"])]
+    pub file: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// Print SARIF, for tools of code review
+    #[arg(long, conflicts_with = "json")]
+    pub sarif: bool,
     /// Exit with 2 when a word is at least this bad
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<LintLevel>,
@@ -381,6 +389,17 @@ pub struct ReportArgs {
     /// Print text, in full [default unless another form is asked for]
     #[arg(long)]
     pub text: bool,
+}
+
+/// `punctual snapshot`.
+#[derive(Debug, Args)]
+pub struct SnapshotArgs {
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Mask nothing: keep host and user names, addresses, serial numbers and the whole command line
+    #[arg(long)]
+    pub raw: bool,
 }
 
 /// `punctual __load`.

@@ -1,17 +1,20 @@
 //! `punctual lint`: what the kernel makes of each word of a command line.
 //!
-//! Line and target -> words -> text or JSON. Reads only; with `--cmdline` it needs nothing of the machine it runs on.
+//! Line and target -> words -> text, JSON or SARIF. Reads only; with `--cmdline` or `--file` it needs nothing of the
+//! machine it runs on.
 
-use super::audit::{finish, tree};
+use super::source::Source;
 use crate::cli::{ArchName, FlavourName, LintArgs, LintLevel};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, anyhow, bail};
-use punctual_core::cmdline::{Evidence, Target, Verdict, Word, lint};
+use punctual_core::cmdline::{Evidence, Target, Verdict, Word, lines, lint};
 use punctual_core::fact::Fact;
 use punctual_core::machine::{Arch, CMDLINE, Flavour, Machine};
 use punctual_core::tree::Tree;
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 /// No kernel takes a line that long; more is another file, given by mistake.
 const MOST_BYTES: u64 = 65536;
@@ -38,22 +41,50 @@ impl From<ArchName> for Arch {
 
 /// Judges and prints; returns the exit code.
 pub fn run(args: &LintArgs) -> anyhow::Result<Exit> {
-    let tree = tree(args.machine.as_deref())?;
-    let machine = Machine::read(tree.as_ref());
+    let source = Source::open(args.machine.as_deref())?;
+    let machine = Machine::read(source.tree.as_ref());
     let target = target(args, &machine)?;
-    // What the machine testifies is about its own line under its own kernel.
-    let is_its_own = args.cmdline.is_none() && Target::of(&machine).as_ref() == Some(&target);
-    let evidence = if is_its_own { Evidence::live(tree.as_ref(), &machine) } else { Evidence::none() };
-    let words = lint(&line(args, tree.as_ref())?, &target, &evidence);
-
-    let mut out = anstream::stdout().lock();
-    let printed = if args.json {
-        render::lint::json(&mut out, &target, &words)
-    } else {
-        render::lint::text(&mut out, &target, &words)
+    let file = args.file.as_deref().map(text_of).transpose()?;
+    let line = match &file {
+        Some(text) => lines(text).iter().map(|placed| placed.text).collect::<Vec<_>>().join(" ").into_bytes(),
+        None => line(args, source.tree.as_ref())?,
     };
-    finish(printed.and_then(|()| out.flush()))?;
+    // What the machine testifies is about its own line under its own kernel.
+    let is_its_own = !is_another_line(args) && Target::of(&machine).as_ref() == Some(&target);
+    let evidence = if is_its_own { Evidence::live(source.tree.as_ref(), &machine) } else { Evidence::none() };
+    let words = lint(&line, &target, &evidence);
+
+    let text = if args.json {
+        render::lint::json(&target, &words)?
+    } else if args.sarif {
+        let places = args.file.as_deref().zip(file.as_deref());
+        render::lint::sarif(&target, &words, places)?
+    } else {
+        render::lint::text(&target, &words)
+    };
+    render::print(&text).context("cannot write to standard output")?;
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(|level| words.iter().any(|word| fails(word, level)))))
+}
+
+/// Whether the line is not that of the machine that is asked.
+fn is_another_line(args: &LintArgs) -> bool {
+    args.cmdline.is_some() || args.file.is_some()
+}
+
+/// The text of a file with a command line in it.
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    read.with_context(|| format!("cannot read {name}; is the path right?"))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        bail!("{name} is larger than {MOST_BYTES} bytes, which no file with a command line is");
+    }
+    let text = String::from_utf8(bytes).with_context(|| format!("{name} is not text"))?;
+    if lines(&text).is_empty() {
+        bail!("{name} holds no command line");
+    }
+    Ok(text)
 }
 
 fn fails(word: &Word, level: LintLevel) -> bool {
@@ -69,7 +100,7 @@ fn target(args: &LintArgs, machine: &Machine) -> anyhow::Result<Target> {
     let unknown = |what: &str, option: &str| anyhow!("this machine does not say {what}; give it with {option}");
     let possible = match args.cpus {
         Some(count) => Some((0..count).collect()),
-        None if args.cmdline.is_some() => None,
+        None if is_another_line(args) => None,
         None => machine.topology.possible.known().cloned(),
     };
     Ok(Target {

@@ -8,4 +8,5 @@ pub mod lint;
 pub mod measure;
 pub mod report;
 mod session;
+pub mod snapshot;
 mod source;

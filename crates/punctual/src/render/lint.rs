@@ -1,14 +1,16 @@
-//! Verdicts on a command line as a terminal shows them, and as JSON.
+//! Verdicts on a command line as a terminal shows them, as JSON and as SARIF.
 //!
 //! Judges nothing. On a terminal the worst words come first, since they are what one came for; JSON keeps the order of
-//! the line.
+//! the line; SARIF tells what is at fault, at its place in the file.
 
+use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
-use punctual_core::cmdline::{Target, Verdict, Word};
+use punctual_core::cmdline::{Target, Verdict, Word, lines, words as tokens};
 use punctual_core::fact::printable;
 use punctual_core::machine::{Arch, Flavour};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::fmt::{self, Write};
+use std::path::Path;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -22,7 +24,14 @@ const SCHEMA: &str = "punctual/lint/1";
 const WORD_CHARS: usize = 2048;
 
 /// One line a word, worst first.
-pub fn text(out: &mut dyn Write, target: &Target, words: &[Word]) -> io::Result<()> {
+pub fn text(target: &Target, words: &[Word]) -> String {
+    let mut out = String::new();
+    // Writing into a string cannot fail.
+    let _ = list(&mut out, target, words);
+    out
+}
+
+fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     let Target { version, flavour, arch, .. } = target;
     writeln!(
         out,
@@ -99,7 +108,7 @@ struct Entry<'a> {
 }
 
 /// All words as one JSON document, in the order of the line.
-pub fn json(out: &mut dyn Write, target: &Target, words: &[Word]) -> io::Result<()> {
+pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error> {
     let flavour = match target.flavour {
         Flavour::Stock | Flavour::Dynamic => "stock",
         Flavour::Rt => "rt",
@@ -123,6 +132,97 @@ pub fn json(out: &mut dyn Write, target: &Target, words: &[Word]) -> io::Result<
         })
         .collect();
     let kernel = format!("{}.{}", target.version.major, target.version.minor);
-    serde_json::to_writer_pretty(&mut *out, &Document { schema: SCHEMA, kernel, flavour, arch, words })?;
-    writeln!(out)
+    serde_json::to_string_pretty(&Document { schema: SCHEMA, kernel, flavour, arch, words })
+}
+
+/// What is at fault, as one SARIF document; with the file the line stands in, its place there.
+pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &str)>) -> Result<String, serde_json::Error> {
+    let regions = file.map(|(_, text)| regions(text)).unwrap_or_default();
+    let faults: Vec<(usize, &Word, Level)> =
+        words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
+    let rules = Verdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
+    let rules: Vec<Rule> = rules.map(|verdict| rule(*verdict)).collect();
+    let found: Vec<Found> = faults
+        .iter()
+        .map(|(n, word, level)| {
+            let instead = word.instead.as_ref().map(|instead| format!(" Instead: {instead}")).unwrap_or_default();
+            let shown = printable(&word.word, WORD_CHARS);
+            let place = match file {
+                Some((path, _)) => Place::File { path: path.to_owned(), region: regions.get(*n).copied() },
+                None => Place::Named(format!("kernel command line: {shown}")),
+            };
+            Found {
+                rule: rule_id(word.verdict),
+                outcome: Outcome::Fail(*level),
+                message: format!("{shown}: {}{instead}", word.why),
+                places: vec![place],
+            }
+        })
+        .collect();
+    let Target { version, flavour, arch, .. } = target;
+    let facts = [
+        ("kernel".to_owned(), format!("{}.{}", version.major, version.minor)),
+        ("flavour".to_owned(), flavour.name().to_owned()),
+        ("arch".to_owned(), arch.name().to_owned()),
+    ];
+    sarif::document(&rules, &found, &facts)
+}
+
+/// How bad a word is; `None` where nothing is wrong with it.
+fn level(word: &Word) -> Option<Level> {
+    match word.verdict {
+        Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => Some(Level::Error),
+        Verdict::Inert | Verdict::Clamped => Some(Level::Warning),
+        _ if word.is_trap => Some(Level::Warning),
+        _ => None,
+    }
+}
+
+fn rule_id(verdict: Verdict) -> String {
+    format!("cmdline.{}", verdict.name())
+}
+
+fn rule(verdict: Verdict) -> Rule {
+    let (short, full, level) = match verdict {
+        Verdict::Harmful => {
+            ("Word that does harm", "The kernel takes it, and it works against real time or safety.", Level::Error)
+        }
+        Verdict::Unknown => (
+            "Word nothing takes",
+            "No such kernel knows it: a typing error, or removed, or not built in.",
+            Level::Error,
+        ),
+        Verdict::RejectedValue => {
+            ("Value that is refused", "The kernel knows the word and refuses its value.", Level::Error)
+        }
+        Verdict::Inert => ("Word without effect", "The kernel takes it, and it changes nothing there.", Level::Warning),
+        Verdict::Clamped => {
+            ("Value that is changed", "The kernel takes it, but not as it was written.", Level::Warning)
+        }
+        _ => (
+            "Word that does something else",
+            "The kernel takes it; it does not do what is commonly believed.",
+            Level::Warning,
+        ),
+    };
+    Rule {
+        id: rule_id(verdict),
+        short: short.to_owned(),
+        full: full.to_owned(),
+        help: "punctual lint tells for each word why, what to write instead, and where that is known from.".to_owned(),
+        level,
+        tags: vec!["real-time".to_owned(), "command line".to_owned()],
+    }
+}
+
+/// Where each word stands in the file, in the order of the words.
+fn regions(text: &str) -> Vec<Region> {
+    let mut regions = Vec::new();
+    for placed in lines(text) {
+        for token in tokens(placed.text.as_bytes()) {
+            let end = placed.before + placed.text.get(..token.end).map_or(0, |head| head.chars().count()) + 1;
+            regions.push(Region { line: placed.line, columns: Some((end - token.raw.chars().count(), end)) });
+        }
+    }
+    regions
 }

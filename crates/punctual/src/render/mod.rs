@@ -17,8 +17,10 @@ pub mod progress;
 #[cfg(test)]
 mod sample;
 pub mod sarif;
+mod snapshot;
 pub mod text;
 pub mod units;
 pub mod words;
 
 pub use out::{columns, error, print, say, style};
+pub use snapshot::snapshot;

@@ -144,6 +144,11 @@ pub fn file_stamp() -> String {
     jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
 
+/// The wall clock now, the same for readers everywhere.
+pub fn utc_stamp() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
 /// `value / per_unit` with this many decimals, rounded up.
 fn decimal_up(value: u64, per_unit: u64, decimals: u32) -> String {
     let one = 10u128.pow(decimals);

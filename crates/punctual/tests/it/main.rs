@@ -9,3 +9,4 @@ mod interrupted;
 mod measuring;
 mod privileged;
 mod run;
+mod snapshot;

@@ -50,3 +50,41 @@ fn the_real_time_class_is_granted_and_verified() {
         assert_eq!(report["cpus"][0]["due"], 300, "{policy}");
     }
 }
+
+/// A file system in user space whose program never answers: every look at it hangs in the kernel.
+#[test]
+#[ignore = "needs root"]
+fn a_file_system_that_hangs_costs_a_moment() {
+    use punctual_core::fact::Fact;
+    use punctual_core::tree::Tree;
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+    use std::os::fd::AsRawFd;
+    use std::time::{Duration, Instant};
+
+    let run = Run::new();
+    let Ok(device) = std::fs::File::options().read(true).write(true).open("/dev/fuse") else {
+        println!("not tried: there is no /dev/fuse");
+        return;
+    };
+    let place = run.path("stuck");
+    std::fs::create_dir(&place).unwrap();
+    let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
+    let options = std::ffi::CString::new(options).unwrap();
+    mount("punctual-test", &place, "fuse", MountFlags::NOSUID | MountFlags::NODEV, Some(options.as_c_str())).unwrap();
+
+    let tree = punctual_linux::live::LiveTree::new("/");
+    let start = Instant::now();
+    let stuck = place.to_string_lossy().into_owned();
+    let first = tree.read(&format!("{stuck}/cpu0/online"));
+    assert_eq!(first, Fact::Garbled("did not answer within 500 ms".to_owned()));
+    for cpu in 1..100 {
+        assert!(matches!(tree.read(&format!("{stuck}/cpu{cpu}/online")), Fact::Garbled(_)), "{cpu}");
+    }
+    assert!(matches!(tree.list(&stuck), Fact::Garbled(_)));
+    assert!(tree.read("/proc/self/status").known().is_some(), "the rest of the machine still answers");
+    let took = start.elapsed();
+    // Without the program the kernel lets everybody go.
+    drop(device);
+    unmount(&place, UnmountFlags::DETACH).unwrap();
+    assert!(took < Duration::from_secs(3), "{took:?}");
+}

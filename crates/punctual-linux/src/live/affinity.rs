@@ -9,7 +9,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 const CANNOT_BE_MOVED: u64 = 0x0400_0000;
 
 /// A line of the list of tasks, with the CPUs told before the name where the task is a kernel thread that can be moved.
-pub(crate) fn told(pid: &str, line: String) -> String {
+pub(super) fn told(pid: &str, line: String) -> String {
     let parts: Vec<&str> = line.splitn(5, ' ').collect();
     let flags: u64 = parts.first().and_then(|flags| flags.parse().ok()).unwrap_or_default();
     if parts.len() < 5 || flags & KERNEL_THREAD == 0 || flags & CANNOT_BE_MOVED != 0 {

@@ -1,0 +1,266 @@
+//! Takes out of a captured machine what tells whose it is, so that it can be shown to others.
+//!
+//! Masked are the host name, serial numbers, UUIDs, MAC and IP addresses, user names, keys and passwords, and the
+//! values of command-line words that are not the kernel's. The same thing gets the same stand-in wherever it stands,
+//! in names and in contents, so that no finding changes. What is looked for and how it is found is in the modules
+//! below; this one knows which files hold what, and goes over them twice: some things are recognised in one place
+//! only, and stand in others.
+
+mod cmdline;
+mod dmi;
+mod scan;
+
+use super::MemTree;
+use crate::fact::Fact;
+use std::collections::BTreeMap;
+
+/// What is masked, each with stand-ins of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Hex,
+    Host,
+    Ipv4,
+    Ipv6,
+    Mac,
+    Serial,
+    User,
+    Uuid,
+    Value,
+}
+
+/// Stand-ins for what was found so far.
+#[derive(Debug, Default)]
+pub struct Masks {
+    /// Which number each thing has among those of its kind.
+    numbers: BTreeMap<(Kind, String), usize>,
+    /// How many there are of each kind.
+    counts: BTreeMap<Kind, usize>,
+    /// Words that are masked wherever they stand, by the first byte in lower case.
+    words: BTreeMap<u8, Vec<(String, String)>>,
+    /// The kernel's release may look like an address, and must stay.
+    release: String,
+}
+
+/// Files that hold one serial number or the like, by their names.
+const IDENTITIES: [&str; 24] = [
+    "asset_tag",
+    "board_asset_tag",
+    "board_serial",
+    "boot_id",
+    "chassis_asset_tag",
+    "chassis_serial",
+    "eui",
+    "hostid",
+    "iccid",
+    "imei",
+    "machine-id",
+    "nguid",
+    "node_guid",
+    "phys_port_id",
+    "phys_switch_id",
+    "product_serial",
+    "product_uuid",
+    "serial",
+    "serial-number",
+    "serial_number",
+    "sys_image_guid",
+    "unique_id",
+    "uuid",
+    "wwid",
+];
+/// Files whose bytes hold serial numbers in forms of their own, and nothing a finding rests on.
+const OPAQUE: [&str; 3] = ["edid", "vpd", "vpd_pg80"];
+const HOST_FILES: [&str; 2] = ["/proc/sys/kernel/hostname", "/etc/hostname"];
+/// What stands here belongs to no machine: names of firmware variables end in UUIDs of their makers.
+const PUBLIC_NAMES: [&str; 3] = ["/sys/firmware/efi/", "/sys/bus/wmi/", "/sys/bus/vmbus/drivers/"];
+/// Shorter words are not told from ordinary ones.
+const LEAST_CHARS: usize = 4;
+/// Longer ones are masked where they were found only.
+const LONGEST_WORD: usize = 255;
+/// Host and user names that tell nothing, and that stand in many places for something else.
+const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balance centos cloud conservative daemon \
+    debian default desktop fedora gentoo guest hpet intel internal iommu jiffies kernel kvm-clock laptop linux local \
+    localhost machine manjaro mask masked menu module nixos node none ondemand opensuse orangepi pcie performance \
+    poky powersave preempt preempt_dynamic preempt_rt proxmox raspberrypi raspbian realtime redhat rhel rock root \
+    schedutil server suse switch system systemd test ubuntu unknown user userspace virtual voyage windows workstation \
+    xenomai xeon yocto";
+
+/// The machine with everything masked that tells whose it is.
+pub fn masked(tree: &MemTree) -> MemTree {
+    let mut masks = Masks::default();
+    masks.learn(tree);
+    // Once for what is recognised, once with what was recognised.
+    masks.over(tree);
+    masks.over(tree)
+}
+
+impl Masks {
+    /// What a machine's own files say its names and numbers are.
+    fn learn(&mut self, tree: &MemTree) {
+        let text_of = |path: &str| match tree.files.get(path) {
+            Some(Fact::Known(bytes)) => String::from_utf8_lossy(bytes).trim().to_owned(),
+            _ => String::new(),
+        };
+        self.release = text_of("/proc/sys/kernel/osrelease");
+        for path in HOST_FILES {
+            let host = text_of(path);
+            let short = host.split('.').next().unwrap_or_default();
+            let is_telling = is_telling(short) && !names_of_the_kernel(tree).any(|name| name == short);
+            if is_telling {
+                self.word(short, Kind::Host);
+            }
+        }
+        for (path, content) in &tree.files {
+            let Fact::Known(bytes) = content else { continue };
+            let text = String::from_utf8_lossy(bytes);
+            if is_identity(path) && is_telling(text.trim()) {
+                self.word(text.trim(), Kind::Serial);
+            }
+            if path.contains("/etc/security/limits") {
+                text.lines().filter_map(limited_user).for_each(|user| self.word(user, Kind::User));
+            }
+            for user in homes(&text).chain(homes(path)).filter(|user| is_telling(user)) {
+                self.word(user, Kind::User);
+            }
+            if cmdline::is_one(path) {
+                for value in cmdline::private_values(path, &text) {
+                    self.stand_in(Kind::Value, &value);
+                    if is_telling(&value) && value.len() > LEAST_CHARS {
+                        self.word(&value, Kind::Value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn over(&mut self, tree: &MemTree) -> MemTree {
+        let mut out = MemTree::new();
+        for (path, state) in &tree.folders {
+            let state = self.fact(state, |_, ()| ());
+            out.folder(&self.path(path), state);
+        }
+        for (path, content) in &tree.files {
+            let name = self.path(path);
+            let content = self.fact(content, |masks, bytes| masks.content(path, bytes));
+            out.file(&name, content);
+        }
+        for (path, target) in &tree.links {
+            let (path, target) = (self.path(path), self.path(target));
+            out.symlink(&path, &target);
+        }
+        out
+    }
+
+    fn fact<T>(&mut self, fact: &Fact<T>, known: impl FnOnce(&mut Self, &T) -> T) -> Fact<T> {
+        match fact {
+            Fact::Known(value) => Fact::Known(known(self, value)),
+            Fact::Absent => Fact::Absent,
+            Fact::Denied => Fact::Denied,
+            Fact::Garbled(why) => Fact::Garbled(self.text(why)),
+        }
+    }
+
+    fn path(&mut self, path: &str) -> String {
+        if PUBLIC_NAMES.iter().any(|start| path.starts_with(start)) { path.to_owned() } else { self.text(path) }
+    }
+
+    fn content(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if dmi::is_table(path) {
+            return dmi::masked(bytes);
+        }
+        if OPAQUE.contains(&name) || path.ends_with("/environ") {
+            return Vec::new();
+        }
+        let Ok(text) = std::str::from_utf8(bytes) else { return self.binary(bytes) };
+        if HOST_FILES.contains(&path) {
+            return self.instead(Kind::Host, text);
+        }
+        if cmdline::is_one(path) {
+            let line = self.command_lines(path, text);
+            return self.text(&line).into_bytes();
+        }
+        let masked = self.text(text);
+        if is_identity(path) && masked == text && !text.trim().is_empty() {
+            return self.instead(Kind::Serial, text);
+        }
+        masked.into_bytes()
+    }
+
+    /// A stand-in for all of a text, with the newline at its end.
+    fn instead(&mut self, kind: Kind, text: &str) -> Vec<u8> {
+        let stand_in = self.stand_in(kind, text.trim());
+        let end = &text[text.trim_end().len()..];
+        format!("{stand_in}{end}").into_bytes()
+    }
+
+    /// Adds a word that is masked wherever it stands.
+    fn word(&mut self, word: &str, kind: Kind) {
+        let stand_in = self.stand_in(kind, word);
+        let Some(first) = word.bytes().next().filter(|_| word.len() <= LONGEST_WORD) else { return };
+        let words = self.words.entry(first.to_ascii_lowercase()).or_default();
+        if !words.iter().any(|(known, _)| known == word) {
+            words.push((word.to_owned(), stand_in));
+            // The longest that fits is meant.
+            words.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
+        }
+    }
+
+    /// What stands for this from now on.
+    fn stand_in(&mut self, kind: Kind, original: &str) -> String {
+        let key = (kind, original.to_ascii_lowercase());
+        let number = *self.numbers.entry(key).or_insert_with(|| {
+            let count = self.counts.entry(kind).or_default();
+            *count += 1;
+            *count
+        });
+        match kind {
+            Kind::Hex => format!("{number:0width$x}", width = original.len()),
+            Kind::Host => "masked-host".to_owned(),
+            Kind::Ipv4 => format!("198.18.{}.{}", number / 256 % 256, number % 256),
+            Kind::Ipv6 => format!("2001:db8::{number:x}"),
+            Kind::Mac => format!("02:00:00:{:02x}:{:02x}:{:02x}", number >> 16 & 255, number >> 8 & 255, number & 255),
+            Kind::Serial => format!("masked-serial-{number}"),
+            Kind::User => format!("masked-user-{number}"),
+            Kind::Uuid => format!("00000000-0000-0000-0000-{number:012x}"),
+            Kind::Value => format!("masked-{number}"),
+        }
+    }
+}
+
+fn is_identity(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| IDENTITIES.contains(&name))
+}
+
+/// Whether a word tells one machine from another, and does not stand for something else elsewhere.
+fn is_telling(word: &str) -> bool {
+    let is_ordinary = |word: &str| ORDINARY.split_whitespace().any(|known| known.eq_ignore_ascii_case(word));
+    word.len() >= LEAST_CHARS
+        && !word.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b'.')
+        && !is_ordinary(word)
+}
+
+/// The names near the root, which are the kernel's: a host of that name would take `/proc/sys/vm` away. Below these
+/// places one level more is, and elsewhere devices begin.
+fn names_of_the_kernel(tree: &MemTree) -> impl Iterator<Item = &str> {
+    const DEEPER: [&str; 3] = ["/proc/sys/", "/sys/devices/system/", "/sys/kernel/"];
+    let paths = tree.files.keys().chain(tree.folders.keys());
+    paths.filter(|path| !path.starts_with("/home/") && !path.starts_with("/sys/fs/cgroup/")).flat_map(|path| {
+        let is_deeper = DEEPER.iter().any(|place| path.starts_with(place));
+        path.split('/').take(if is_deeper { 5 } else { 4 })
+    })
+}
+
+/// User names in paths of home directories.
+fn homes(text: &str) -> impl Iterator<Item = &str> {
+    text.split("/home/").skip(1).map(|rest| &rest[..scan::name_length(rest)])
+}
+
+/// The user that a line of `limits.conf` is about, if it is about one.
+fn limited_user(line: &str) -> Option<&str> {
+    let user = line.split_whitespace().next()?;
+    (!user.starts_with(['#', '@', '*', '%']) && is_telling(user)).then_some(user)
+}
+
+#[cfg(test)]
+mod tests;

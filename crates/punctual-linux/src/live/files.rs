@@ -1,0 +1,196 @@
+//! Careful reading of one file: nothing is opened that could do something by being opened (only regular files, and
+//! one known device), nothing is read without a limit, nothing is read that holds secrets, and every failure becomes
+//! a fact. How long that may take is not decided here.
+
+use super::modinfo::Modules;
+use super::{clock, ethtool, kernel_log, links, modules, smi, tasks};
+use punctual_core::fact::Fact;
+use punctual_core::tree::Tree;
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// More of a file than this is not read. The largest that means something to us is `/proc/cpuinfo`: some 1.5 KiB for
+/// each CPU.
+const MOST_BYTES: u64 = 4 << 20;
+/// The table of interrupts has a row for each line and a column for each CPU.
+const INTERRUPTS: &str = "/proc/interrupts";
+const MOST_BYTES_OF_INTERRUPTS: u64 = 16 << 20;
+/// More names of a folder than this are not listed; `/proc/irq` of the largest machines has some thousands.
+const MOST_NAMES: usize = 16_384;
+/// A device that tells by being read and does nothing by being opened.
+const READABLE_DEVICE: &str = "/dev/cpu_dma_latency";
+/// What most files fit into, so that reading takes two calls.
+const USUAL_BYTES: usize = 4096;
+
+/// The files below a root folder.
+#[derive(Debug)]
+pub(super) struct Files {
+    root: PathBuf,
+    modules: Modules,
+}
+
+impl Files {
+    pub(super) fn new(root: PathBuf) -> Self {
+        Self { root, modules: Modules::default() }
+    }
+
+    /// Whether these are the files of the machine this runs on.
+    pub(super) fn are_of_this_machine(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    pub(super) fn place(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    pub(super) fn file(&self, path: &str) -> Fact<Vec<u8>> {
+        // A process's environment is where people put passwords.
+        if path.starts_with("/proc/") && path.ends_with("/environ") {
+            return Fact::Denied;
+        }
+        let place = self.place(path);
+        let limit = if path == INTERRUPTS { MOST_BYTES_OF_INTERRUPTS } else { MOST_BYTES };
+        // Opening a watchdog starts it and opening a tape winds it, so what is not a plain file is not opened.
+        let read = std::fs::metadata(&place).and_then(|meta| {
+            if meta.is_file() || path == READABLE_DEVICE {
+                bounded(open(&place)?, limit)
+            } else {
+                Err(io::Error::other("not a regular file"))
+            }
+        });
+        fact(read)
+    }
+
+    /// The kernel's own copy of its configuration, unpacked.
+    fn config(&self) -> Fact<Vec<u8>> {
+        self.file("/proc/config.gz").and_then(|packed| {
+            let unpacked = bounded(flate2::read::GzDecoder::new(packed.as_slice()), MOST_BYTES);
+            unpacked.map_or_else(|e| Fact::Garbled(format!("/proc/config.gz: {e}")), Fact::Known)
+        })
+    }
+}
+
+impl Tree for Files {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        match path.strip_prefix("punctual:") {
+            None => self.file(path),
+            Some("/kernel/config") => self.config(),
+            Some("/kernel/log") => kernel_log::read(self),
+            Some("/tasks") => tasks::read(self),
+            Some("/clock/resolution_ns") => Fact::Known(line(clock::resolution_ns())),
+            Some("/clock/read_cost_ns") => Fact::Known(line(clock::read_cost_ns())),
+            // Every CPU of a machine counts the same: the firmware stops them all.
+            Some("/msr/34") => smi::count(&self.place("/dev/cpu/0/msr")),
+            Some("/dmi/memory") => {
+                self.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))
+            }
+            Some("/pci/links") => {
+                let folder = "/sys/bus/pci/devices";
+                self.list(folder).and_then(|devices| links::told(&self.place(folder), &devices))
+            }
+            Some(other) => match (other.strip_prefix("/modinfo/"), other.strip_prefix("/ethtool/")) {
+                (Some(name), _) => self.modules.info(self, name),
+                (None, Some(question)) => ethtool::read(question),
+                (None, None) => Fact::Absent,
+            },
+        }
+    }
+
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        if path.starts_with("punctual:") {
+            return Fact::Absent;
+        }
+        let names = std::fs::read_dir(self.place(path)).and_then(|entries| {
+            let mut names = Vec::new();
+            for entry in entries {
+                if names.len() == MOST_NAMES {
+                    return Err(io::Error::other(format!("more than {MOST_NAMES} names")));
+                }
+                // Names that are not text are no names of ours.
+                names.extend(entry?.file_name().into_string().ok());
+            }
+            names.sort_unstable();
+            Ok(names)
+        });
+        fact(names)
+    }
+
+    fn link(&self, path: &str) -> Fact<String> {
+        let target = std::fs::read_link(self.place(path));
+        fact(target.map(|target| target.into_os_string().into_string())).and_then(|target| {
+            target.map_or_else(|_| Fact::Garbled("points to a name that is not text".to_owned()), Fact::Known)
+        })
+    }
+}
+
+pub(super) fn open(place: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(place, flags, Mode::empty())?))
+}
+
+/// Reads to the end, or fails at so many bytes.
+pub(super) fn bounded(source: impl Read, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    source.take(most_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most_bytes {
+        return Err(io::Error::other(format!("larger than {most_bytes} bytes")));
+    }
+    Ok(bytes)
+}
+
+pub(super) fn fact<T>(result: io::Result<T>) -> Fact<T> {
+    match result {
+        Ok(value) => Fact::Known(value),
+        Err(e) => match e.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Fact::Absent,
+            io::ErrorKind::PermissionDenied => Fact::Denied,
+            _ => Fact::Garbled(e.to_string()),
+        },
+    }
+}
+
+pub(super) fn line(number: u64) -> Vec<u8> {
+    format!("{number}\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_become_facts() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("small"), "1\n").unwrap();
+        std::fs::write(folder.path().join("large"), vec![b'x'; 5 << 20]).unwrap();
+        std::os::unix::fs::symlink("small", folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("device")).unwrap();
+        let tree = Files::new(folder.path().to_owned());
+        assert_eq!(tree.read("/small"), Fact::Known(b"1\n".to_vec()));
+        assert_eq!(tree.read("/link"), Fact::Known(b"1\n".to_vec()));
+        assert_eq!(tree.link("/link"), Fact::Known("small".to_owned()));
+        assert_eq!(tree.read("/none"), Fact::Absent);
+        assert_eq!(tree.read("/small/below"), Fact::Absent);
+        assert!(matches!(tree.read("/large"), Fact::Garbled(_)));
+        assert!(matches!(tree.read("/device"), Fact::Garbled(_)));
+        assert!(matches!(tree.read("/"), Fact::Garbled(_)));
+        assert_eq!(tree.list("/").known().unwrap().len(), 4);
+        assert_eq!(tree.read("punctual:/nothing"), Fact::Absent);
+    }
+
+    #[test]
+    fn errors_of_the_kernel_keep_their_meaning() {
+        let of = |errno: i32| fact::<()>(Err(io::Error::from_raw_os_error(errno)));
+        assert_eq!([of(libc::EACCES), of(libc::EPERM)], [Fact::Denied, Fact::Denied]);
+        assert_eq!([of(libc::ENOENT), of(libc::ENOTDIR)], [Fact::Absent, Fact::Absent]);
+        assert_eq!(of(libc::EIO), Fact::Garbled("Input/output error (os error 5)".to_owned()));
+    }
+
+    #[test]
+    fn no_environment_is_read() {
+        let tree = Files::new("/".into());
+        assert_eq!(tree.read("/proc/1/environ"), Fact::Denied);
+        assert_eq!(tree.read("/proc/self/environ"), Fact::Denied);
+    }
+}

@@ -1,0 +1,93 @@
+//! The kernel's own messages of this boot, as text: what it says of its command line is found nowhere else.
+//!
+//! Lines that programs wrote into the log are left out: they prove nothing of the kernel, and anybody's words may
+//! stand in them. A line is `[seconds] text`, without the level in front.
+
+use super::clock;
+use super::files::{Files, fact};
+use crate::sys;
+use punctual_core::fact::Fact;
+use std::time::{Duration, SystemTime};
+
+/// Where distributions keep a copy of what the kernel said while booting.
+const COPY: &str = "/var/log/dmesg";
+
+/// The log, or the copy of it when the log is refused and the copy is of this boot.
+pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
+    if !files.are_of_this_machine() {
+        return Fact::Absent;
+    }
+    fact(sys::kernel_log()).map(|log| of_the_kernel(&log)).or_else(|| copy(files))
+}
+
+fn copy(files: &Files) -> Fact<Vec<u8>> {
+    let written = std::fs::metadata(files.place(COPY)).and_then(|meta| meta.modified());
+    let booted = SystemTime::now().checked_sub(Duration::from_nanos(clock::since_boot_ns()));
+    if !written.is_ok_and(|written| booted.is_some_and(|booted| written >= booted)) {
+        return Fact::Absent;
+    }
+    let cmdline = files.file("/proc/cmdline");
+    files.file(COPY).and_then(|log| {
+        let is_ours = cmdline.known().is_some_and(|line| has_cmdline(&log, &String::from_utf8_lossy(line)));
+        if is_ours { Fact::Known(log) } else { Fact::Absent }
+    })
+}
+
+fn has_cmdline(log: &[u8], cmdline: &str) -> bool {
+    let log = String::from_utf8_lossy(log);
+    log.lines().filter_map(|line| line.split_once("ommand line: ")).any(|(_, said)| said.trim() == cmdline.trim())
+}
+
+/// Lines with the facility of the kernel, which no program can give its own. A line without a level goes on with the
+/// one before it.
+fn of_the_kernel(log: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(log.len());
+    let mut is_kernel = true;
+    for line in log.split_inclusive(|b| *b == b'\n') {
+        let text = match prefix(line) {
+            Some((number, rest)) => {
+                is_kernel = number >> 3 == 0;
+                rest
+            }
+            None => line,
+        };
+        if is_kernel {
+            kept.extend_from_slice(text);
+        }
+    }
+    kept
+}
+
+/// Splits `<6>text`.
+fn prefix(line: &[u8]) -> Option<(u32, &[u8])> {
+    let rest = line.strip_prefix(b"<")?;
+    let end = rest.iter().take(4).position(|b| *b == b'>')?;
+    let number = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    Some((number, &rest[end + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_programs_wrote_is_left_out() {
+        let log = b"<6>[ 0.0] Linux version\nand more\n<30>[ 1.0] systemd[1]: Hostname set to <x>\nmore of it\n<4>[ 2.0] odd <5> line\n";
+        assert_eq!(of_the_kernel(log), b"[ 0.0] Linux version\nand more\n[ 2.0] odd <5> line\n");
+        assert_eq!(of_the_kernel(b"<x>no level\n<"), b"<x>no level\n<");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_log_makes_it_panic(log in "(<[0-9]{0,3}>?|\\[|\\n|\\PC){0,20}") {
+            proptest::prop_assert!(of_the_kernel(log.as_bytes()).len() <= log.len());
+        }
+    }
+
+    #[test]
+    fn a_copy_is_known_by_its_command_line() {
+        let log = b"[ 0.0] Kernel command line: ro quiet \n";
+        assert!(has_cmdline(log, "ro quiet\n"));
+        assert!(!has_cmdline(log, "ro\n"));
+    }
+}

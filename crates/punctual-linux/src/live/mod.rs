@@ -1,0 +1,144 @@
+//! The machine this program runs on, as a [`Tree`].
+//!
+//! The only place that opens files of `/proc` and `/sys` for the audit. What is no file is answered under
+//! `punctual:/`:
+//!
+//! | path | what it holds |
+//! |---|---|
+//! | `clock/read_cost_ns`, `clock/resolution_ns` | a number |
+//! | `dmi/memory` | the memory modules, without their serial numbers |
+//! | `ethtool/IF/{coalesce,pause,channels,eee}` | what a network device was told |
+//! | `kernel/config` | the kernel's own copy of its configuration, unpacked |
+//! | `kernel/log` | the kernel's messages of this boot, without those of programs |
+//! | `later/PATH` | the file read again, at least 30 ms after it was first read |
+//! | `modinfo/NAME` | whether and where the running kernel has a module, and its parameters |
+//! | `msr/34` | how often the firmware took the CPUs away (SMIs) |
+//! | `pci/links` | which PCI links may sleep |
+//! | `tasks` | one line for each process |
+//!
+//! This module knows nothing of what the files mean.
+
+mod affinity;
+mod clock;
+mod ethtool;
+mod files;
+mod kernel_log;
+mod links;
+mod modinfo;
+mod modules;
+mod patient;
+mod smi;
+mod tasks;
+
+use files::Files;
+use patient::Patient;
+use punctual_core::fact::Fact;
+use punctual_core::tree::Tree;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// So long after its first reading a file is read again: three ticks of the slowest kernel (100 a second).
+const LATER: Duration = Duration::from_millis(30);
+const LATER_PREFIX: &str = "punctual:/later";
+
+/// The live machine below a root folder.
+#[derive(Debug)]
+pub struct LiveTree {
+    files: Patient<Files>,
+    /// When each file was first read.
+    first_read: Mutex<BTreeMap<String, Instant>>,
+}
+
+impl LiveTree {
+    /// The machine whose files are below `root`; `/` is this machine.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { files: Patient::new(Files::new(root.into())), first_read: Mutex::default() }
+    }
+
+    fn first(&self, path: &str) -> Fact<Vec<u8>> {
+        let fact = self.files.read(path);
+        let mut first_read = self.first_read.lock().unwrap_or_else(PoisonError::into_inner);
+        if !first_read.contains_key(path) {
+            first_read.insert(path.to_owned(), Instant::now());
+        }
+        fact
+    }
+
+    fn later(&self, path: &str) -> Fact<Vec<u8>> {
+        let when = || self.first_read.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
+        let first = when().or_else(|| {
+            self.first(path);
+            when()
+        });
+        if let Some(rest) = first.and_then(|first| LATER.checked_sub(first.elapsed())) {
+            thread::sleep(rest);
+        }
+        self.files.read(path)
+    }
+}
+
+impl Tree for LiveTree {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        match path.strip_prefix(LATER_PREFIX) {
+            Some(path) if path.starts_with('/') => self.later(path),
+            _ => self.first(path),
+        }
+    }
+
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        self.files.list(path)
+    }
+
+    fn link(&self, path: &str) -> Fact<String> {
+        self.files.link(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::audit::audit;
+    use punctual_core::capture::capture;
+    use punctual_core::finding::Finding;
+    use punctual_core::machine::Machine;
+    use punctual_core::profile::Kind;
+    use punctual_core::profile::Need;
+    use punctual_core::tree::{MemTree, masked};
+
+    #[test]
+    fn later_is_later() {
+        let live = LiveTree::new("/");
+        let start = Instant::now();
+        let uptime = |fact: Fact<Vec<u8>>| {
+            String::from_utf8(fact.known().unwrap().clone()).unwrap().split(' ').next().unwrap().parse::<f64>().unwrap()
+        };
+        let (first, second) = (uptime(live.read("/proc/uptime")), uptime(live.read("punctual:/later/proc/uptime")));
+        assert!(second - first >= 0.02 && start.elapsed() >= LATER, "{first} {second}");
+        assert_eq!(live.read("punctual:/later/nothing/here"), Fact::Absent);
+        assert_eq!(live.read("punctual:/later"), Fact::Absent);
+    }
+
+    #[test]
+    fn a_captured_machine_gives_the_findings_of_the_live_one() {
+        let live = LiveTree::new("/");
+        let captured = capture(&live);
+        let text = captured.to_string();
+        assert!(text.len() < 4 << 20, "a snapshot of {} bytes", text.len());
+        let again = MemTree::parse(&text).unwrap();
+        let masked = masked(&captured);
+        for kind in Kind::ALL {
+            let need = Need { kind, ..Need::default() };
+            let of = |tree: &MemTree| audit(tree, &Machine::read(tree), &need);
+            let first = of(&captured);
+            assert_eq!(first, of(&again));
+            for (raw, masked) in first.iter().zip(of(&masked)) {
+                let verdict =
+                    |f: &Finding| (f.id.clone(), f.severity, std::mem::discriminant(&f.state), f.evidence.len());
+                assert_eq!(verdict(raw), verdict(&masked));
+            }
+        }
+    }
+}

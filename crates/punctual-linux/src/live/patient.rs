@@ -1,0 +1,249 @@
+//! A tree that is asked on another thread, so that a file which never answers costs a moment and not the audit.
+//!
+//! A read that hangs in the kernel (a file system in user space whose program is stuck, an attribute whose driver
+//! waits for its hardware) cannot be called back. It is left behind with the thread that asked, and the next question
+//! goes to a new one. How long to wait is [`Patience`]: generous at first, because a busy machine is slow, and less
+//! with every file that hung, because one stuck file system has many files. This module knows nothing of files.
+//!
+//! A thread that is stuck for good keeps the ended program from leaving the process table until the kernel lets go.
+
+use punctual_core::fact::Fact;
+use punctual_core::tree::Tree;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A question waits this long at most.
+const MOST_FOR_ONE: Duration = Duration::from_millis(500);
+/// All questions that hang wait about this long together: each a quarter of what is left, ...
+const MOST_FOR_ALL: Duration = Duration::from_secs(2);
+/// ... but never less than this, in which even a busy machine answers most questions.
+const LEAST: Duration = Duration::from_millis(10);
+/// After so many files of a folder that hung, its other files are not asked.
+const MOST_OF_FOLDER: u32 = 2;
+/// After so many files that hung, nothing is asked any more; each has left a thread behind.
+const MOST_HUNG: u32 = 32;
+/// Questions that take computing (`punctual:/...`) may take so many times longer.
+const COMPUTING: u32 = 4;
+/// Reading is shallow; unpacking a module is the deepest it gets.
+const STACK_BYTES: usize = 512 << 10;
+
+/// How long to wait for which file, given what hung before.
+#[derive(Debug)]
+struct Patience {
+    left: Duration,
+    /// How many hung in which folder; the numbers in its name do not count, so that the same file of every CPU is
+    /// one place.
+    hung: BTreeMap<String, u32>,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self { left: MOST_FOR_ALL, hung: BTreeMap::new() }
+    }
+
+    /// How long to wait for `path`, or why it is not asked.
+    fn limit(&self, path: &str) -> Result<Duration, String> {
+        if self.hung.values().sum::<u32>() >= MOST_HUNG {
+            return Err(format!("not asked, because {MOST_HUNG} other files did not answer"));
+        }
+        if self.hung.get(&folder(path)).is_some_and(|count| *count >= MOST_OF_FOLDER) {
+            return Err("not asked, because other files of its folder did not answer".to_owned());
+        }
+        let limit = (self.left / 4).clamp(LEAST, MOST_FOR_ONE);
+        Ok(if path.starts_with("punctual:") { limit * COMPUTING } else { limit })
+    }
+
+    /// Learns that `path` did not answer for so long.
+    fn lose(&mut self, path: &str, waited: Duration) {
+        self.left = self.left.saturating_sub(waited);
+        *self.hung.entry(folder(path)).or_default() += 1;
+    }
+}
+
+/// The folder of a path, with every number in it as `#`.
+fn folder(path: &str) -> String {
+    let folder = path.trim_end_matches('/').rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut squashed = String::with_capacity(folder.len());
+    for c in folder.chars() {
+        match c {
+            '0'..='9' if squashed.ends_with('#') => {}
+            '0'..='9' => squashed.push('#'),
+            c => squashed.push(c),
+        }
+    }
+    squashed
+}
+
+type Question<T> = Box<dyn FnOnce(&T) + Send>;
+
+/// Asks `T` on another thread, and not longer than is reasonable.
+#[derive(Debug)]
+pub(super) struct Patient<T> {
+    tree: Arc<T>,
+    state: Mutex<State<T>>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    reader: Option<Sender<Question<T>>>,
+    patience: Patience,
+}
+
+impl<T: Tree + Send + Sync + 'static> Patient<T> {
+    pub(super) fn new(tree: T) -> Self {
+        let state = Mutex::new(State { reader: None, patience: Patience::new() });
+        Self { tree: Arc::new(tree), state }
+    }
+
+    fn ask<R: Send + 'static>(&self, path: &str, question: impl FnOnce(&T) -> Fact<R> + Send + 'static) -> Fact<R> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let limit = match state.patience.limit(path) {
+            Ok(limit) => limit,
+            Err(why) => return Fact::Garbled(why),
+        };
+        if state.reader.is_none() {
+            state.reader = reader(Arc::clone(&self.tree));
+        }
+        let Some(reader) = &state.reader else {
+            // No thread is to be had (a limit on tasks): an answer without a time limit is better than none.
+            return question(&self.tree);
+        };
+        let (reply, answer) = mpsc::channel();
+        let asked = reader.send(Box::new(move |tree| {
+            // Nobody waits any longer for an answer that came too late.
+            let _ = reply.send(question(tree));
+        }));
+        let start = Instant::now();
+        let failure = match asked.map_err(|_| RecvTimeoutError::Disconnected).and_then(|()| answer.recv_timeout(limit))
+        {
+            Ok(fact) => return fact,
+            Err(failure) => failure,
+        };
+        state.reader = None;
+        match failure {
+            RecvTimeoutError::Timeout => {
+                state.patience.lose(path, start.elapsed());
+                Fact::Garbled(format!("did not answer within {} ms", limit.as_millis()))
+            }
+            RecvTimeoutError::Disconnected => Fact::Garbled("reading it failed; please report this".to_owned()),
+        }
+    }
+}
+
+/// Starts a thread that answers questions until nobody can ask any more. It sleeps between them: spinning for the next
+/// one saves microseconds on an idle machine, and was measured to cost milliseconds on a busy one.
+fn reader<T: Send + Sync + 'static>(tree: Arc<T>) -> Option<Sender<Question<T>>> {
+    let (ask, questions) = mpsc::channel::<Question<T>>();
+    let answer = move || questions.iter().for_each(|question| question(&tree));
+    thread::Builder::new().name("punctual-reader".to_owned()).stack_size(STACK_BYTES).spawn(answer).ok()?;
+    Some(ask)
+}
+
+impl<T: Tree + Send + Sync + 'static> Tree for Patient<T> {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        let place = path.to_owned();
+        self.ask(path, move |tree| tree.read(&place))
+    }
+
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        let place = path.to_owned();
+        self.ask(path, move |tree| tree.list(&place))
+    }
+
+    fn link(&self, path: &str) -> Fact<String> {
+        let place = path.to_owned();
+        self.ask(path, move |tree| tree.link(&place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Condvar;
+
+    /// Files below a folder `stuck` do not answer before they are let go.
+    #[derive(Default)]
+    struct Sticky {
+        let_go: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Sticky>);
+
+    impl Tree for Shared {
+        fn read(&self, path: &str) -> Fact<Vec<u8>> {
+            if path.contains("stuck") {
+                let guard = self.0.let_go.lock().unwrap();
+                let _free = self.0.changed.wait_while(guard, |let_go| !*let_go).unwrap();
+            }
+            assert!(!path.contains("broken"), "a fault of ours");
+            Fact::Known(path.as_bytes().to_vec())
+        }
+        fn list(&self, path: &str) -> Fact<Vec<String>> {
+            self.read(path).map(|_| Vec::new())
+        }
+        fn link(&self, path: &str) -> Fact<String> {
+            self.read(path).map(|_| String::new())
+        }
+    }
+
+    #[test]
+    fn what_hangs_is_left_behind_and_patience_runs_out() {
+        let sticky = Shared::default();
+        let tree = Patient::new(sticky.clone());
+        let start = Instant::now();
+        assert_eq!(tree.read("/stuck/0/a"), Fact::Garbled("did not answer within 500 ms".to_owned()));
+        assert_eq!(tree.read("/good"), Fact::Known(b"/good".to_vec()));
+        let second = tree.list("/stuck/1/b").trouble().unwrap();
+        assert!(second.starts_with("did not answer within 3"), "the second gets less: {second}");
+        let one_more = Instant::now();
+        for cpu in 2..1000 {
+            let fact = tree.read(&format!("/stuck/{cpu}/c"));
+            assert_eq!(fact, Fact::Garbled("not asked, because other files of its folder did not answer".to_owned()));
+        }
+        assert!(one_more.elapsed() < Duration::from_millis(100), "those beside it are not waited for");
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            assert!(matches!(tree.link(&format!("/stuck-{name}/x")), Fact::Garbled(_)));
+        }
+        assert_eq!(tree.read("/good"), Fact::Known(b"/good".to_vec()));
+        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        *sticky.0.let_go.lock().unwrap() = true;
+        sticky.0.changed.notify_all();
+    }
+
+    #[test]
+    fn a_fault_while_reading_is_one_unknown_and_no_more() {
+        let tree = Patient::new(Shared::default());
+        assert!(matches!(tree.read("/broken"), Fact::Garbled(_)));
+        assert_eq!(tree.read("/good"), Fact::Known(b"/good".to_vec()));
+    }
+
+    #[test]
+    fn all_that_hangs_together_takes_a_bounded_time() {
+        let mut patience = Patience::new();
+        let mut waited = Duration::ZERO;
+        let mut asked = 0;
+        for n in 0..10_000 {
+            let path = format!("/{}/file", "x".repeat(1 + n % 97));
+            if let Ok(limit) = patience.limit(&path) {
+                patience.lose(&path, limit);
+                waited += limit;
+                asked += 1;
+            }
+        }
+        assert_eq!(asked, MOST_HUNG);
+        assert!(waited < Duration::from_millis(2_400), "{waited:?}");
+        assert!(patience.limit("/elsewhere").is_err());
+    }
+
+    #[test]
+    fn numbers_do_not_make_another_folder() {
+        assert_eq!(folder("/sys/devices/system/cpu/cpu17/cpufreq/x"), "/sys/devices/system/cpu/cpu#/cpufreq");
+        assert_eq!(folder("/sys/class/net/"), "/sys/class");
+        assert_eq!(folder("name"), "");
+    }
+}

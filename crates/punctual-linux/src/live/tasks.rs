@@ -1,0 +1,60 @@
+//! The list of processes as the audit wants it: one line for each, with what tells kernel threads and real-time
+//! tasks from the rest. Command lines and users are not read.
+
+use super::affinity;
+use super::files::{Files, fact};
+use punctual_core::fact::Fact;
+use std::fmt::Write as _;
+
+/// More tasks than this are not looked at: each takes some ten microseconds.
+const MOST_TASKS: usize = 2_048;
+
+/// One line for each process: flags, last CPU, real-time priority, policy, name.
+pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
+    let entries = match std::fs::read_dir(files.place("/proc")) {
+        Ok(entries) => entries,
+        Err(e) => return fact(Err(e)),
+    };
+    let is_process = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let (mut lines, mut count) = (String::new(), 0);
+    for name in names.filter(|name| is_process(name)) {
+        if count == MOST_TASKS {
+            lines.push_str("...\n");
+            break;
+        }
+        count += 1;
+        // A process may end between being listed and being read.
+        let stat = files.file(&format!("/proc/{name}/stat"));
+        if let Some(line) = stat.known().and_then(|stat| task_line(&String::from_utf8_lossy(stat))) {
+            lines.push_str(&affinity::told(&name, line));
+        }
+    }
+    if count == 0 { Fact::Absent } else { Fact::Known(lines.into_bytes()) }
+}
+
+/// Picks what matters out of a `/proc/PID/stat`. The name stands in parentheses and may hold some itself.
+fn task_line(stat: &str) -> Option<String> {
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    // Field 3 of proc_pid_stat(5) is the first after the name.
+    let fields: Vec<&str> = after.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    let (flags, cpu, rt_priority, policy) = (field(9)?, field(39)?, field(40)?, field(41)?);
+    let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let mut line = String::new();
+    writeln!(line, "{flags} {cpu} {rt_priority} {policy} {name}").ok()?;
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::task_line;
+
+    #[test]
+    fn reads_a_task_with_an_odd_name() {
+        let stat = "7 (a) (b c)) S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 17 3 50 1 0 0 0";
+        assert_eq!(task_line(stat).as_deref(), Some("2129984 3 50 1 a) (b c)\n"));
+        assert_eq!(task_line("7 (short) S 2"), None);
+    }
+}

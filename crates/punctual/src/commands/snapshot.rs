@@ -1,0 +1,33 @@
+//! `punctual snapshot`: this machine as one readable file, for a bug report or for an audit elsewhere.
+//!
+//! Tree -> everything an audit may ask -> masked -> text. Reads only.
+
+use super::session::create_new;
+use crate::cli::SnapshotArgs;
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Context, Result};
+use punctual_core::capture::capture;
+use punctual_core::tree::masked;
+use punctual_linux::live::LiveTree;
+use std::io::Write;
+
+/// Captures, masks and writes.
+pub fn run(args: &SnapshotArgs) -> Result<Exit> {
+    // Opened first: nobody waits for a result that cannot be written, and no result is overwritten.
+    let file = args.out.as_deref().map(create_new).transpose()?;
+    let raw = capture(&LiveTree::new("/"));
+    let machine = if args.raw { raw } else { masked(&raw) };
+    let text = render::snapshot(&machine, args.raw);
+    match (file, &args.out) {
+        (Some(mut file), Some(path)) => {
+            let written = file.write_all(text.as_bytes()).inspect_err(|_| {
+                // Half a machine would look like one on which the other half does not exist.
+                let _ = std::fs::remove_file(path);
+            });
+            written.with_context(|| format!("write {}", path.display()))?;
+        }
+        _ => render::print(&text).context("cannot write to standard output")?,
+    }
+    Ok(Exit::Fine)
+}

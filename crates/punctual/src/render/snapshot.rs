@@ -1,0 +1,19 @@
+//! A captured machine as a file: its entries, and above them what made it, when, and what is left out.
+
+use super::units;
+use punctual_core::tree::MemTree;
+
+/// The text of a snapshot.
+pub fn snapshot(machine: &MemTree, is_raw: bool) -> String {
+    let text = machine.to_string();
+    let (first, entries) = text.split_once('\n').unwrap_or((&text, ""));
+    let masking = if is_raw {
+        "# Nothing is masked: names, addresses and serial numbers of this machine are in here.\n"
+    } else {
+        "# Masked: host and user names, serial numbers, UUIDs, MAC and IP addresses, keys, and values of words on the\n\
+         # command line that are not the kernel's. Look through it all the same before it is shown to anybody: names of\n\
+         # processes, network devices and control groups are as they were.\n"
+    };
+    let (version, date) = (env!("CARGO_PKG_VERSION"), units::utc_stamp());
+    format!("{first}\n# Written by punctual {version} at {date}.\n{masking}{entries}")
+}

@@ -1,0 +1,84 @@
+//! `punctual snapshot` on this machine: the same findings elsewhere, and nothing in it that tells whose it is.
+
+use crate::run::Run;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// What may change by itself between two runs: the cost of reading the clock on a busy machine, interrupts that are
+/// handled elsewhere a moment later, and what other tests do meanwhile.
+const UNSTEADY: [&str; 3] = ["clk.vdso", "irq.affinity", "svc.timers"];
+
+/// Knob to state and severity.
+fn verdicts(report: &Value) -> BTreeMap<String, (Value, Value)> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings.map(|f| (f["id"].as_str().unwrap().to_owned(), (f["state"].clone(), f["severity"].clone()))).collect()
+}
+
+#[test]
+fn a_snapshot_gives_the_findings_of_this_machine() {
+    let run = Run::new();
+    for words in [&["snapshot", "--out", "masked.machine"][..], &["snapshot", "--raw", "-o", "raw.machine"]] {
+        let said = run.punctual(words);
+        assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+    }
+    for profile in ["periodic", "poll", "audio"] {
+        for cpus in [&[][..], &["--cpus", "0"]] {
+            let live = verdicts(&run.json(&[&["audit", "--json", "--profile", profile], cpus].concat()));
+            for file in ["masked.machine", "raw.machine"] {
+                let words = [&["audit", "--json", "--profile", profile, "--machine", file], cpus].concat();
+                let captured = verdicts(&run.json(&words));
+                assert_eq!(live.keys().collect::<Vec<_>>(), captured.keys().collect::<Vec<_>>());
+                for (id, verdict) in &live {
+                    let is_same = captured[id] == *verdict || UNSTEADY.contains(&id.as_str());
+                    assert!(is_same, "{file} {profile} {cpus:?} {id}: live {verdict:?}, captured {:?}", captured[id]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_does_not_tell_whose_machine_it_is() {
+    let said = Run::new().punctual(&["snapshot"]);
+    assert!(said.out.starts_with("punctual-machine 1\n# Written by punctual "), "{said:?}");
+    assert!(said.out.contains("\n/proc/sys/kernel/hostname = masked-host\n"));
+    assert!(!said.out.contains("environ ="));
+    let text = said.out.to_lowercase();
+    let secret = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_lowercase()).unwrap_or_default();
+    let mut secrets = vec![secret("/etc/machine-id"), secret("/sys/class/dmi/id/product_serial")];
+    secrets.push(secret("/sys/class/dmi/id/product_uuid"));
+    for device in fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
+        secrets.push(secret(&device.path().join("address").to_string_lossy()));
+    }
+    secrets.retain(|secret| secret.len() > 8 && secret.chars().any(|c| !"0:-f".contains(c)));
+    let left: Vec<&String> = secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_snapshot_overwrites_nothing_and_says_what_is_wrong_with_one() {
+    let run = Run::new();
+    fs::write(run.path("s.machine"), "precious").unwrap();
+    run.punctual(&["snapshot", "-o", "s.machine"]).refused(&["s.machine", "exists"]);
+    assert_eq!(fs::read_to_string(run.path("s.machine")).unwrap(), "precious");
+    run.punctual(&["snapshot", "-o", "no/such/folder"]).refused(&["no/such/folder", "No such file"]);
+    run.punctual(&["audit", "--machine", "s.machine"]).refused(&["s.machine", "line 1", "punctual-machine 1"]);
+    for (text, parts) in [
+        (&b"punctual-machine 1\n/a = \xff\n"[..], &["line 2", "offset 24", "UTF-8"][..]),
+        (b"punctual-machine 9\n", &["line 1", "newer"]),
+        (b"punctual-machine 1\n/a = 1\nrubbish\n", &["line 3", "expected"]),
+    ] {
+        fs::write(run.path("bad.machine"), text).unwrap();
+        run.punctual(&["audit", "--machine", "bad.machine"]).refused(parts);
+    }
+    run.punctual(&["audit", "--machine", "/dev/zero"]).refused(&["larger than", "/dev/zero"]);
+    let crlf = "punctual-machine 1\r\n/sys/devices/system/cpu/online = 0-3\r\n";
+    fs::write(run.path("crlf.machine"), crlf).unwrap();
+    assert_eq!(run.punctual(&["audit", "--cpus", "3", "--machine", "crlf.machine"]).code, 0);
+    for cpus in ["0-4096", "0-2147483647", "2147483648", "0,2,4-7,99", "-1", "0-0-0", "9999999999999999999999"] {
+        fs::write(run.path("odd.machine"), format!("punctual-machine 1\n/sys/devices/system/cpu/online = {cpus}\n"))
+            .unwrap();
+        assert_eq!(run.punctual(&["audit", "--machine", "odd.machine"]).code, 0, "{cpus}");
+    }
+}

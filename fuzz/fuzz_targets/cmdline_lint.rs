@@ -1,0 +1,29 @@
+//! Any bytes are a command line: every word gets a verdict, on any kernel, with any testimony of the machine.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use punctual_core::cmdline::{Evidence, Target, lint, words};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::fact::Fact;
+use punctual_core::machine::{Arch, Flavour, Machine, Version};
+use punctual_core::tree::MemTree;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some(([major, minor, kind, cpus], rest)) = bytes.split_first_chunk::<4>() else { return };
+    let target = Target {
+        version: Version::new(u32::from(*major) % 10, u32::from(*minor)),
+        flavour: [Flavour::Stock, Flavour::Dynamic, Flavour::Rt, Flavour::Cobalt][usize::from(kind & 3)],
+        arch: [Arch::X86, Arch::Arm64, Arch::Other][usize::from(kind >> 2) % 3],
+        possible: (*cpus > 0).then(|| (0..u32::from(*cpus)).collect::<CpuSet>()),
+    };
+    let half = if kind & 64 == 0 { rest.len() } else { rest.len() / 2 };
+    let (line, log) = rest.split_at(half);
+    let judged = lint(line, &target, &Evidence::none());
+    assert_eq!(judged.len(), words(line).len());
+    let mut tree = MemTree::new();
+    tree.file("/proc/cmdline", Fact::Known(line.to_vec()));
+    tree.file("punctual:/kernel/log", Fact::Known(log.to_vec()));
+    let machine = Machine::read(&tree);
+    assert_eq!(lint(line, &target, &Evidence::live(&tree, &machine)).len(), judged.len());
+});

@@ -1,0 +1,40 @@
+//! Whatever a machine answers, the audit ends with findings: laid over a real machine, so that probes get beyond their
+//! first question, or on its own.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use punctual_core::audit::audit;
+use punctual_core::capture::capture;
+use punctual_core::finding::State;
+use punctual_core::machine::Machine;
+use punctual_core::profile::{Kind, Need};
+use punctual_core::tree::MemTree;
+use std::sync::OnceLock;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((way, rest)) = bytes.split_first() else { return };
+    let Ok(text) = std::str::from_utf8(rest) else { return };
+    let mut tree = if way & 1 == 0 { MemTree::new() } else { real().clone() };
+    // What stands before the first line that makes no sense counts.
+    let _rest = tree.overlay(text, 1);
+    let machine = Machine::read(&tree);
+    let need = Need { kind: Kind::ALL[usize::from(way >> 1) % 3], ..Need::default() };
+    let findings = audit(&tree, &machine, &need);
+    for finding in &findings {
+        let is_verdict = matches!(finding.state, State::Good | State::Bad);
+        assert!(!is_verdict || !finding.evidence.is_empty(), "{} has no evidence", finding.id);
+    }
+    if way & 128 != 0 {
+        let captured = capture(&tree);
+        let again = audit(&captured, &Machine::read(&captured), &need);
+        assert_eq!(again.len(), findings.len());
+    }
+});
+
+fn real() -> &'static MemTree {
+    static REAL: OnceLock<MemTree> = OnceLock::new();
+    REAL.get_or_init(|| {
+        MemTree::parse(include_str!("../../fixtures/machines/rt-tuned.machine")).expect("the fixture is one")
+    })
+}
