@@ -172,7 +172,9 @@ impl Masks {
         if OPAQUE.contains(&name) || path.ends_with("/environ") {
             return Vec::new();
         }
-        let Ok(text) = std::str::from_utf8(bytes) else { return self.binary(bytes) };
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return if cmdline::is_one(path) { self.torn_command_lines(path, bytes) } else { self.binary(bytes) };
+        };
         if HOST_FILES.contains(&path) {
             return self.instead(Kind::Host, text);
         }
@@ -185,6 +187,14 @@ impl Masks {
             return self.instead(Kind::Serial, text);
         }
         masked.into_bytes()
+    }
+
+    /// Command lines that are no text: masked as such, and still no text.
+    fn torn_command_lines(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
+        let lines = self.command_lines(path, &String::from_utf8_lossy(bytes));
+        let text = self.text(&lines);
+        let parts: Vec<&[u8]> = text.split(char::REPLACEMENT_CHARACTER).map(str::as_bytes).collect();
+        parts.join(&0xff)
     }
 
     /// A stand-in for all of a text, with the newline at its end.

@@ -170,6 +170,14 @@ fn numbers_that_are_no_addresses_stay() {
 }
 
 #[test]
+fn a_command_line_that_is_no_text_keeps_nothing_either() {
+    let mut tree = MemTree::new();
+    tree.file("/proc/cmdline", Fact::Known(b"isolcpus=2 pin=let-me-in \xff\xfe -- hunter-two\n".to_vec()));
+    let Fact::Known(line) = masked(&tree).read("/proc/cmdline") else { panic!("it is gone") };
+    assert_eq!(line, b"isolcpus=2 pin=masked-1 \xff\xff -- masked-2\n");
+}
+
+#[test]
 fn long_lines_of_little_sense_take_no_more_than_long_lines() {
     for part in
         ["password=x ", "A=\"", "serial: 12345 ", "/home/", "a.", "0:", "52:54:00:ab:cd:ef-", "x=y", "--", "(a@"]
