@@ -27,8 +27,10 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
+            [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
+            [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -58,6 +60,21 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF 2.1.0, for code-review tools')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Print JUnit XML, for CI')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List what is good and what does not apply, too; in SARIF, add what is not bad')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;lint' {
+            [CompletionResult]::new('--cmdline', '--cmdline', [CompletionResultType]::ParameterName, 'Line to judge, or - to read it from standard input [default: this machine''s]')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Version of the kernel it is for, for example 6.12 [default: this machine''s]')
+            [CompletionResult]::new('--flavour', '--flavour', [CompletionResultType]::ParameterName, 'Kind of the kernel it is for [default: this machine''s]')
+            [CompletionResult]::new('--arch', '--arch', [CompletionResultType]::ParameterName, 'Architecture it is for [default: this machine''s]')
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'How many CPUs the machine has that it is for [default: this machine''s, or unknown for another''s line]')
+            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Judge the line of a captured machine instead of this one''s')
+            [CompletionResult]::new('--file', '--file', [CompletionResultType]::ParameterName, 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader''s (default/grub, extlinux.conf)')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a word is at least this bad')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF, for tools of code review')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -99,11 +116,21 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'punctual;snapshot' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'punctual;help' {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
+            [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
+            [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -113,10 +140,16 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         'punctual;help;audit' {
             break
         }
+        'punctual;help;lint' {
+            break
+        }
         'punctual;help;measure' {
             break
         }
         'punctual;help;report' {
+            break
+        }
+        'punctual;help;snapshot' {
             break
         }
         'punctual;help;help' {

@@ -25,11 +25,17 @@ _punctual() {
             punctual,help)
                 cmd="punctual__subcmd__help"
                 ;;
+            punctual,lint)
+                cmd="punctual__subcmd__lint"
+                ;;
             punctual,measure)
                 cmd="punctual__subcmd__measure"
                 ;;
             punctual,report)
                 cmd="punctual__subcmd__report"
+                ;;
+            punctual,snapshot)
+                cmd="punctual__subcmd__snapshot"
                 ;;
             punctual__subcmd__help,audit)
                 cmd="punctual__subcmd__help__subcmd__audit"
@@ -40,11 +46,17 @@ _punctual() {
             punctual__subcmd__help,help)
                 cmd="punctual__subcmd__help__subcmd__help"
                 ;;
+            punctual__subcmd__help,lint)
+                cmd="punctual__subcmd__help__subcmd__lint"
+                ;;
             punctual__subcmd__help,measure)
                 cmd="punctual__subcmd__help__subcmd__measure"
                 ;;
             punctual__subcmd__help,report)
                 cmd="punctual__subcmd__help__subcmd__report"
+                ;;
+            punctual__subcmd__help,snapshot)
+                cmd="punctual__subcmd__help__subcmd__snapshot"
                 ;;
             *)
                 ;;
@@ -53,7 +65,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version check audit measure report help"
+            opts="-h -V --help --version check audit lint measure report snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -151,7 +163,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="check audit measure report help"
+            opts="check audit lint measure report snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -206,6 +218,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__lint)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__measure)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -227,6 +253,66 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__snapshot)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__lint)
+            opts="-h --cmdline --kernel --flavour --arch --cpus --machine --file --json --sarif --fail-on --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cmdline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flavour)
+                    COMPREPLY=($(compgen -W "stock rt cobalt evl" -- "${cur}"))
+                    return 0
+                    ;;
+                --arch)
+                    COMPREPLY=($(compgen -W "x86_64 aarch64" -- "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -W "fail warn" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -336,6 +422,28 @@ _punctual() {
             fi
             case "${prev}" in
                 --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__snapshot)
+            opts="-o -h --out --raw --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -24,8 +24,10 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --version 'Print version'
             cand check 'The main job: audit, measure under load, and say whether the need is held'
             cand audit 'What on this machine stands between it and real time'
+            cand lint 'What the kernel makes of each word of a command line'
             cand measure 'Latency of a stated scenario, into one recording file'
             cand report 'Render a recording again'
+            cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'punctual;check'= {
@@ -53,6 +55,20 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --sarif 'Print SARIF 2.1.0, for code-review tools'
             cand --junit 'Print JUnit XML, for CI'
             cand --all 'List what is good and what does not apply, too; in SARIF, add what is not bad'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;lint'= {
+            cand --cmdline 'Line to judge, or - to read it from standard input [default: this machine''s]'
+            cand --kernel 'Version of the kernel it is for, for example 6.12 [default: this machine''s]'
+            cand --flavour 'Kind of the kernel it is for [default: this machine''s]'
+            cand --arch 'Architecture it is for [default: this machine''s]'
+            cand --cpus 'How many CPUs the machine has that it is for [default: this machine''s, or unknown for another''s line]'
+            cand --machine 'Judge the line of a captured machine instead of this one''s'
+            cand --file 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader''s (default/grub, extlinux.conf)'
+            cand --fail-on 'Exit with 2 when a word is at least this bad'
+            cand --json 'Print one JSON document'
+            cand --sarif 'Print SARIF, for tools of code review'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -91,20 +107,33 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'punctual;snapshot'= {
+            cand -o 'File to write [default: standard output]'
+            cand --out 'File to write [default: standard output]'
+            cand --raw 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
         &'punctual;help'= {
             cand check 'The main job: audit, measure under load, and say whether the need is held'
             cand audit 'What on this machine stands between it and real time'
+            cand lint 'What the kernel makes of each word of a command line'
             cand measure 'Latency of a stated scenario, into one recording file'
             cand report 'Render a recording again'
+            cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'punctual;help;check'= {
         }
         &'punctual;help;audit'= {
         }
+        &'punctual;help;lint'= {
+        }
         &'punctual;help;measure'= {
         }
         &'punctual;help;report'= {
+        }
+        &'punctual;help;snapshot'= {
         }
         &'punctual;help;help'= {
         }

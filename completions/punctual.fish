@@ -28,8 +28,10 @@ complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print h
 complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "lint" -d 'What the kernel makes of each word of a command line'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Render a recording again'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l period -d 'Time between releases, for example 1ms or 250us' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l budget -d 'Largest lateness you can live with' -r
@@ -57,6 +59,22 @@ complete -c punctual -n "__fish_punctual_using_subcommand audit" -l sarif -d 'Pr
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l junit -d 'Print JUnit XML, for CI'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l all -d 'List what is good and what does not apply, too; in SARIF, add what is not bad'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cmdline -d 'Line to judge, or - to read it from standard input [default: this machine\'s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l kernel -d 'Version of the kernel it is for, for example 6.12 [default: this machine\'s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l flavour -d 'Kind of the kernel it is for [default: this machine\'s]' -r -f -a "stock\t'Neither of the others'
+rt\t'PREEMPT_RT'
+cobalt\t'Xenomai 3'
+evl\t'Xenomai 4'"
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l arch -d 'Architecture it is for [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
+aarch64\t'64-bit ARM'"
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cpus -d 'How many CPUs the machine has that it is for [default: this machine\'s, or unknown for another\'s line]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l machine -d 'Judge the line of a captured machine instead of this one\'s' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l file -d 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader\'s (default/grub, extlinux.conf)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l fail-on -d 'Exit with 2 when a word is at least this bad' -r -f -a "fail\t'Words that are harmful, unknown or have a value that is refused'
+warn\t'Words that do nothing, are changed or do something else than believed, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l sarif -d 'Print SARIF, for tools of code review'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l cpus -d 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l period -d 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l policy -d 'Scheduling policy' -r -f -a "fifo\t'SCHED_FIFO'
@@ -96,8 +114,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Wr
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text, in full [default unless another form is asked for]'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "audit" -d 'What on this machine stands between it and real time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "report" -d 'Render a recording again'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit measure report help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
+complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "report" -d 'Render a recording again'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
