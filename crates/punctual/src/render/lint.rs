@@ -7,7 +7,7 @@ use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_core::cmdline::{Target, Verdict, Word, lines, words as tokens};
 use punctual_core::fact::printable;
-use punctual_core::machine::{Arch, Flavour};
+use punctual_core::machine::{Arch, CMDLINE, Flavour};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -149,7 +149,7 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &str)>) -> Re
             let shown = printable(&word.word, WORD_CHARS);
             let place = match file {
                 Some((path, _)) => Place::File { path: path.to_owned(), region: regions.get(*n).copied() },
-                None => Place::Named(format!("kernel command line: {shown}")),
+                None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },
             };
             Found {
                 rule: rule_id(word.verdict),
