@@ -92,6 +92,7 @@ fn totals(words: &[Word]) -> String {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    tool_version: &'static str,
     kernel: String,
     flavour: &'static str,
     arch: &'static str,
@@ -132,7 +133,7 @@ pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error
         })
         .collect();
     let kernel = format!("{}.{}", target.version.major, target.version.minor);
-    serde_json::to_string_pretty(&Document { schema: SCHEMA, kernel, flavour, arch, words })
+    serde_json::to_string_pretty(&Document { schema: SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), kernel, flavour, arch, words })
 }
 
 /// What is at fault, as one SARIF document; with the file the line stands in, its place there.
