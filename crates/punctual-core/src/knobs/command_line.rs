@@ -146,8 +146,13 @@ fn length(case: &Case<'_>) -> Judged {
 
 fn duplicates(case: &Case<'_>) -> Judged {
     let line = words(&line(case)?);
+    let judged = case.words().unwrap_or_default();
+    let is_refused = |word: &Token| {
+        let place = line.iter().position(|other| other.end == word.end);
+        place.and_then(|n| judged.get(n)).is_some_and(|word| word.verdict == Verdict::RejectedValue)
+    };
     let found: Vec<&str> =
-        line.iter().filter(|word| is_overridden(word, &line)).map(|word| word.raw.as_str()).collect();
+        line.iter().filter(|word| is_overridden(word, &line, is_refused)).map(|word| word.raw.as_str()).collect();
     let shown = if found.is_empty() {
         "no word is given twice".to_owned()
     } else {
