@@ -28,24 +28,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
     },
     Knob {
-        id: "agree.kthreads",
-        title: "Kernel threads keep off the CPUs set apart",
-        family: Family::Agreement,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(kthreads),
-        why: "New kernel threads start where kthreadd may run. Up to 6.12 only nohz_full= narrows that, so with isolcpus= \
-            alone they roam over isolated CPUs; from 7.x on only isolation does.",
-        fix: "taskset -p <H mask> 2, and taskset -p <H mask> PID for each kernel thread that is not bound to a CPU.",
-        persist: &[Lasting::Other(
-            "A unit that does so at boot; or, up to 6.12, nohz_full=<I>, and from 7.x on isolcpus=domain,<I>.",
-        )],
-        undo: "taskset -p with the mask it had.",
-        cost: "None.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::High,
-        sources: &["kernel 6.1, 6.12, 7.3 kernel/kthread.c: kthreadd, kthread_fetch_affinity"],
-    },
-    Knob {
         id: "agree.irq_default",
         title: "New interrupts keep off the CPUs set apart",
         family: Family::Agreement,
@@ -125,26 +107,6 @@ fn tick(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no CPU may stop its tick");
     }
     Ok(apart.tick_free.is_subset(&apart.domain))
-}
-
-fn kthreads(case: &Case<'_>) -> Judged {
-    let apart = set_apart(case)?;
-    let path = "/proc/2/status";
-    let status = case.peek(path);
-    let field = |name: &str| {
-        let status = status.known()?;
-        status.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
-    };
-    if field("Name:").as_deref() != Some("kthreadd") {
-        return Doubt::unknown("kthreadd, which starts all kernel threads, cannot be seen from here");
-    }
-    let list = field("Cpus_allowed_list:").unwrap_or_default();
-    case.note(format!("{path} Cpus_allowed_list (kthreadd)"), list.as_str());
-    let allowed = CpuSet::parse_list(&list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
-    if allowed.is_empty() {
-        return Doubt::unknown("where kthreadd may run is not shown");
-    }
-    Ok(allowed.intersection(&apart.all()).is_empty())
 }
 
 fn irq_default(case: &Case<'_>) -> Judged {

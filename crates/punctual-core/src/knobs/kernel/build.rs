@@ -136,26 +136,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
     },
     Knob {
-        id: "kconf.lockup_det",
-        title: "Lockup detectors left out or off",
-        family: Family::Kernel,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(lockup_detector),
-        why: "The lockup detectors run a timer in hard interrupt context on every CPU every few seconds, on \
-            PREEMPT_RT too, and some use a performance counter that ends in an NMI.",
-        fix: "sysctl kernel.watchdog=0, or keep them on the other CPUs: sysctl kernel.watchdog_cpumask=<H>; let a \
-            hardware watchdog guard the machine.",
-        persist: &[Lasting::Sysctl("kernel.watchdog = 0"), Lasting::Kernel("LOCKUP_DETECTOR=n")],
-        undo: "sysctl kernel.watchdog=1",
-        cost: "A CPU that hangs is not reported.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::High,
-        sources: &[
-            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
-            "kernel 7.3 kernel/watchdog.c",
-        ],
-    },
-    Knob {
         id: "kconf.cpu_freq",
         title: "Kernel able to set the CPU's frequency",
         family: Family::Kernel,
@@ -262,45 +242,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)",
             "kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/Kconfig",
         ],
-    },
-    Knob {
-        id: "kconf.efi",
-        title: "Firmware not called while the machine works",
-        family: Family::Kernel,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(efi),
-        why: "During a call into EFI firmware (variables, its clock) the CPU may neither take interrupts nor switch \
-            tasks.",
-        fix: "From 7.x: echo <H mask> > /sys/devices/virtual/workqueue/efi_runtime/cpumask. Before: none.",
-        persist: &[
-            Lasting::Word("efi=noruntime"),
-            Lasting::Write { path: "/sys/devices/virtual/workqueue/efi_runtime/cpumask", value: "<H mask>" },
-            Lasting::Kernel("EFI_DISABLE_RUNTIME=y"),
-        ],
-        undo: "Remove the word and boot again.",
-        cost: "No EFI variables: no change of the boot order, no firmware updates, from this system.",
-        blast: Blast::Breaking,
-        confidence: Confidence::High,
-        sources: &[
-            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
-            "kernel 6.1, 6.12, 7.3 drivers/firmware/efi/efi.c",
-        ],
-    },
-    Knob {
-        id: "kconf.hz",
-        title: "A tick between 250 and 1000 times a second",
-        family: Family::Kernel,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(hz),
-        why: "The tick decides when ordinary tasks are preempted and when timers of the coarse kind run out; timers \
-            of real-time threads do not depend on it where high-resolution timers work.",
-        fix: "None at run time.",
-        persist: &[Lasting::Kernel("HZ_250=y"), Lasting::Kernel("HZ_1000=y")],
-        undo: OTHER_KERNEL,
-        cost: "More ticks, each a few microseconds.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
-        sources: &["Debian kernel configurations (HZ=250)", "unverified: usual advice"],
     },
     Knob {
         id: "kconf.slub_partial",
@@ -474,18 +415,6 @@ fn tracers(case: &Case<'_>) -> Judged {
     Ok(built_with(case, "OSNOISE_TRACER")? && built_with(case, "TIMERLAT_TRACER")?)
 }
 
-fn lockup_detector(case: &Case<'_>) -> Judged {
-    // The switch is there exactly where a detector is built in.
-    let switch = case.number("/proc/sys/kernel/watchdog", Missing::CannotBe(""));
-    if matches!(switch, Ok(0) | Err(Doubt::NotApplicable(_))) {
-        return Ok(true);
-    }
-    switch?;
-    let missing = Missing::TellsNothing("the kernel does not show which CPUs are watched");
-    let watched = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
-    Ok(!case.rt.is_empty() && watched.intersection(&case.rt).is_empty())
-}
-
 fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     if case.flavour()?.is_dual() {
@@ -555,37 +484,6 @@ fn drm(case: &Case<'_>) -> Judged {
         }
         unknown @ Doubt::Unknown(_) => Err(unknown),
     })
-}
-
-fn efi(case: &Case<'_>) -> Judged {
-    let folder = "/sys/firmware/efi";
-    if !case.exists(folder) {
-        return case
-            .known(folder, Fact::Absent, Missing::CannotBe("this machine was not started by EFI firmware"))
-            .map(|()| true);
-    }
-    // From 7.x on the queue that calls the firmware is shown, and only exists where it may be called.
-    let queue = "/sys/devices/virtual/workqueue/efi_runtime/cpumask";
-    if case.peek(queue).known().is_some() {
-        let mask = case.cpu_mask(queue, Missing::TellsNothing("where the firmware is called from is not shown"))?;
-        return Ok(!case.rt.is_empty() && !case.housekeeping.is_empty() && mask.intersection(&case.rt).is_empty());
-    }
-    let variables = case.list("/sys/firmware/efi/efivars");
-    if variables.known().is_some_and(|names| !names.is_empty()) {
-        case.note("/sys/firmware/efi/efivars", "mounted: the firmware answers");
-        return Ok(false);
-    }
-    if case.requested("efi") {
-        return Doubt::unknown("efi= was given at boot, and whether the firmware may be called is not shown");
-    }
-    built_with(case, "EFI_DISABLE_RUNTIME")
-}
-
-fn hz(case: &Case<'_>) -> Judged {
-    whole(case)?;
-    let value = case.config("HZ")?;
-    let is_usual = value.parse::<u32>().map(|hz| (250..=1000).contains(&hz));
-    is_usual.or_else(|_| Doubt::unknown(format!("the configuration says HZ={value}")))
 }
 
 /// The option was last seen in 6.12; from 7.0 on there is nothing to switch.

@@ -96,26 +96,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "unverified: size of the effect",
         ],
     },
-    Knob {
-        id: "sched.core",
-        title: "Siblings not tied to each other's tasks",
-        family: Family::Scheduler,
-        severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "whether tasks carry a core-scheduling cookie is not shown to others; ask whoever started them \
-                (container runtimes, browsers, prctl PR_SCHED_CORE_GET)",
-            applies: core_scheduling,
-        },
-        why: "With core scheduling a task with another cookie keeps the sibling thread idle, and a change of task on \
-            one sibling waits for the other.",
-        fix: "Leave real-time threads without a cookie, and their siblings idle or offline (see cpu.smt).",
-        persist: &[Lasting::Other("Switch the feature off where the tasks are started.")],
-        undo: "Give the cookie back.",
-        cost: "A barrier against spying between siblings.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel admin-guide/hw-vuln/core-scheduling.rst", "kernel 7.3 kernel/Kconfig.preempt: SCHED_CORE"],
-    },
 ];
 
 /// What each of the CPUs is balanced with, out of `/proc/schedstat`; CPUs without a domain are balanced with nobody.
@@ -211,14 +191,6 @@ fn psi(case: &Case<'_>) -> Judged {
             Ok(true)
         }
         Err(doubt) => Err(doubt),
-    }
-}
-
-fn core_scheduling(case: &Case<'_>) -> Result<(), Doubt> {
-    match case.machine.topology.smt_active {
-        Fact::Known(true) => Ok(()),
-        Fact::Known(false) => Doubt::not_applicable("no two CPUs share a core"),
-        _ => Doubt::unknown("whether CPUs share a core is not known"),
     }
 }
 
