@@ -1,9 +1,10 @@
 //! The kernel's own masks against the CPUs that are set apart.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, set_apart};
-use crate::cpu_set::CpuSet;
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, not_told_by, set_apart};
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
+use crate::knobs::interrupts::default_affinity;
+use crate::knobs::isolation::{rcu_nocbs, unbound};
 use crate::machine::{CMDLINE, Version};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -113,6 +114,7 @@ fn irq_default(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
     let missing = Missing::TellsNothing("the kernel does not show where new interrupts go");
     let mask = case.cpu_mask("/proc/irq/default_smp_affinity", missing)?;
+    not_told_by("irq.default", default_affinity(case) != Ok(false))?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 
@@ -123,6 +125,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("the lockup watchdog is off");
     }
     let mask = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
+    not_told_by("family 'watchdogs and RAS'", mask.intersection(&case.rt).is_empty())?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 
@@ -130,6 +133,7 @@ fn workqueues(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
     let missing = Missing::TellsNothing("this kernel does not show where unbound work may run");
     let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
+    not_told_by("wq.unbound", unbound(case) != Ok(false))?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 
@@ -146,6 +150,7 @@ fn rcu(case: &Case<'_>) -> Judged {
     let threads =
         case.tasks(|task| task.is_kernel && (task.name.starts_with("rcuop/") || task.name.starts_with("rcuos/")))?;
     case.note("kernel threads rcuop/N, rcuos/N", if threads.is_empty() { "none" } else { "there" });
+    not_told_by("iso.rcu_nocbs", rcu_nocbs(case) != Ok(false))?;
     let offloaded = named.union(&apart.tick_free);
     Ok(!threads.is_empty() && apart.all().is_subset(&offloaded) && named.is_subset(&apart.all()))
 }

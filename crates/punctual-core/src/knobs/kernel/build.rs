@@ -226,16 +226,16 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.drm",
-        title: "No graphics in the kernel",
+        title: "No graphics at work beside the real-time work",
         family: Family::Kernel,
         severity: Weight::of(Info, Info, Info),
         probe: Probe::Effective(drm),
         why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated ones are \
             tuned for frames, not for punctuality.",
-        fix: "Run without a desktop, or measure with one under load.",
-        persist: &[Lasting::Kernel("DRM=n")],
-        undo: OTHER_KERNEL,
-        cost: "No display.",
+        fix: "Run without a desktop (systemctl isolate multi-user.target), or measure with one under load.",
+        persist: &[Lasting::Other("Start no desktop; with systemd: systemctl set-default multi-user.target.")],
+        undo: "systemctl set-default graphical.target",
+        cost: "No desktop.",
         blast: Blast::Breaking,
         confidence: Confidence::High,
         sources: &[
@@ -247,17 +247,23 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.slub_partial",
         title: "Memory given back piece by piece",
         family: Family::Kernel,
-        severity: Weight::of(Info, Info, Info).adjusted(more_on_rt),
+        severity: Weight::all(Info),
         probe: Probe::Effective(slub_partial),
         why: "Per-CPU partial lists make freeing cheap until they overflow; then many pages are given back at once, \
             under locks.",
-        fix: "None for all caches at run time.",
-        persist: &[Lasting::Kernel("SLUB_CPU_PARTIAL=n")],
-        undo: OTHER_KERNEL,
+        fix: "for f in /sys/kernel/slab/*/cpu_partial; do echo 0 > $f; done",
+        persist: &[
+            Lasting::Other("A unit that writes 0 to /sys/kernel/slab/*/cpu_partial after modules were loaded."),
+            Lasting::Kernel("SLUB_CPU_PARTIAL=n"),
+        ],
+        undo: "Write back the numbers that were there.",
         cost: "Slower allocation under load.",
-        blast: Blast::Breaking,
+        blast: Blast::Disturbing,
         confidence: Confidence::High,
-        sources: &["kernel 6.1, 6.12 mm/Kconfig: SLUB_CPU_PARTIAL ('typically no for a realtime system'); gone in 7.3"],
+        sources: &[
+            "kernel 6.1, 6.12 mm/Kconfig: SLUB_CPU_PARTIAL ('typically no for a realtime system'); gone in 7.3",
+            "kernel 6.1, 6.12 mm/slub.c: cpu_partial_store",
+        ],
     },
     Knob {
         id: "kconf.futex_pi",
@@ -466,6 +472,17 @@ fn migration(case: &Case<'_>) -> Judged {
     Ok(built_without(case, "MIGRATION")? && built_without(case, "COMPACTION")?)
 }
 
+/// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and
+/// firmware.
+const ONLY_PIXELS: [&str; 9] =
+    ["ast", "mgag200", "hibmc-drm", "bochs-drm", "cirrus", "hyperv_drm", "simple-framebuffer", "efidrm", "vesadrm"];
+
+/// The name of the driver that serves a card; where it does not show, what the card is called.
+fn driver_of(case: &Case<'_>, card: &str) -> String {
+    let link = case.link(&format!("/sys/class/drm/{card}/device/driver"));
+    link.known().and_then(|target| target.rsplit('/').next()).unwrap_or(card).to_owned()
+}
+
 fn drm(case: &Case<'_>) -> Judged {
     let cards = case.list("/sys/class/drm");
     if let Fact::Known(names) = &cards {
@@ -474,8 +491,16 @@ fn drm(case: &Case<'_>) -> Judged {
                 .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
         };
         let cards: Vec<&str> = names.iter().filter(is_card).map(String::as_str).collect();
-        case.note("/sys/class/drm", if cards.is_empty() { "no card".to_owned() } else { cards.join(", ") });
-        return Ok(cards.is_empty());
+        if cards.is_empty() {
+            case.note("/sys/class/drm", "no card");
+            return Ok(true);
+        }
+        let drivers: Vec<String> = cards.iter().map(|card| driver_of(case, card)).collect();
+        case.note("/sys/class/drm/card*/device/driver", drivers.join(", "));
+        if drivers.iter().all(|driver| ONLY_PIXELS.contains(&driver.as_str())) {
+            return Doubt::not_applicable("the only display is one that draws nothing by itself (a server's console)");
+        }
+        return Ok(false);
     }
     case.known("/sys/class/drm", cards, Missing::CannotBe("")).map(|_| true).or_else(|doubt| match doubt {
         Doubt::NotApplicable(_) => {
@@ -491,8 +516,30 @@ fn slub_partial(case: &Case<'_>) -> Judged {
     if case.version()? >= Version::new(7, 0) && built_without(case, "SLUB_CPU_PARTIAL")? {
         return Doubt::not_applicable("this kernel does without these lists");
     }
-    built_without(case, "SLUB_CPU_PARTIAL")
+    if built_without(case, "SLUB_CPU_PARTIAL") == Ok(true) {
+        return Ok(true);
+    }
+    let folder = "/sys/kernel/slab";
+    let names = case.known(folder, case.list(folder), Missing::TellsNothing("the caches are not shown"))?;
+    let names = names.iter().take(MOST_CACHES);
+    let mut seen = 0_usize;
+    for path in names.map(|name| format!("{folder}/{name}/cpu_partial")) {
+        match case.peek(&path) {
+            Fact::Known(number) if number.trim() == "0" => seen += 1,
+            Fact::Absent => {}
+            // The first one that has such a list, or that only the administrator may read, decides.
+            fact => {
+                case.cite(&path, &fact);
+                return case.known(&path, fact, Missing::TellsNothing("not shown")).map(|_| false);
+            }
+        }
+    }
+    case.note(format!("{folder}/*/cpu_partial"), format!("0 in all {seen} of them"));
+    if seen == 0 { Doubt::unknown("no cache shows such a list") } else { Ok(true) }
 }
+
+/// More caches than this are not looked at; machines have some hundreds.
+const MOST_CACHES: usize = 512;
 
 fn futex_pi(case: &Case<'_>) -> Judged {
     built_with(case, "FUTEX_PI")

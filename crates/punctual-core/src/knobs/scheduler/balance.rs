@@ -4,6 +4,7 @@ use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
+use crate::knobs::isolation::domain;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::Flavour;
 use crate::profile::Kind;
@@ -131,6 +132,9 @@ fn domains(case: &Case<'_>) -> Judged {
     let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt.contains(*cpu)).collect();
     if ours.len() != case.rt.len() {
         return Doubt::unknown(format!("{path} does not show all of CPUs {}", case.rt));
+    }
+    if domain(case) == Ok(false) {
+        return Doubt::not_applicable("these CPUs are not set apart, which iso.domain tells already");
     }
     let mixed: Vec<String> = ours
         .iter()
