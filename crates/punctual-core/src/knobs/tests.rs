@@ -169,6 +169,17 @@ fn weight_follows_kernel_size_and_need() {
     let two = format!("{one}\n{}", line(26, "nvme0q1"));
     let affinity = |lines: &str| severity("irq.affinity", lines, None);
     assert_eq!((affinity(&one), affinity(&two)), (Severity::Medium, Severity::High));
+    // A disagreement weighs nothing by itself where a plain knob tells what came of it.
+    let asked = |cpus: &str| {
+        let text = format!(
+            "{cpus}\n/sys/devices/system/cpu/possible = 0-3\n/sys/devices/system/cpu/nohz_full = 2\n\
+             /sys/kernel/rcu_normal = 1\n/proc/cmdline = isolcpus=2-3 nohz_full=2-3"
+        );
+        (severity("agree.requested", &text, None), severity("agree.tick", &text, None))
+    };
+    assert_eq!(asked(cpus), (Severity::High, Severity::Medium));
+    let not_apart = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated =";
+    assert_eq!(asked(not_apart), (Severity::Info, Severity::Info));
     // Nothing keeps roaming threads away for good there, but nohz_full=, which periodic work is better off without.
     let roaming = |version| severity("kthr.affinity", &format!("{cpus}\n/proc/sys/kernel/osrelease = {version}"), None);
     assert_eq!((roaming("6.12.1"), roaming("7.3.1")), (Severity::Info, Severity::Medium));

@@ -4,7 +4,7 @@ use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, W
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
 use crate::knobs::interrupts::default_affinity;
-use crate::knobs::isolation::{rcu_nocbs, unbound};
+use crate::knobs::isolation::{domain, rcu_nocbs, unbound};
 use crate::machine::{CMDLINE, Version};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -98,6 +98,10 @@ pub(super) const KNOBS: &[Knob] = &[
 const ROLES_SWAPPED: Version = Version::new(7, 0);
 
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    // What comes of it is told by the plain knob then.
+    if domain(case) == Ok(false) {
+        return Info;
+    }
     let is_swapped = case.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED);
     if is_swapped && severity > Info { High } else { severity }
 }

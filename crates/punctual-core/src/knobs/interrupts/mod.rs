@@ -61,7 +61,8 @@ pub(super) fn default_affinity(case: &Case<'_>) -> Judged {
     Ok(mask.intersection(&case.rt).is_empty())
 }
 
-fn irqbalance(case: &Case<'_>) -> Judged {
+/// Whether nobody, or nobody who would touch the real-time CPUs, moves interrupts about.
+pub(super) fn irqbalance(case: &Case<'_>) -> Judged {
     if case.daemons(&["irqbalance"])?.is_empty() {
         return Ok(true);
     }
