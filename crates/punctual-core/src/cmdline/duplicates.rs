@@ -40,6 +40,8 @@ const ACCUMULATE: &[&str] = &[
     "apic",
     "tsc",
     "hpet",
+    // idle=poll is never undone.
+    "idle",
     "intel_pstate",
     "intel_iommu",
     "intel_idle.states_off",
@@ -60,13 +62,14 @@ const ACCUMULATE: &[&str] = &[
     "netconsole",
 ];
 
-/// Whether the same word stands further on with another value, which then is the one that counts.
-pub fn is_overridden(token: &Token, line: &[Token]) -> bool {
+/// Whether the same word stands further on with another value, which then is the one that counts; a value that
+/// `is_refused` counts for nothing.
+pub fn is_overridden(token: &Token, line: &[Token], is_refused: impl Fn(&Token) -> bool) -> bool {
     if ACCUMULATE.contains(&token.name.as_str()) || token.name.starts_with("sysctl.") || token.is_for_init {
         return false;
     }
     let later = line.iter().filter(|other| other.end > token.end && !other.is_for_init && other.name == token.name);
-    let mut later = later.peekable();
+    let mut later = later.filter(|other| !is_refused(other)).peekable();
     later.peek().is_some()
         && later.all(|other| other.value.is_some() == token.value.is_some() && other.value != token.value)
 }

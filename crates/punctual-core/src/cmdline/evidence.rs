@@ -292,6 +292,12 @@ fn shown(line: &str) -> String {
     crate::fact::printable(text.trim(), 120)
 }
 
+/// Whether `isolcpus=` asks for what `/sys/devices/system/cpu/isolated` shows: by that flag, or by none.
+fn is_about_domains(value: &str) -> bool {
+    let has = |wanted: &str| value.split(',').any(|flag| flag == wanted);
+    has("domain") || !(has("nohz") || has("managed_irq"))
+}
+
 fn effect(tree: &dyn Tree, token: &Token) -> Option<(bool, String)> {
     let value = token.value.as_deref();
     let is = |path: &str, wanted: &[&str]| {
@@ -313,9 +319,7 @@ fn effect(tree: &dyn Tree, token: &Token) -> Option<(bool, String)> {
         Some((Some(word.as_str()) == value, format!("{path} = {}", crate::fact::printable(&text, 60))))
     };
     match token.name.as_str() {
-        "isolcpus" if !value?.contains("managed_irq,") || value?.contains("domain,") => {
-            cpus("/sys/devices/system/cpu/isolated", value?, true)
-        }
+        "isolcpus" if is_about_domains(value?) => cpus("/sys/devices/system/cpu/isolated", value?, true),
         "nohz_full" => cpus("/sys/devices/system/cpu/nohz_full", value?, true),
         "nosmt" => is("/sys/devices/system/cpu/smt/control", &["off", "forceoff", "notsupported", "notimplemented"]),
         "clocksource" => is("/sys/devices/system/clocksource/clocksource0/current_clocksource", &[value?]),

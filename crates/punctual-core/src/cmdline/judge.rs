@@ -50,8 +50,14 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
     }
     if standing.verdict == Verdict::Accepted {
         in_force(token, evidence, &mut standing);
-        reads_back(token, line, evidence, &mut standing);
-        overridden(token, line, &mut standing);
+        let is_overridden = is_overridden(token, line, |other| is_refused(other, target, standing.kind));
+        if !is_overridden {
+            reads_back(token, evidence, &mut standing);
+        } else if standing.verdict == Verdict::Accepted {
+            let why = "it stands there again, and the last one is the one that counts";
+            let instead = Some("one of them".to_owned());
+            standing = Standing { instead, ..Standing::new(Verdict::Inert, why, "kernel/params.c: parse_args") };
+        }
     }
     word(token, standing, rule.is_some_and(|rule| rule.is_trap))
 }
@@ -172,6 +178,10 @@ fn apply(rule: &Rule, standing: &mut Standing) {
 
 /// What may have been meant, and whether even that would be wanted.
 fn suggest(token: &Token, line: &[Token], target: &Target, standing: &mut Standing) {
+    // What another kernel takes under exactly this name is no typing error.
+    if !NAMES.exact(&token.name, true).is_empty() {
+        return;
+    }
     let Some(name) = near(&token.name, target).filter(|name| *name != token.name) else { return };
     let meant = Token { name: name.clone(), raw: name.clone(), ..token.clone() };
     let text = token.value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}"));
@@ -206,7 +216,7 @@ fn is_proven(token: &Token, evidence: &Evidence<'_>) -> bool {
 }
 
 /// A parameter that reads back as another value was clamped, or changed since.
-fn reads_back(token: &Token, line: &[Token], evidence: &Evidence<'_>, standing: &mut Standing) {
+fn reads_back(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
     let (Some(asked), Some((path, found))) = (token.value.as_deref(), evidence.parameter(token)) else { return };
     let flag = |text: &str| match text.as_bytes().first()? {
         b'Y' | b'y' => Some(1),
@@ -214,17 +224,15 @@ fn reads_back(token: &Token, line: &[Token], evidence: &Evidence<'_>, standing: 
         _ => values::integer(text),
     };
     let differs = matches!((flag(asked), flag(&found)), (Some(a), Some(b)) if a != b);
-    if differs && !is_overridden(token, line) {
+    if differs {
         standing.verdict = Verdict::Clamped;
         standing.why = format!("{path} = {found}: the kernel changed the value, or somebody has since");
         standing.sources.push("this machine".to_owned());
     }
 }
 
-fn overridden(token: &Token, line: &[Token], standing: &mut Standing) {
-    if is_overridden(token, line) && standing.verdict == Verdict::Accepted {
-        let why = "it stands there again, and the last one is the one that counts";
-        let instead = Some("one of them".to_owned());
-        *standing = Standing { instead, ..Standing::new(Verdict::Inert, why, "kernel/params.c: parse_args") };
-    }
+/// Whether the kernel leaves everything as it was at that value; a bad list for these two does change something.
+fn is_refused(token: &Token, target: &Target, kind: char) -> bool {
+    !matches!(token.name.as_str(), "rcu_nocbs" | "irqaffinity")
+        && values::check(token, target, kind).is_some_and(|wrong| wrong.verdict == Verdict::RejectedValue)
 }

@@ -3,6 +3,9 @@
 use super::Target;
 use super::names::{NAMES, Presence};
 
+/// Words that take CPUs away: nobody should come by them through a typing error.
+const NEVER: &[&str] = &["nosmp", "maxcpus", "nr_cpus"];
+
 /// The name that `target` knows and that is nearest to `name`, if any is near.
 pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     // In a short name, one letter is a large part.
@@ -15,6 +18,7 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
         return near_parameter(module, parameter, target);
     }
     let known = NAMES.words.iter().filter(|entry| entry.place.on(target) != Presence::No);
+    let known = known.filter(|entry| !NEVER.contains(&entry.name.trim_end_matches('=')));
     nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
 }
 

@@ -29,6 +29,8 @@ pub(super) enum If {
     NotDual,
     /// The kernel runs on x86.
     X86,
+    /// It runs on arm64.
+    Arm64,
     /// It is at least that version.
     From(u32, u32),
     /// It is older than that version.
@@ -100,6 +102,7 @@ impl If {
             Self::Cobalt => target.flavour == Flavour::Cobalt,
             Self::NotDual => !target.flavour.is_dual(),
             Self::X86 => target.arch == Arch::X86,
+            Self::Arm64 => target.arch == Arch::Arm64,
             Self::From(major, minor) => target.version >= Version::new(major, minor),
             Self::Before(major, minor) => target.version < Version::new(major, minor),
             Self::Beside(word) => {
@@ -134,6 +137,10 @@ const RULES: &[Rule] = &[
          periodic work the kernel's guide advises against it")
         .instead("isolcpus=managed_irq,domain,LIST, or a cpuset partition")
         .from(&["kernel 7.3 kernel/sched/isolation.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
+    trap("nohz_full", &[If::Beside("nohz=off")],
+        "nohz=off keeps every tick, so these CPUs tick on, and pay for the tracking at each entry into the kernel all \
+         the same")
+        .instead("nohz_full= or nohz=off, not both").from(&["kernel 6.1, 6.12, 7.3 kernel/time/tick-sched.c"]),
     note("nohz_full", &[], "for periodic work the kernel's guide advises against it")
         .from(&["kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
     note("rcu_nocbs", &[If::HasValue], "nohz_full= implies it; a malformed list offloads all CPUs")
@@ -152,14 +159,18 @@ const RULES: &[Rule] = &[
         .from(&["kernel/irq/irqdesc.c"]),
     rule("kthread_cpus", &[], Unknown, "a patch of vendors; kernels from kernel.org never had it")
         .instead("isolcpus=managed_irq,domain,LIST and nohz_full=LIST").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
-    rule("workqueue.cpumask", &[If::From(6, 7)], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
+    rule("workqueue.cpumask", &[If::From(6, 12)], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
         .instead("workqueue.unbound_cpus=LIST").from(&["kernel 6.12, 7.3 kernel/workqueue.c"]),
     rule("workqueue.cpumask", &[], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
         .instead("write the mask to /sys/devices/virtual/workqueue/cpumask").from(&["kernel 6.1 kernel/workqueue.c"]),
 
     // Interrupts.
+    rule("irqpoll", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
+        .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
+    rule("irqfixup", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
+        .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
     rule("irqpoll", &[], Harmful, "every interrupt handler is called at every tick, and on every interrupt nobody claims")
-        .instead("find the device whose interrupt gets lost; irqfixup at most").from(&["kernel/irq/spurious.c"]),
+        .instead("find the device whose interrupt gets lost").from(&["kernel/irq/spurious.c"]),
     rule("threadirqs", &[If::Rt], Inert, "PREEMPT_RT forces threaded interrupts and does not even know the word")
         .always().instead("nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"]),
     rule("acpi_irq_nobalance", &[], Inert,
@@ -169,6 +180,9 @@ const RULES: &[Rule] = &[
         .instead("nothing; stop irqbalance as a service").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
 
     // SMT, CPU features.
+    rule("nosmt", &[If::Arm64, If::Before(6, 13)], Unknown, "kernels for arm64 cannot switch SMT off at boot up to 6.12; 7.3 can")
+        .instead("echo 0 > /sys/devices/system/cpu/cpuN/online for every second thread, on chips that have such")
+        .from(&["kernel 6.1, 6.12, 7.3 arch/arm64/Kconfig: HOTPLUG_SMT"]),
     rule("noht", &[], Unknown, "a word of 2.4 and early 2.6").instead("nosmt").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
     rule("nohalt", &[], Unknown, "a word of Itanium, whose support was removed").instead("nothing").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
     rule("nosmap", &[If::X86], Unknown, "removed from x86 in 2022; it would have been a hole in any case")
@@ -219,11 +233,16 @@ const RULES: &[Rule] = &[
         .instead("intel_idle.max_cstate=1 processor.max_cstate=1, or the latency limit of PM QoS at run time").from(&["kernel drivers/idle/intel_idle.c", "kernel admin-guide/pm/intel_idle.rst"]),
     rule("processor.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "under idle=poll no idle state is entered")
         .instead("nothing").from(&["kernel arch/x86/kernel/process.c"]),
+    rule("processor.max_cstate", &[If::Arm64], Inert, "arm64 tells ACPI of its idle states in another way (_LPI), which this does not limit")
+        .instead("the latency limit of PM QoS at run time").from(&["kernel 6.1, 6.12, 7.3 drivers/acpi/processor_idle.c: acpi_processor_setup_lpi_states"]),
     rule("processor.max_cstate", &[If::Is(&["0"])], Clamped, "the driver makes 1 of 0")
         .instead("processor.max_cstate=1").from(&["kernel drivers/acpi/processor_idle.c"]),
     rule("processor_idle.max_cstate", &[], Unknown, "processor_idle is the name of a file; the module is called processor")
         .instead("processor.max_cstate=1").from(&["kernel drivers/acpi/Makefile"]),
     rule("intel.max_cstate", &[], Unknown, "there never was a module of that name").instead("intel_idle.max_cstate=1").from(&["kernel 6.1, 6.12, 7.3: no such module"]),
+    rule("idle", &[If::X86, If::Is(&["halt", "nomwait"]), If::Beside("idle=poll")], Inert,
+        "idle=poll beside it is never undone, wherever it stands, and under it no idle state is entered")
+        .instead("one of the two").from(&["kernel 6.1, 6.12, 7.3 arch/x86/kernel/process.c: idle_setup"]),
     note("idle", &[If::X86, If::Is(&["poll"])], "no CPU ever sleeps: heat, no boost, and a busy sibling where cores run two threads")
         .from(&["kernel admin-guide/pm/cpuidle.rst"]),
 
@@ -231,6 +250,10 @@ const RULES: &[Rule] = &[
     note("tsc", &[If::Is(&["reliable"])], "right only where the TSC is invariant; tsc=nowatchdog is what real time needs")
         .from(&["kernel arch/x86/kernel/tsc.c"]),
     note("hpet", &[If::Is(&["disable"])], "takes the reference away that watches over the TSC").from(&["kernel arch/x86/kernel/hpet.c"]),
+    trap("clocksource", &[If::X86, If::Is(&["hpet", "acpi_pm"])],
+        "every look at the clock then asks a device outside the CPU, which takes about a microsecond, with a system call \
+         each time, and longer where several CPUs ask")
+        .instead("nothing; clocksource=tsc where the TSC is good and the kernel doubts it").from(&["kernel drivers/clocksource/acpi_pm.c, arch/x86/kernel/hpet.c"]),
     note("clocksource", &[If::Is(&["tsc"])], "the default where the TSC is good").from(&["kernel arch/x86/kernel/tsc.c"]),
 
     // The scheduler.

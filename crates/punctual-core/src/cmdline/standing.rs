@@ -6,7 +6,7 @@ use super::line::Token;
 use super::names::{NAMES, Presence, Where, number};
 use super::user_space;
 use super::{Target, Verdict};
-use crate::machine::{Arch, Flavour};
+use crate::machine::{Arch, Flavour, Version};
 
 /// How a word stands with the kernel, before anybody looks at its value.
 pub(super) struct Standing {
@@ -44,6 +44,12 @@ pub(super) fn by_name(token: &Token, target: &Target) -> (Standing, &'static str
     if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
         let mut standing = placed(entry.place, target, "kernel parameter", "");
         standing.kind = entry.kind;
+        if standing.verdict == Verdict::Unknown && is_patched_in(name, target) {
+            let why = "kernels from kernel.org lack it with PREEMPT_RT before 7.x; the PREEMPT_RT patches for 6.12, which \
+                distributions take, bring it";
+            standing =
+                Standing::new(Verdict::Accepted, why, "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches");
+        }
         return (with_needs(standing, entry.needs), entry.needs);
     }
     if let Some((module, parameter)) = name.split_once('.') {
@@ -54,6 +60,12 @@ pub(super) fn by_name(token: &Token, target: &Target) -> (Standing, &'static str
         return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
     }
     (unknown_bare(token, target), "-")
+}
+
+/// Debian's kernels with PREEMPT_RT choose between full and lazy preemption at boot from 6.12 on.
+fn is_patched_in(name: &str, target: &Target) -> bool {
+    let versions = Version::new(6, 12)..Version::new(7, 0);
+    name == "preempt" && target.flavour == Flavour::Rt && versions.contains(&target.version)
 }
 
 fn rank(presence: Presence) -> u8 {

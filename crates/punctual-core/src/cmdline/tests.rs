@@ -109,6 +109,9 @@ fn what_is_in_force_is_the_last_word() {
     let isolated = |list: &str| format!("/sys/devices/system/cpu/isolated = {list}\n");
     says(&isolated("2-3"), "isolcpus=managed_irq,domain,2-N", Verdict::Effective, "isolated = 2-3");
     says(&isolated("2-3"), "isolcpus=2", Verdict::Clamped, "not what it asks for");
+    // The file tells of domains only.
+    says("/sys/devices/system/cpu/isolated =\n", "isolcpus=nohz,2-3", Verdict::Accepted, "");
+    says("/sys/devices/system/cpu/isolated =\n", "isolcpus=nohz,domain,2-3", Verdict::Clamped, "not what it asks for");
     says("/sys/devices/system/cpu/isolated =\n", "isolcpus=2", Verdict::Clamped, "not what it asks for");
     says("/proc/sys/kernel/nmi_watchdog = 0\n", "nmi_watchdog=0", Verdict::Effective, "nmi_watchdog = 0");
     says("/proc/sys/kernel/nmi_watchdog = 1\n", "nmi_watchdog=0", Verdict::Accepted, "");

@@ -77,6 +77,7 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
         }),
         ("preempt", Some(value)) => preempt(value, target),
         ("idle", Some(value)) => idle(value, target),
+        ("amd_pstate", Some(value)) => amd_pstate(value, target),
         ("clocksource", Some(value)) => clocksource(value, target),
         (name, Some(value)) => choice(name, value).or_else(|| typed(value, kind)),
         (_, None) => (!matches!(kind, 'b' | 'd' | 'n' | '-' | 'x')).then(|| {
@@ -161,9 +162,11 @@ fn preempt(value: &str, target: &Target) -> Option<Wrong> {
         |why: &str, instead: &str| Some(Wrong { instead: Some(instead.to_owned()), ..Wrong::rejected(why, SOURCE) });
     match value {
         "full" => None,
-        "lazy" if target.version >= Version::new(6, 13) => None,
+        // With PREEMPT_RT it is older: the patches for 6.12 bring it.
+        "lazy" if target.version >= Version::new(6, if target.flavour == Flavour::Rt { 12 } else { 13 }) => None,
         "lazy" => refused("kernels before 6.13 have no lazy preemption", "preempt=full"),
         "none" | "voluntary" if target.version < Version::new(7, 0) && target.flavour != Flavour::Rt => None,
+        "none" | "voluntary" if target.flavour == Flavour::Rt => refused("PREEMPT_RT refuses it", "preempt=full"),
         "none" | "voluntary" => refused("kernels with lazy preemption refuse it from 7.0 on", "preempt=full"),
         _ => refused("there is no such mode; the kernel warns and ignores it", "preempt=full"),
     }
@@ -178,6 +181,19 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
     (!known.contains(&value)).then(|| {
         let why = format!("one of {} is expected; the kernel calls it a malformed option", known.join(", "));
         Wrong::rejected(why, "kernel arch/x86/kernel/process.c, 7.3 arch/arm64/kernel/idle.c")
+    })
+}
+
+/// 6.3 brought the modes that leave the choice to the chip.
+fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
+    let known: &[&str] = if target.version < Version::new(6, 3) {
+        &["disable", "passive"]
+    } else {
+        &["disable", "passive", "active", "guided"]
+    };
+    (!known.contains(&value)).then(|| {
+        let why = format!("this kernel knows {}; the word is ignored", known.join(", "));
+        Wrong::rejected(why, "kernel 6.1, 6.12, 7.3 drivers/cpufreq/amd-pstate.c: amd_pstate_param")
     })
 }
 
