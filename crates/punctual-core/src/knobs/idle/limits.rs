@@ -34,18 +34,23 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Idle,
         severity: Weight::of(Medium, Info, Medium),
         probe: Probe::Effective(of_each),
-        why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit, \
-            while n/a means that no latency is allowed.",
-        fix: "echo n/a > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
+        why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit. n/a means \
+            that no latency at all is allowed: on x86 that makes the CPU spin while idle, on ARM it leaves WFI. 2 allows \
+            the first sleep state.",
+        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
         persist: &[Lasting::Write {
             path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "n/a",
+            value: "2",
         }],
         undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us",
         cost: "Power and heat of these CPUs.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
-        sources: &["kernel 7.3 drivers/base/power/sysfs.c", "kernel admin-guide/pm/cpuidle.rst"],
+        sources: &[
+            "kernel 7.3 drivers/base/power/sysfs.c: pm_qos_resume_latency_us",
+            "kernel 6.1, 6.12, 7.3 drivers/cpuidle/governors/menu.c: latency_req == 0",
+            "kernel admin-guide/pm/cpuidle.rst",
+        ],
     },
 ];
 
