@@ -26,7 +26,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.console",
         title: "No serial console",
         family: Family::Console,
-        severity: Weight::of(Medium, Medium, Info).adjusted(printed_in_a_thread),
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nbcon),
         probe: Probe::Effective(serial),
         why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
         fix: "None at run time; a console level of 4 or less (log.level) leaves only errors.",
@@ -290,6 +290,11 @@ fn serial(case: &Case<'_>) -> Judged {
 fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
     let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
     if is_threaded { severity.min(Info) } else { severity }
+}
+
+/// How a serial console prints is what matters of it: where that is shown, `log.nbcon` tells.
+fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
+    if nbcon(case).is_ok() { severity.min(Info) } else { printed_in_a_thread(case, severity) }
 }
 
 const TRACEFS: &str = "/sys/kernel/tracing";

@@ -205,6 +205,28 @@ fn one_state_is_told_once_above_info() {
         (severity("pm.epb", bias), severity("pm.epb", &format!("{bias}\n{preference}"))),
         (Severity::Medium, Severity::Info)
     );
+    // The cache that siblings share is theirs because they are siblings.
+    let shares = |cluster: &str| {
+        let file = |cpu: u32, file: &str| format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
+        let lists = ["topology/thread_siblings_list = 0,2", &format!("cache/index2/shared_cpu_list = {cluster}")]
+            .map(|line| format!("{}\n", file(2, line)) + &file(3, &line.replace("0,2", "1,3")));
+        severity("cache.l2", &lists.join("\n"))
+    };
+    assert_eq!((shares("0,2"), shares("0-3")), (Severity::Info, Severity::Medium));
+    // A slow source of time is slow by every way to read it.
+    let source = "/proc/sys/kernel/arch = x86_64\n\
+                  /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    assert_eq!(
+        (severity("clk.vdso", &format!("{source} = hpet")), severity("clk.vdso", &format!("{source} = tsc"))),
+        (Severity::Info, Severity::Medium)
+    );
+    // How a serial console prints is what matters of it.
+    let consoles = "/proc/consoles = ttyS0                -W- (EC   a)    4:64";
+    let tasks = "punctual:/tasks =\n    2129984 0 0 0 kthreadd";
+    assert_eq!(
+        (severity("log.console", ""), severity("log.console", &format!("{consoles}\n{tasks}"))),
+        (Severity::Medium, Severity::Info)
+    );
     // Where the kernel controls the links, pm.aspm tells of them.
     let link = "/sys/bus/pci/devices/0000:00:1c.0/link/l1_aspm = 1";
     assert_eq!((severity("fw.pcie_aspm", ""), severity("fw.pcie_aspm", link)), (Severity::Medium, Severity::Info));

@@ -52,7 +52,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "clk.arat",
         title: "Timers keep running while the CPU sleeps",
         family: Family::Clocks,
-        severity: Weight::of(Medium, Info, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(arat),
         why: "A local timer that stops in deep sleep needs another CPU, or the HPET, to wake this one: a message more \
             in front of every activation.",

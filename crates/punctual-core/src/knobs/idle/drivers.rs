@@ -49,7 +49,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.intel_idle",
         title: "intel_idle not switched off",
         family: Family::Idle,
-        severity: Weight::of(Medium, Info, Medium),
+        severity: Weight::all(Info),
         probe: Probe::Effective(intel_idle),
         why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
             takes over with the states the firmware lists, which may be deep ones.",

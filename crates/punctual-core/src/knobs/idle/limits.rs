@@ -3,7 +3,7 @@
 use super::states::tolerable_us;
 use crate::fact::Fact;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::Info;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 
 /// What the device says while nobody limits anything: 2000 seconds, in microseconds.
@@ -15,7 +15,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.qos_global",
         title: "A limit of sleep for all CPUs that helps",
         family: Family::Idle,
-        severity: Weight::of(Medium, Info, Medium),
+        severity: Weight::all(Info),
         probe: Probe::Effective(of_all),
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
@@ -32,7 +32,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.qos_percpu",
         title: "A limit of sleep per CPU that holds for all real-time CPUs",
         family: Family::Idle,
-        severity: Weight::of(Medium, Info, Medium),
+        severity: Weight::all(Info),
         probe: Probe::Effective(of_each),
         why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit. n/a means \
             that no latency at all is allowed: on x86 that makes the CPU spin while idle, on ARM it leaves WFI. 2 allows \

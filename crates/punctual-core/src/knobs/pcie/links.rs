@@ -33,7 +33,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.clkpm",
         title: "PCIe reference clocks keep running",
         family: Family::Pcie,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(clkpm),
         why: "With clock power management the device may ask for its reference clock to be stopped while the link is in \
             L1; waking it then takes tens of microseconds more.",
