@@ -244,6 +244,9 @@ fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
 
 /// Siblings of a core share this cache and more: `cpu.smt` tells of them.
 fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
+    if case.has_housekeeping().is_err() {
+        return severity;
+    }
     let unseen = Missing::TellsNothing("what CPUs share is not shown");
     let read = |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), &case.rt, unseen).ok();
     let siblings = read("topology/thread_siblings_list");

@@ -14,9 +14,11 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(turbo),
         why: "The turbo frequency of one CPU depends on what its neighbours do and on the temperature.",
         fix: "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
-            /sys/devices/system/cpu/cpufreq/boost",
+            /sys/devices/system/cpu/cpufreq/boost; some drivers have a switch per CPU from 6.12 on: \
+            /sys/devices/system/cpu/cpuN/cpufreq/boost for N in <I>.",
         persist: &[
             Lasting::Write { path: "/sys/devices/system/cpu/intel_pstate/no_turbo", value: "1" },
+            Lasting::Write { path: "/sys/devices/system/cpu/cpufreq/boost", value: "0" },
             Lasting::Firmware("Turbo Boost or Core Performance Boost, usually under Advanced, CPU configuration"),
         ],
         undo: "Write back the value that was there.",
@@ -25,6 +27,7 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/pm/intel_pstate.rst",
+            "kernel 6.12, 7.3 drivers/cpufreq/cpufreq.c: local_boost; not in 6.1",
             "unverified: whether it pays on a given machine; measure both",
         ],
     },
