@@ -26,17 +26,21 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.console",
         title: "No serial console",
         family: Family::Console,
-        severity: Weight::of(Medium, Medium, Info).adjusted(printed_in_a_thread),
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nbcon),
         probe: Probe::Effective(serial),
         why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
         fix: "None at run time; a console level of 4 or less (log.level) leaves only errors.",
-        persist: &[Lasting::NoWord("console")],
+        persist: &[Lasting::Other(
+            "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
+             the device tree (stdout-path) names the serial line.",
+        )],
         undo: "Put the word back and boot again.",
         cost: "No serial log of a crash.",
         blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 kernel/printk/printk.c",
+            "kernel 6.1, 6.12, 7.3 drivers/of/base.c: of_console_check",
             "unverified: which drivers wait (newer ones print in a thread)",
         ],
     },
@@ -67,11 +71,14 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(nbcon),
         why: "A serial console of the old kind prints on the CPU that logged, with interrupts off; one of the new \
             kind (nbcon), or any on PREEMPT_RT from 6.12, has a thread for it.",
-        fix: "Take console=ttyS0 (or the like) off the command line; or boot PREEMPT_RT from 6.12 on, or a kernel whose driver for this console is of the new kind: each with a boot.",
+        fix: "Boot with console=tty0 and no other console= (with none at all, the device tree of an ARM board names the serial \
+            line); or boot PREEMPT_RT from 6.12 on, or a kernel whose driver for this console is of the new kind.",
         persist: &[
-            Lasting::NoWord("console"),
-            Lasting::Kernel("PREEMPT_RT=y"),
-            Lasting::Other("Either of the two does"),
+            Lasting::Other(
+                "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
+                 the device tree (stdout-path) names the serial line.",
+            ),
+            Lasting::Other("Or CONFIG_PREEMPT_RT=y from 6.12 on."),
         ],
         undo: "Put the word back and boot again.",
         cost: "No serial log of a crash, or another kernel.",
@@ -192,25 +199,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["kernel 6.1, 6.12, 7.3 kernel/trace/trace_stack.c"],
     },
     Knob {
-        id: "trace.perf",
-        title: "Performance sampling is bounded tightly",
-        family: Family::Console,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(perf),
-        why: "Samples are taken in interrupts, on some machines in non-maskable ones; the kernel only lowers the \
-            rate when they exceed this share of a CPU. Judged bad: more than 1 %, or no bound.",
-        fix: "sysctl kernel.perf_cpu_time_max_percent=1",
-        persist: &[Lasting::Sysctl("kernel.perf_cpu_time_max_percent = 1")],
-        undo: "sysctl kernel.perf_cpu_time_max_percent=25",
-        cost: "Coarser profiles.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &[
-            "kernel admin-guide/sysctl/kernel.rst: perf_cpu_time_max_percent",
-            "kernel 6.1, 6.12, 7.3 kernel/events/core.c",
-        ],
-    },
-    Knob {
         id: "trace.perf_users",
         title: "Nobody samples all CPUs",
         family: Family::Console,
@@ -304,6 +292,11 @@ fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
     if is_threaded { severity.min(Info) } else { severity }
 }
 
+/// How a serial console prints is what matters of it: where that is shown, `log.nbcon` tells.
+fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
+    if nbcon(case).is_ok() { severity.min(Info) } else { printed_in_a_thread(case, severity) }
+}
+
 const TRACEFS: &str = "/sys/kernel/tracing";
 const UNSEEN: Missing = Missing::TellsNothing("tracefs is not mounted");
 
@@ -364,11 +357,6 @@ fn instances(case: &Case<'_>) -> Judged {
 fn stack(case: &Case<'_>) -> Judged {
     Ok(case.number("/proc/sys/kernel/stack_tracer_enabled", Missing::CannotBe("this kernel cannot trace its stack"))?
         == 0)
-}
-
-fn perf(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel cannot sample");
-    Ok(case.number("/proc/sys/kernel/perf_cpu_time_max_percent", none)? == 1)
 }
 
 fn perf_users(case: &Case<'_>) -> Result<(), Doubt> {

@@ -172,22 +172,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
     },
     Knob {
-        id: "dev.mei",
-        title: "The management engine is not spoken to",
-        family: Family::Devices,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(mei),
-        why: "The driver of the management engine exchanges messages with firmware, which may answer by stopping \
-            CPUs.",
-        fix: "rmmod mei_me",
-        persist: &[Lasting::NoModule("mei_me")],
-        undo: "modprobe mei_me",
-        cost: "Remote management, some firmware updates.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
-        sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
-    },
-    Knob {
         id: "dev.evbug",
         title: "Input events are not logged",
         family: Family::Devices,
@@ -208,29 +192,16 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Devices,
         severity: Weight::all(Info),
         probe: Probe::Effective(rng),
-        why: "The thread hwrng reads the generator for ever; some answer slowly, over a bus that others need.",
-        fix: "taskset -pc <H> PID-OF-hwrng, or echo none > /sys/class/misc/hw_random/rng_current",
+        why: "The thread hwrng reads the generator for ever; some answer slowly, over a bus that others need: a TPM in \
+            milliseconds.",
+        fix: "taskset -pc <H> PID-OF-hwrng; from 6.12 on also: echo none > /sys/class/misc/hw_random/rng_current (6.1 \
+            refuses it: blacklist the driver there).",
         persist: &[Lasting::Word("rng_core.default_quality=0")],
-        undo: "Write back the name that was there to rng_current.",
+        undo: "taskset as before; write back the name that was there to rng_current.",
         cost: "Random numbers early after boot.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 drivers/char/hw_random/core.c", "unverified: the cost on a given machine"],
-    },
-    Knob {
-        id: "dev.tpm",
-        title: "Random numbers do not come from the TPM",
-        family: Family::Devices,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(tpm),
-        why: "A TPM answers in milliseconds over a slow bus, and reads of it can stall a CPU.",
-        fix: "echo none > /sys/class/misc/hw_random/rng_current",
-        persist: &[Lasting::Word("rng_core.default_quality=0")],
-        undo: "Write back the name that was there to rng_current.",
-        cost: "Random numbers early after boot.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Low,
-        sources: &["kernel 6.12 drivers/char/tpm/tpm-chip.c: tpm-rng", "unverified: stalls by reads"],
     },
 ];
 
@@ -415,10 +386,6 @@ fn camera(case: &Case<'_>) -> Judged {
     is_empty(case, "video4linux", "video")
 }
 
-fn mei(case: &Case<'_>) -> Judged {
-    is_empty(case, "mei", "mei")
-}
-
 fn evbug(case: &Case<'_>) -> Judged {
     has_module(case, "evbug").map(|is_there| !is_there)
 }
@@ -426,11 +393,9 @@ fn evbug(case: &Case<'_>) -> Judged {
 fn rng(case: &Case<'_>) -> Judged {
     let threads = case.tasks(|task| task.is_kernel && task.name == "hwrng")?;
     case.note("kernel thread hwrng", if threads.is_empty() { "none" } else { "runs" });
+    if !threads.is_empty() {
+        let path = "/sys/class/misc/hw_random/rng_current";
+        case.cite(path, &case.peek(path));
+    }
     Ok(threads.is_empty())
-}
-
-fn tpm(case: &Case<'_>) -> Judged {
-    let path = "/sys/class/misc/hw_random/rng_current";
-    let name = case.text(path, Missing::CannotBe("there is no hardware generator"))?;
-    Ok(!name.starts_with("tpm-rng"))
 }

@@ -93,7 +93,10 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(power_wells),
         why: "Switching power wells and display states off and on stalls the memory path of the integrated graphics.",
         fix: "None at run time.",
-        persist: &[Lasting::Module("i915 enable_dc=0 disable_power_well=0")],
+        persist: &[
+            Lasting::Module("i915 enable_dc=0 disable_power_well=0"),
+            Lasting::Module("xe enable_dc=0 disable_power_well=0"),
+        ],
         undo: "Remove the line, and boot again.",
         cost: "Power; the kernel marks itself tainted.",
         blast: Blast::Harmless,
@@ -112,7 +115,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them at \
             every change.",
         fix: "None at run time.",
-        persist: &[Lasting::Module("i915 enable_psr=0 enable_fbc=0")],
+        persist: &[Lasting::Module("i915 enable_psr=0 enable_fbc=0"), Lasting::Module("xe enable_psr=0 enable_fbc=0")],
         undo: "Remove the line, and boot again.",
         cost: "Power; the kernel marks itself tainted.",
         blast: Blast::Harmless,
@@ -137,37 +140,6 @@ pub(super) const KNOBS: &[Knob] = &[
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice; the driver's build refuses PREEMPT_RT unless told otherwise"],
-    },
-    Knob {
-        id: "gpu.poll",
-        title: "Connectors are not polled",
-        family: Family::Graphics,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(poll),
-        why: "Where a connector cannot tell by an interrupt that it was plugged, all of them are probed every ten \
-            seconds, slowly, on some CPU.",
-        fix: "echo N > /sys/module/drm_kms_helper/parameters/poll",
-        persist: &[Lasting::Module("drm_kms_helper poll=N")],
-        undo: "echo Y > /sys/module/drm_kms_helper/parameters/poll",
-        cost: "New displays are noticed late on such connectors.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel 6.1, 6.12, 7.3 drivers/gpu/drm/drm_probe_helper.c"],
-    },
-    Knob {
-        id: "gpu.cursor",
-        title: "The console's cursor does not blink",
-        family: Family::Graphics,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(cursor),
-        why: "A blinking cursor of the frame buffer console is a timer that draws, several times a second.",
-        fix: "echo 0 > /sys/class/graphics/fbcon/cursor_blink",
-        persist: &[Lasting::Write { path: "/sys/class/graphics/fbcon/cursor_blink", value: "0" }],
-        undo: "echo 1 > /sys/class/graphics/fbcon/cursor_blink",
-        cost: "A cursor that stands still.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel 6.1, 6.12, 7.3 drivers/video/fbdev/core/fbcon.c"],
     },
     Knob {
         id: "gpu.clients",
@@ -290,20 +262,6 @@ fn nvidia(case: &Case<'_>) -> Judged {
 /// It was not made for `PREEMPT_RT`.
 fn nvidia_severity(case: &Case<'_>, severity: Severity) -> Severity {
     if case.flavour() == Ok(Flavour::Rt) { severity.max(High) } else { severity }
-}
-
-fn poll(case: &Case<'_>) -> Judged {
-    let path = "/sys/module/drm_kms_helper/parameters/poll";
-    match case.text(path, Missing::CannotBe("no driver that sets display modes is loaded"))?.as_str() {
-        "N" => Ok(true),
-        "Y" => Ok(false),
-        other => Doubt::unknown(format!("{path} holds '{other}'")),
-    }
-}
-
-fn cursor(case: &Case<'_>) -> Judged {
-    Ok(case.number("/sys/class/graphics/fbcon/cursor_blink", Missing::CannotBe("there is no frame buffer console"))?
-        == 0)
 }
 
 fn clients(case: &Case<'_>) -> Result<(), Doubt> {

@@ -167,21 +167,6 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::Medium,
         sources: &["kernel 6.12 arch/x86/kvm/vmx/vmx.c, svm/svm.c"],
     },
-    Knob {
-        id: "virt.nested",
-        title: "Guests do not run guests of their own",
-        family: Family::Guests,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(nested),
-        why: "A guest inside a guest pays every exit several times over, and its host as well.",
-        fix: "None at run time.",
-        persist: &[Lasting::Module("kvm_intel nested=0"), Lasting::Module("kvm_amd nested=0")],
-        undo: "Remove the lines, and load the modules again.",
-        cost: "Nested guests.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
-        sources: &["kernel virt/kvm/x86/running-nested-guests.rst", "kernel 6.12 arch/x86/kvm/vmx/vmx.c, svm/svm.c"],
-    },
 ];
 
 /// Goes on only inside a guest.
@@ -307,8 +292,4 @@ fn kvmclock_sync(case: &Case<'_>) -> Judged {
 
 fn apicv(case: &Case<'_>) -> Judged {
     is_on(&parameter(case, &["kvm_intel/parameters/enable_apicv", "kvm_amd/parameters/avic"])?)
-}
-
-fn nested(case: &Case<'_>) -> Judged {
-    is_on(&parameter(case, &["kvm_intel/parameters/nested", "kvm_amd/parameters/nested"])?).map(|is_on| !is_on)
 }

@@ -94,37 +94,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
     },
     Knob {
-        id: "lim.nice",
-        title: "The caller may raise ordinary threads",
-        family: Family::Privileges,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(nice),
-        why: "Threads beside the loop (logging, network) cannot be ranked below zero without this limit.",
-        fix: "prlimit --pid PID --nice=40 as root.",
-        persist: &[Lasting::Limit("@realtime - nice -20"), Lasting::Unit("LimitNICE=40")],
-        undo: "Remove the lines.",
-        cost: "A member of the group can slow others down.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["getrlimit(2): RLIMIT_NICE"],
-    },
-    Knob {
-        id: "lim.caps",
-        title: "The caller is not all-powerful",
-        family: Family::Privileges,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(caps),
-        why: "Real-time work needs CAP_SYS_NICE and CAP_IPC_LOCK or the limits; a program with \
-            CAP_SYS_ADMIN, as root has it, can do anything by mistake.",
-        fix: "Run it as an ordinary user, with these limits or capabilities.",
-        persist: &[Lasting::Unit("User=NAME"), Lasting::Unit("AmbientCapabilities=CAP_SYS_NICE CAP_IPC_LOCK")],
-        undo: "Remove the lines.",
-        cost: "Files and devices need rights of their own.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["capabilities(7)", "systemd.exec(5): AmbientCapabilities"],
-    },
-    Knob {
         id: "lim.stack",
         title: "Stacks of new threads are small",
         family: Family::Privileges,
@@ -233,7 +202,6 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 const CAP_IPC_LOCK: u32 = 14;
-const CAP_SYS_ADMIN: u32 = 21;
 const CAP_SYS_NICE: u32 = 23;
 /// What the run-time library wants free under the limit, so that locking memory does not make the next thread fail.
 const ENOUGH_BYTES: u64 = 1 << 30;
@@ -292,14 +260,6 @@ fn rtprio_max(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("with CAP_SYS_NICE no limit is asked");
     }
     Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
-}
-
-fn nice(case: &Case<'_>) -> Judged {
-    Ok(has_capability(case, CAP_SYS_NICE)? || soft_limit(case, "Max nice priority")?.is_none_or(|limit| limit > 20))
-}
-
-fn caps(case: &Case<'_>) -> Judged {
-    has_capability(case, CAP_SYS_ADMIN).map(|has_it| !has_it)
 }
 
 const LARGE_STACK_BYTES: u64 = 16 << 20;

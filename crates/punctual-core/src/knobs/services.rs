@@ -28,34 +28,16 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["unverified: usual advice", "thermald(8)", "tlp.8"],
     },
     Knob {
-        id: "svc.tuned",
-        title: "tuned does not rewrite settings",
-        family: Family::Services,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(tuned),
-        why: "tuned sets a profile when it starts, removes it when it stops, and may watch threads all the time: \
-            two owners of one setting undo each other.",
-        fix: "Leave everything to tuned, or systemctl stop tuned (which takes its settings back).",
-        persist: &[Lasting::NoService("tuned.service")],
-        undo: "systemctl enable --now tuned",
-        cost: "Its profile.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
-        sources: &["tuned plugin_scheduler, plugin_bootloader", "cluster-node-tuning-operator#280"],
-    },
-    Knob {
         id: "svc.timers",
         title: "No unattended updates",
         family: Family::Services,
         severity: Weight::all(Medium),
         probe: Probe::Effective(updates),
-        why: "Updates unpack, compress and restart at times of their own choosing; firmware updaters can make the \
-            firmware stop all CPUs.",
+        why: "Updates unpack, compress and restart at times of their own choosing.",
         fix: "systemctl stop each of them; their timers are svc.update_timers.",
         persist: &[
             Lasting::NoService("unattended-upgrades.service"),
             Lasting::NoService("packagekit.service"),
-            Lasting::NoService("fwupd.service"),
             Lasting::NoService("snapd.service"),
         ],
         undo: "systemctl unmask; systemctl start",
@@ -94,7 +76,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("apt-daily-upgrade.timer"),
             Lasting::NoService("dnf-makecache.timer"),
             Lasting::NoService("dnf-automatic.timer"),
-            Lasting::NoService("fwupd-refresh.timer"),
         ],
         undo: "systemctl unmask; systemctl start",
         cost: "Security updates need a plan.",
@@ -126,38 +107,6 @@ pub(super) const KNOBS: &[Knob] = &[
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
-    },
-    Knob {
-        id: "svc.cron",
-        title: "No jobs by the clock",
-        family: Family::Services,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(cron),
-        why: "What cron runs daily (logs, indexes, backups) starts at times of its own.",
-        fix: "Look through /etc/crontab, /etc/cron.d and /etc/cron.daily; move what loads the machine to a \
-            maintenance window.",
-        persist: &[Lasting::NoService("anacron.timer"), Lasting::Other("Remove the jobs from /etc/cron.daily")],
-        undo: "Put the jobs back.",
-        cost: "The jobs.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Low,
-        sources: &["crontab(5)", "unverified: usual advice"],
-    },
-    Knob {
-        id: "svc.smart",
-        title: "Disks are not asked for their health",
-        family: Family::Services,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(smart),
-        why: "smartd asks every disk each half hour and starts self-tests; some controllers stop other commands for \
-            it.",
-        fix: "systemctl stop smartd",
-        persist: &[Lasting::NoService("smartd.service"), Lasting::NoService("smartmontools.service")],
-        undo: "systemctl start smartd",
-        cost: "A dying disk is noticed late.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Low,
-        sources: &["smartd(8)", "unverified: the effect of a given controller"],
     },
     Knob {
         id: "svc.scanners",
@@ -248,21 +197,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
     },
     Knob {
-        id: "svc.modem",
-        title: "Nobody probes serial ports",
-        family: Family::Services,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(modem),
-        why: "ModemManager opens every serial port that appears and talks to it: also to a fieldbus adapter.",
-        fix: "systemctl stop ModemManager",
-        persist: &[Lasting::NoService("ModemManager.service")],
-        undo: "systemctl unmask ModemManager; systemctl start ModemManager",
-        cost: "Mobile modems.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["ModemManager documentation: probing"],
-    },
-    Knob {
         id: "svc.containers",
         title: "Containers keep off the real-time CPUs",
         family: Family::Services,
@@ -305,12 +239,8 @@ fn power(case: &Case<'_>) -> Judged {
     Ok(case.daemons(&names)?.is_empty())
 }
 
-fn tuned(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["tuned"])?.is_empty())
-}
-
 fn updates(case: &Case<'_>) -> Judged {
-    let names = ["unattended-upgr", "packagekitd", "snapd", "fwupd", "dnf-automatic", "apt.systemd.dai", "rpm-ostreed"];
+    let names = ["unattended-upgr", "packagekitd", "snapd", "dnf-automatic", "apt.systemd.dai", "rpm-ostreed"];
     Ok(case.daemons(&names)?.is_empty())
 }
 
@@ -327,14 +257,6 @@ fn agents(case: &Case<'_>) -> Judged {
         "tracker-miner-f",
     ];
     Ok(case.daemons(&names)?.is_empty())
-}
-
-fn cron(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["cron", "crond", "anacron", "atd", "fcron"])?.is_empty())
-}
-
-fn smart(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["smartd"])?.is_empty())
 }
 
 fn scanners(case: &Case<'_>) -> Judged {
@@ -380,10 +302,6 @@ fn oomd(case: &Case<'_>) -> Judged {
     Ok(case.daemons(&["systemd-oomd", "earlyoom", "nohang"])?.is_empty())
 }
 
-fn modem(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["ModemManager"])?.is_empty())
-}
-
 /// Units of these names that are active: systemd keeps a link for each while it is.
 fn active(case: &Case<'_>, wanted: &[&str]) -> Judged {
     let folder = "/run/systemd/units";
@@ -413,7 +331,6 @@ fn update_timers(case: &Case<'_>) -> Judged {
         "dnf-automatic-install.timer",
         "dnf-makecache.timer",
         "dnf5-automatic.timer",
-        "fwupd-refresh.timer",
         "rpm-ostreed-automatic.timer",
         "transactional-update.timer",
         "snapd.snap-repair.timer",

@@ -3,13 +3,13 @@
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
-use crate::finding::Severity::{High, Info};
+use crate::finding::Severity::{self, High, Info};
 
 pub(super) const KNOBS: &[Knob] = &[Knob {
     id: "cpu.smt",
     title: "A core to oneself",
     family: Family::Smt,
-    severity: Weight::of(High, High, Info),
+    severity: Weight::of(High, High, Info).adjusted(among_themselves),
     probe: Probe::Effective(smt),
     why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
         the real-time thread down, by up to half, and no priority helps.",
@@ -30,11 +30,24 @@ pub(super) const KNOBS: &[Knob] = &[Knob {
     ],
 }];
 
+const SIBLINGS: &str = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
+const UNSEEN: Missing = Missing::TellsNothing("which CPUs share a core is not shown");
+
+/// Siblings that both do nothing but real-time work are somebody's choice.
+fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_single = case.machine.topology.smt_active.known() == Some(&false);
+    if is_single || case.has_no_others() {
+        return severity;
+    }
+    let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(&case.rt));
+    let all_within =
+        case.per_cpu(SIBLINGS, &case.rt, UNSEEN).is_ok_and(|all| all.iter().all(|(_, list)| is_within(list)));
+    if all_within { severity.min(Info) } else { severity }
+}
+
 fn smt(case: &Case<'_>) -> Judged {
-    let unseen = Missing::TellsNothing("which CPUs share a core is not shown");
-    let path = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
     let mut is_alone = true;
-    for (cpus, siblings) in case.per_cpu(path, &case.rt, unseen)? {
+    for (cpus, siblings) in case.per_cpu(SIBLINGS, &case.rt, UNSEEN)? {
         let Ok(siblings) = CpuSet::parse_list(&siblings) else {
             return Doubt::unknown(format!("the siblings of CPU {cpus} are given as '{siblings}'"));
         };

@@ -199,6 +199,60 @@ fn weight_follows_kernel_size_and_need() {
     assert_eq!((of_group(400_000), of_group(0)), (Severity::Medium, Severity::High));
 }
 
+#[test]
+fn one_state_is_told_once_above_info() {
+    let severity = |id: &str, lines: &str| {
+        let text = format!("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n{lines}\n");
+        let tree = MemTree::parse(&text).unwrap();
+        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+        let finding = audit(&tree, &Machine::read(&tree), &need).into_iter().find(|finding| finding.id == id).unwrap();
+        finding.severity
+    };
+    // One mask serves both detectors.
+    let watched = "/proc/sys/kernel/soft_watchdog = 1\n/proc/sys/kernel/watchdog_cpumask = 0-3";
+    let both = format!("{watched}\n/proc/sys/kernel/nmi_watchdog = 1");
+    assert_eq!((severity("wd.nmi", &both), severity("wd.soft", &both)), (Severity::Medium, Severity::Info));
+    assert_eq!(severity("wd.soft", &format!("{watched}\n/proc/sys/kernel/nmi_watchdog = 0")), Severity::Medium);
+    // Siblings that both do real-time work, and siblings of which one does the rest.
+    let siblings = |two: &str, three: &str| {
+        let file = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        severity("cpu.smt", &format!("{} = {two}\n{} = {three}", file(2), file(3)))
+    };
+    assert_eq!((siblings("2-3", "2-3"), siblings("0,2", "1,3")), (Severity::Info, Severity::High));
+    // The newer hint decides where there is one.
+    let bias = "/sys/devices/system/cpu/cpu2/power/energy_perf_bias = 6";
+    let preference = "/sys/devices/system/cpu/cpu2/cpufreq/energy_performance_preference = performance";
+    assert_eq!(
+        (severity("pm.epb", bias), severity("pm.epb", &format!("{bias}\n{preference}"))),
+        (Severity::Medium, Severity::Info)
+    );
+    // The cache that siblings share is theirs because they are siblings.
+    let shares = |cluster: &str| {
+        let file = |cpu: u32, file: &str| format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
+        let lists = ["topology/thread_siblings_list = 0,2", &format!("cache/index2/shared_cpu_list = {cluster}")]
+            .map(|line| format!("{}\n", file(2, line)) + &file(3, &line.replace("0,2", "1,3")));
+        severity("cache.l2", &lists.join("\n"))
+    };
+    assert_eq!((shares("0,2"), shares("0-3")), (Severity::Info, Severity::Medium));
+    // A slow source of time is slow by every way to read it.
+    let source = "/proc/sys/kernel/arch = x86_64\n\
+                  /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    assert_eq!(
+        (severity("clk.vdso", &format!("{source} = hpet")), severity("clk.vdso", &format!("{source} = tsc"))),
+        (Severity::Info, Severity::Medium)
+    );
+    // How a serial console prints is what matters of it.
+    let consoles = "/proc/consoles = ttyS0                -W- (EC   a)    4:64";
+    let tasks = "punctual:/tasks =\n    2129984 0 0 0 kthreadd";
+    assert_eq!(
+        (severity("log.console", ""), severity("log.console", &format!("{consoles}\n{tasks}"))),
+        (Severity::Medium, Severity::Info)
+    );
+    // Where the kernel controls the links, pm.aspm tells of them.
+    let link = "/sys/bus/pci/devices/0000:00:1c.0/link/l1_aspm = 1";
+    assert_eq!((severity("fw.pcie_aspm", ""), severity("fw.pcie_aspm", link)), (Severity::Medium, Severity::Info));
+}
+
 /// A machine on which every answer is the same.
 struct Always(Fact<&'static [u8]>);
 

@@ -6,7 +6,7 @@ use super::clocks::cpu_flags;
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::{self, Info, Medium};
 use crate::machine::Arch;
 use resctrl::Partitions;
 
@@ -15,7 +15,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
         family: Family::Caches,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_siblings),
         probe: Probe::Effective(l2),
         why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
             every activation starts cold.",
@@ -240,6 +240,17 @@ fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
         }
     }
     Ok(true)
+}
+
+/// Siblings of a core share this cache and more: `cpu.smt` tells of them.
+fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
+    if case.has_housekeeping().is_err() {
+        return severity;
+    }
+    let unseen = Missing::TellsNothing("what CPUs share is not shown");
+    let read = |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), &case.rt, unseen).ok();
+    let siblings = read("topology/thread_siblings_list");
+    if siblings.is_some() && siblings == read("cache/index2/shared_cpu_list") { severity.min(Info) } else { severity }
 }
 
 fn l2(case: &Case<'_>) -> Judged {

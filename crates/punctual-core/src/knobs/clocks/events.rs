@@ -52,14 +52,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "clk.arat",
         title: "Timers keep running while the CPU sleeps",
         family: Family::Clocks,
-        severity: Weight::of(Medium, Info, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(arat),
         why: "A local timer that stops in deep sleep needs another CPU, or the HPET, to wake this one: a message more \
             in front of every activation.",
         fix: "Limit the sleep of <I> as pm.idle_state says; in its first state the timer runs.",
         persist: &[Lasting::Write {
             path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "n/a",
+            value: "2",
         }],
         undo: "echo 0 > the same file.",
         cost: "Power.",
@@ -73,8 +73,8 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Clocks,
         severity: Weight::all(Medium),
         probe: Probe::Effective(bugs),
-        why: "Errata that stop the local timer in C1E (apic_c1e, amd_e400) or lose the wake-up of a sleeping CPU \
-            (monitor, clflush_monitor) make the kernel take longer ways: broadcast timers, messages, flushes.",
+        why: "Errata that stop the local timer in C1E (apic_c1e) or lose the wake-up of a sleeping CPU (monitor, \
+            clflush_monitor) make the kernel take longer ways: broadcast timers, messages, flushes.",
         fix: "Turn C1E off in the firmware, where the bug is about C1E.",
         persist: &[Lasting::Firmware("Enhanced halt state (C1E) off, usually under Advanced, CPU configuration")],
         undo: "The setting as it was.",
@@ -134,8 +134,9 @@ fn arat(case: &Case<'_>) -> Judged {
 
 fn bugs(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "other architectures do not list their bugs")?;
+    case.not_a_guest()?;
     let bugs = case.cpu_field("bugs")?;
-    let relevant = ["apic_c1e", "amd_e400", "monitor", "clflush_monitor"];
+    let relevant = ["apic_c1e", "monitor", "clflush_monitor"];
     let found: Vec<&str> = bugs.split_whitespace().filter(|bug| relevant.contains(bug)).collect();
     case.note(
         "/proc/cpuinfo bugs",

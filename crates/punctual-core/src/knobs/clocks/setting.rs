@@ -4,6 +4,7 @@ use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, Info, Medium};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::profile::Kind;
 
 const CHRONY: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 const SETTERS: [&str; 6] = ["chronyd", "ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"];
@@ -13,15 +14,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "clk.ntp",
         title: "Time is slewed, never set",
         family: Family::Clocks,
-        severity: Weight::of(Medium, Info, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(ntp),
-        why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the \
-            whole step, and log lines of before and after cannot be compared.",
+        why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the whole step, \
+            and log lines of before and after cannot be compared. CLOCK_MONOTONIC is not touched.",
         fix: "Let chrony step only at start (makestep 1 3), and wait on CLOCK_MONOTONIC in the application.",
-        persist: &[
-            Lasting::Other("In chrony.conf: makestep 1 3, with a positive last number."),
-            Lasting::NoService("systemd-timesyncd.service"),
-        ],
+        persist: &[Lasting::Other("In chrony.conf: makestep 1 3, with a positive last number.")],
         undo: "Put back the line that was there.",
         cost: "A clock that is far off takes hours to come right.",
         blast: Blast::Harmless,
@@ -36,7 +34,11 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Timers expire when asked to",
         family: Family::Clocks,
         severity: Weight::of(Info, Info, Medium),
-        probe: Probe::Effective(timer_slack),
+        probe: Probe::Advice {
+            look: "cannot be seen before the application runs: /proc/PID/timerslack_ns holds 50000 for an ordinary thread that \
+                inherited nothing else, and 0 for one with a real-time policy",
+            applies: slack_matters,
+        },
         why: "A thread without a real-time policy lets the kernel delay its timers by 50 us, to expire several at once; \
             programs inherit this from whoever starts them. Threads with a real-time policy have no slack.",
         fix: "Give the thread a real-time policy, or call prctl(PR_SET_TIMERSLACK, 1) in it.",
@@ -92,9 +94,6 @@ fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
 fn ntp(case: &Case<'_>) -> Judged {
     let running = case.daemons(&SETTERS)?;
     let runs = |name: &str| running.iter().any(|daemon| daemon == name);
-    if runs("systemd-timesyn") {
-        return Ok(false);
-    }
     if runs("chronyd") {
         for line in chrony_lines(case)? {
             let mut words = line.split_whitespace();
@@ -115,10 +114,11 @@ fn ntp(case: &Case<'_>) -> Judged {
     Ok(true)
 }
 
-fn timer_slack(case: &Case<'_>) -> Judged {
-    let unshown = Missing::TellsNothing("the timer slack is not shown");
-    // That of this program, which it has from whoever started it.
-    Ok(case.number("/proc/self/timerslack_ns", unshown)? <= 1000)
+fn slack_matters(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.is(Kind::Poll) {
+        return Doubt::not_applicable("work that never sleeps waits for no timer");
+    }
+    Ok(())
 }
 
 fn rtc_sync(case: &Case<'_>) -> Judged {

@@ -1,7 +1,7 @@
 //! Clock sources: what is read when somebody asks for the time.
 
 use crate::finding::Confidence;
-use crate::finding::Severity::{High, Info, Medium};
+use crate::finding::Severity::{self, High, Info, Medium};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::{Arch, CLOCKSOURCE, Version};
 
@@ -27,7 +27,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "clk.vdso",
         title: "Clock read without entering the kernel",
         family: Family::Clocks,
-        severity: Weight::all(Medium),
+        severity: Weight::all(Medium).adjusted(told_by_source),
         probe: Probe::Effective(vdso),
         why: "Every look at the clock that enters the kernel costs several times as much and is one more place to \
             be delayed. Judged by the clock source and its cost together: bad is a source the vDSO cannot read, or \
@@ -125,6 +125,11 @@ fn source(case: &Case<'_>) -> Judged {
         }
         other => Doubt::unknown(format!("the clock source '{other}' is not known to this program")),
     }
+}
+
+/// A slow source is slow by every way to read it: `clk.source` tells of it.
+fn told_by_source(case: &Case<'_>, severity: Severity) -> Severity {
+    if source(case) == Ok(false) { severity.min(Info) } else { severity }
 }
 
 fn vdso(case: &Case<'_>) -> Judged {

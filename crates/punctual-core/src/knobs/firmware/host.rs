@@ -42,6 +42,7 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel 7.3 core-api/real-time/hardware.rst",
+            "kernel 6.1, 6.12, 7.3 kernel/workqueue.c: a queue's mask gives way to that of all unbound work",
         ],
     },
     Knob {
@@ -175,8 +176,13 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let path = "/sys/devices/virtual/workqueue/efi_runtime/cpumask";
     let because = "no work queue efi_runtime is shown: the services are off, or this kernel does not show it";
-    let mask = case.cpu_mask(path, Missing::TellsNothing(because))?;
-    Ok(mask.intersection(&case.rt).is_empty())
+    let own = case.cpu_mask(path, Missing::TellsNothing(because))?;
+    let unshown = Missing::TellsNothing("this kernel does not show where unbound work may run");
+    let common = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", unshown)?;
+    // A mask that has nothing in common with that of all unbound work gives way to it.
+    let both = own.intersection(&common);
+    let in_force = if both.is_empty() { common } else { both };
+    Ok(in_force.intersection(&case.rt).is_empty())
 }
 
 fn bios_limit(case: &Case<'_>) -> Judged {

@@ -49,22 +49,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["kernel 7.3 arch/x86/events/msr.c: test_intel"],
     },
     Knob {
-        id: "fw.smi_freeze",
-        title: "Performance counters stand still in system management mode",
-        family: Family::Firmware,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(freeze),
-        why: "Counters that go on in system management mode book the firmware's instructions on the thread it \
-            interrupted: a profile then blames the wrong code.",
-        fix: "echo 1 > /sys/devices/cpu/freeze_on_smi",
-        persist: &[Lasting::Write { path: "/sys/devices/cpu/freeze_on_smi", value: "1" }],
-        undo: "echo 0 > the same file.",
-        cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &["kernel 7.3 arch/x86/events/intel/core.c: freeze_on_smi"],
-    },
-    Knob {
         id: "fw.hwlat",
         title: "Hardware latency can be measured",
         family: Family::Firmware,
@@ -117,12 +101,6 @@ fn can_count(case: &Case<'_>) -> Judged {
     let can_count = events.iter().any(|event| event == "smi");
     case.note(folder, if can_count { "smi" } else { "no event smi" });
     Ok(can_count)
-}
-
-fn freeze(case: &Case<'_>) -> Judged {
-    case.not_a_guest()?;
-    let none = Missing::CannotBe("this CPU has no such switch");
-    Ok(case.number("/sys/devices/cpu/freeze_on_smi", none)? == 1)
 }
 
 fn hwlat(case: &Case<'_>) -> Judged {

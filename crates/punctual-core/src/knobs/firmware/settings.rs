@@ -3,8 +3,8 @@
 use super::{has_intel_setup, has_setup};
 use crate::fact::Fact;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
-use crate::knobs::frequency::NO_DRIVER;
+use crate::finding::Severity::{self, Info, Medium};
+use crate::knobs::frequency::governor;
 use crate::knobs::idle::{deep_on_first, names_on_first};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 
@@ -18,7 +18,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fw.smt",
         title: "SMT off in the firmware",
         family: Family::Firmware,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(smt),
         why: "Off in the firmware, no core is ever shared, and buffers that are split between two \
             threads of a core belong to one. Off by Linux, the siblings are started once and parked.",
@@ -40,7 +40,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fw.speedstep",
         title: "SpeedStep and Speed Shift off, or the clock pinned",
         family: Family::Firmware,
-        severity: Weight::of(Medium, Info, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(speedstep),
         why: "While firmware lets the CPU change its clock, and Linux does not hold it, the same code \
             takes different times. Pinned by Linux is as good as off, and quicker to undo.",
@@ -62,16 +62,16 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fw.cstates",
         title: "C-states off in the firmware, or kept shallow",
         family: Family::Firmware,
-        severity: Weight::of(Medium, Info, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(cstates),
         why: "States the firmware offers and nobody limits are used. Limited by Linux is as good as off, \
             and quicker to undo.",
-        fix: "echo n/a > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
+        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
         persist: &[
             Lasting::Firmware(
                 "CPU C-states, C6/C7/C10 report, Global C-state control, usually under Advanced, CPU power management",
             ),
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "n/a" },
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
         ],
         undo: "The setting as it was.",
         cost: "Power and heat; less room for turbo.",
@@ -168,7 +168,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fw.pcie_aspm",
         title: "PCIe links do not sleep, whoever decided it",
         family: Family::Firmware,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
         probe: Probe::Effective(links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
             the links' own registers (LnkCtl) tell. Leaving L1 takes microseconds to a hundred.",
@@ -225,19 +225,9 @@ fn smt(case: &Case<'_>) -> Judged {
     }
 }
 
-/// Whether Linux holds the clock of the real-time CPUs; fails where it has no driver.
-fn is_pinned(case: &Case<'_>) -> Judged {
-    let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
-    if read("scaling_governor")?.iter().all(|(_, governor)| governor == "performance") {
-        return Ok(true);
-    }
-    Ok(read("scaling_min_freq")? == read("scaling_max_freq")?)
-}
-
 fn speedstep(case: &Case<'_>) -> Judged {
     has_setup(case)?;
-    match is_pinned(case) {
+    match governor(case) {
         Err(Doubt::NotApplicable(_)) => {
             let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
             if can_change {
@@ -325,6 +315,11 @@ fn gpu_clock(case: &Case<'_>) -> Judged {
         is_one &= lowest == highest;
     }
     if seen == 0 { Doubt::not_applicable("no graphics card here shows its clock") } else { Ok(is_one) }
+}
+
+/// Where the kernel controls the links, `pm.aspm` tells of them.
+fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
+    if crate::knobs::pcie::controls_links(case) { severity.min(Info) } else { severity }
 }
 
 fn links(case: &Case<'_>) -> Judged {

@@ -4,13 +4,13 @@ use super::NO_DRIVER;
 use crate::cpu_set::{CPU_LIMIT, CpuSet};
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
 use crate::machine::Arch;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.governor",
-        title: "Governor performance on the real-time CPUs",
+        title: "Governor performance on the real-time CPUs, or one clock",
         family: Family::Frequency,
         severity: Weight::of(High, Medium, High),
         probe: Probe::Effective(governor),
@@ -71,25 +71,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
     },
     Knob {
-        id: "pm.cpufreq_off",
-        title: "Control of the frequency not switched off",
-        family: Family::Frequency,
-        severity: Weight::all(Medium),
-        probe: Probe::Effective(cpufreq_off),
-        why: "cpufreq.off=1 does not hold the clock still: it stays as the firmware left it, often slow, and a CPU \
-            that chooses for itself (HWP) goes on doing so.",
-        fix: "None at run time.",
-        persist: &[Lasting::NoWord("cpufreq.off"), Lasting::Word("cpufreq.default_governor=performance")],
-        undo: "Boot with cpufreq.off=1.",
-        cost: "Power.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &[
-            "kernel 6.1, 7.3 drivers/cpufreq/cpufreq.c: off",
-            "kernel 7.3 core-api/real-time/kernel-configuration.rst: CPU_FREQ",
-        ],
-    },
-    Knob {
         id: "pm.limits",
         title: "Nobody lowered the highest frequency",
         family: Family::Frequency,
@@ -131,9 +112,16 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn governor(case: &Case<'_>) -> Judged {
-    let governors = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", &case.rt, NO_DRIVER)?;
-    Ok(governors.iter().all(|(_, governor)| governor == "performance"))
+/// Whether Linux holds the clock of the real-time CPUs: by a governor that does not look at load, or by one frequency
+/// for minimum and maximum. Fails where it has no driver.
+pub(in crate::knobs) fn governor(case: &Case<'_>) -> Judged {
+    let read =
+        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
+    let governors = read("scaling_governor")?;
+    if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
+        return Ok(true);
+    }
+    Ok(matches!((read("scaling_min_freq"), read("scaling_max_freq")), (Ok(lowest), Ok(highest)) if lowest == highest))
 }
 
 fn freq_pin(case: &Case<'_>) -> Judged {
@@ -174,12 +162,6 @@ fn driver(case: &Case<'_>) -> Judged {
         );
     }
     Ok(true)
-}
-
-fn cpufreq_off(case: &Case<'_>) -> Judged {
-    case.not_a_guest()?;
-    let none = Missing::CannotBe("this kernel is built without cpufreq");
-    Ok(case.number("/sys/module/cpufreq/parameters/off", none)? == 0)
 }
 
 fn limits(case: &Case<'_>) -> Judged {

@@ -9,6 +9,8 @@ use super::{Knob, Missing, count, joined};
 const PARTS: &[&[Knob]] = &[governors::KNOBS, preferences::KNOBS, heat::KNOBS];
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(PARTS) }>(PARTS);
 
+pub(super) use governors::governor;
+
 /// What it means when a CPU shows no frequency.
 pub(super) const NO_DRIVER: Missing =
     Missing::CannotBe("no cpufreq driver: the firmware or the host sets the frequency");

@@ -2,7 +2,7 @@
 
 use super::NO_DRIVER;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::{self, Info, Medium};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -14,9 +14,11 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(turbo),
         why: "The turbo frequency of one CPU depends on what its neighbours do and on the temperature.",
         fix: "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
-            /sys/devices/system/cpu/cpufreq/boost",
+            /sys/devices/system/cpu/cpufreq/boost; some drivers have a switch per CPU from 6.12 on: \
+            /sys/devices/system/cpu/cpuN/cpufreq/boost for N in <I>.",
         persist: &[
             Lasting::Write { path: "/sys/devices/system/cpu/intel_pstate/no_turbo", value: "1" },
+            Lasting::Write { path: "/sys/devices/system/cpu/cpufreq/boost", value: "0" },
             Lasting::Firmware("Turbo Boost or Core Performance Boost, usually under Advanced, CPU configuration"),
         ],
         undo: "Write back the value that was there.",
@@ -25,24 +27,9 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/pm/intel_pstate.rst",
+            "kernel 6.12, 7.3 drivers/cpufreq/cpufreq.c: local_boost; not in 6.1",
             "unverified: whether it pays on a given machine; measure both",
         ],
-    },
-    Knob {
-        id: "pm.turbo_policy",
-        title: "No turbo on the real-time CPUs by their own switch",
-        family: Family::Frequency,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(turbo_policy),
-        why: "From 6.12 on some drivers have a switch per CPU: the real-time CPUs can be held at a clock they keep, \
-            while the others boost.",
-        fix: "echo 0 > /sys/devices/system/cpu/cpuN/cpufreq/boost for N in <I>",
-        persist: &[Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/boost", value: "0" }],
-        undo: "Write back the value that was there.",
-        cost: "The peak speed of these CPUs.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel 6.12, 7.3 drivers/cpufreq/cpufreq.c: local_boost; not in 6.1"],
     },
     Knob {
         id: "pm.epp_epb",
@@ -66,17 +53,20 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.epb",
         title: "Energy bias set to performance",
         family: Family::Frequency,
-        severity: Weight::of(Medium, Info, Info),
+        severity: Weight::of(Medium, Info, Info).adjusted(told_by_preference),
         probe: Probe::Effective(epb),
-        why: "An older hint of Intel's, 0 (performance) to 15 (power): it moves the point at which a CPU speeds up and \
-            how willingly parts of the package are slowed down. Firmware leaves 6 as a rule.",
+        why: "An older hint of Intel's, 0 (performance) to 15 (power): it moves the point at which a CPU speeds up and how \
+            willingly parts of the package are slowed down. Where the firmware leaves 0, the kernel makes it 6 at boot.",
         fix: "echo 0 > /sys/devices/system/cpu/cpuN/power/energy_perf_bias for N in <I>",
         persist: &[Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/energy_perf_bias", value: "0" }],
         undo: "Write back the number that was there.",
         cost: "Power.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel 7.3 arch/x86/kernel/cpu/intel_epb.c", "kernel admin-guide/pm/intel_epb.rst"],
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 arch/x86/kernel/cpu/intel_epb.c: intel_epb_restore",
+            "kernel admin-guide/pm/intel_epb.rst",
+        ],
     },
     Knob {
         id: "pm.hwp_dynamic_boost",
@@ -130,6 +120,12 @@ fn epb(case: &Case<'_>) -> Judged {
     let none = Missing::CannotBe("this CPU has no energy bias");
     let biases = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/energy_perf_bias", &case.rt, none)?;
     Ok(biases.iter().all(|(_, bias)| bias == "0"))
+}
+
+/// Where the CPU has the newer hint, that one decides.
+fn told_by_preference(case: &Case<'_>, severity: Severity) -> Severity {
+    let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference");
+    if case.rt.first().is_some_and(|cpu| case.exists(&path(cpu))) { severity.min(Info) } else { severity }
 }
 
 fn dynamic_boost(case: &Case<'_>) -> Judged {

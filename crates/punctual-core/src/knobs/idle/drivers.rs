@@ -2,7 +2,7 @@
 
 use super::states::deep_on_first;
 use crate::finding::Confidence;
-use crate::finding::Severity::{self, High, Info, Medium};
+use crate::finding::Severity::{self, Info, Medium};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::Arch;
 
@@ -49,7 +49,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.intel_idle",
         title: "intel_idle not switched off",
         family: Family::Idle,
-        severity: Weight::of(Medium, Info, Medium),
+        severity: Weight::all(Info),
         probe: Probe::Effective(intel_idle),
         why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
             takes over with the states the firmware lists, which may be deep ones.",
@@ -62,25 +62,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: max_cstate", "kernel admin-guide/pm/intel_idle.rst"],
     },
     Knob {
-        id: "pm.processor",
-        title: "ACPI idle kept to its first state",
-        family: Family::Idle,
-        severity: Weight::of(Medium, Info, Info),
-        probe: Probe::Effective(processor),
-        why: "Where the ACPI driver puts CPUs to sleep, it goes as deep as the firmware's tables say; \
-            processor.max_cstate (0 is taken as 1) is its own limit.",
-        fix: "echo n/a > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
-        persist: &[Lasting::Word("processor.max_cstate=1")],
-        undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; boot without the word.",
-        cost: "Power of all CPUs, where it is done by the word.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &[
-            "kernel 7.3 drivers/acpi/processor_idle.c: max_cstate",
-            "kernel-parameters.txt: processor.max_cstate=",
-        ],
-    },
-    Knob {
         id: "pm.idle_poll",
         title: "CPUs do not idle by spinning",
         family: Family::Idle,
@@ -91,7 +72,7 @@ pub(super) const KNOBS: &[Knob] = &[
         fix: "None at run time.",
         persist: &[
             Lasting::NoWord("idle"),
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "n/a" },
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
         ],
         undo: "Boot with idle=poll.",
         cost: "About a microsecond at each wake-up, to leave the first sleep state.",
@@ -119,25 +100,10 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/sched/idle.c: nohlt", "kernel 7.3 arch/arm64/kernel/idle.c"],
     },
-    Knob {
-        id: "pm.cpuidle_off",
-        title: "No deep sleep on ARM that nobody limits",
-        family: Family::Idle,
-        severity: Weight::of(High, Info, Medium),
-        probe: Probe::Effective(cpuidle_off),
-        why: "On ARM boards the firmware turns off cores and clusters; coming back takes up to milliseconds. Where \
-            the states cannot be limited one by one, cpuidle.off=1 leaves the plain WFI only.",
-        fix: "echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the deep states of <I>.",
-        persist: &[Lasting::Word("cpuidle.off=1")],
-        undo: "echo 0 > the same files; boot without the word.",
-        cost: "Power.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel 7.3 drivers/cpuidle/cpuidle.c: off", "kernel admin-guide/pm/cpuidle.rst", "meta-qcom#1542"],
-    },
 ];
 
 fn driver(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "without a driver a CPU of this architecture only halts (WFI), which is left quickly")?;
     case.not_a_guest()?;
     Ok(case.text(DRIVER, UNSHOWN)? != "none")
 }
@@ -169,20 +135,10 @@ fn intel_idle(case: &Case<'_>) -> Judged {
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {
         "intel_idle" => Ok(true),
-        "acpi_idle" => Ok(deepest != 0),
+        // Without intel_idle, states that are all shallow are as good as what it would offer.
+        "acpi_idle" => Ok(deepest != 0 || deep_on_first(case)?.is_none()),
         other => Doubt::not_applicable(format!("the idle driver is {other}")),
     }
-}
-
-fn processor(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "the ACPI idle driver's limit is for x86")?;
-    let driver = case.text(DRIVER, UNSHOWN)?;
-    if driver != "acpi_idle" {
-        return Doubt::not_applicable(format!("the idle driver is {driver}, which does not heed this limit"));
-    }
-    let path = "/sys/module/processor/parameters/max_cstate";
-    case.cite(path, &case.peek(path));
-    Ok(deep_on_first(case)?.is_none())
 }
 
 fn idle_poll(case: &Case<'_>) -> Judged {
@@ -208,13 +164,4 @@ fn nohlt(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
-}
-
-fn cpuidle_off(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::Arm64, "on x86 the states can be limited one by one: see pm.idle_state")?;
-    let unshown = Missing::TellsNothing("whether cpuidle is off is not shown");
-    if case.number("/sys/module/cpuidle/parameters/off", unshown)? != 0 {
-        return Ok(true);
-    }
-    Ok(deep_on_first(case)?.is_none())
 }

@@ -3,7 +3,7 @@
 use super::states::tolerable_us;
 use crate::fact::Fact;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::Info;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 
 /// What the device says while nobody limits anything: 2000 seconds, in microseconds.
@@ -15,7 +15,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.qos_global",
         title: "A limit of sleep for all CPUs that helps",
         family: Family::Idle,
-        severity: Weight::of(Medium, Info, Medium),
+        severity: Weight::all(Info),
         probe: Probe::Effective(of_all),
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
@@ -32,20 +32,25 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.qos_percpu",
         title: "A limit of sleep per CPU that holds for all real-time CPUs",
         family: Family::Idle,
-        severity: Weight::of(Medium, Info, Medium),
+        severity: Weight::all(Info),
         probe: Probe::Effective(of_each),
-        why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit, \
-            while n/a means that no latency is allowed.",
-        fix: "echo n/a > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
+        why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit. n/a means \
+            that no latency at all is allowed: on x86 that makes the CPU spin while idle, on ARM it leaves WFI. 2 allows \
+            the first sleep state.",
+        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
         persist: &[Lasting::Write {
             path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "n/a",
+            value: "2",
         }],
         undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us",
         cost: "Power and heat of these CPUs.",
         blast: Blast::Harmless,
         confidence: Confidence::High,
-        sources: &["kernel 7.3 drivers/base/power/sysfs.c", "kernel admin-guide/pm/cpuidle.rst"],
+        sources: &[
+            "kernel 7.3 drivers/base/power/sysfs.c: pm_qos_resume_latency_us",
+            "kernel 6.1, 6.12, 7.3 drivers/cpuidle/governors/menu.c: latency_req == 0",
+            "kernel admin-guide/pm/cpuidle.rst",
+        ],
     },
 ];
 

@@ -17,11 +17,11 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Leaving a deep idle state takes up to milliseconds, before the first instruction of the wake-up \
             runs. Judged bad: a state that may be entered and takes longer to leave than a quarter of the budget \
             (10 us where none is stated).",
-        fix: "echo n/a > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
+        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
             /dev/cpu_dma_latency open with the limit while the application runs (punctual measure --dma-latency \
-            shows the effect).",
+            shows the effect). On ARM, cpuidle.off=1 leaves the plain WFI to all CPUs.",
         persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "n/a" },
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
             Lasting::Other("Or the application itself holds /dev/cpu_dma_latency open."),
         ],
         undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file.",
@@ -36,9 +36,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.idle_usage",
-        title: "No deep sleep entered since boot",
+        title: "No deep sleep entered that may be entered again",
         family: Family::Idle,
-        severity: Weight::of(Medium, Info, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(usage),
         why: "The counters of the idle states tell what happened, not what was asked for: a deep state that was \
             entered and may be entered again will be, in front of some activation.",
@@ -46,7 +46,7 @@ pub(super) const KNOBS: &[Knob] = &[
             /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage stands still.",
         persist: &[Lasting::Write {
             path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "n/a",
+            value: "2",
         }],
         undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us",
         cost: "Power and heat; less room for turbo.",
@@ -73,7 +73,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "The host's CPU time.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel virt/guest-halt-polling.rst"],
+        sources: &[
+            "kernel virt/guest-halt-polling.rst",
+            "kernel 6.1, 6.12, 7.3 drivers/cpuidle/Kconfig: HALTPOLL_CPUIDLE",
+        ],
     },
 ];
 
@@ -243,12 +246,13 @@ fn usage(case: &Case<'_>) -> Judged {
     }
     case.note(place, format!("{busiest}: entered {entries} times"));
     if deep_on_first(case)?.is_none() {
-        return Doubt::unknown("deep states were entered since boot, but now none may be: watch whether usage grows");
+        return Ok(true);
     }
     Ok(false)
 }
 
 fn haltpoll(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "the driver is for guests on x86")?;
     let missing = Missing::TellsNothing("whether this is a guest is not known");
     let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
     if virtualisation.hypervisor.is_none() {
@@ -259,10 +263,10 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         Missing::TellsNothing("the idle driver is not shown"),
     )?;
     if driver != "haltpoll" {
-        // On x86 the driver refuses every host that is not KVM.
+        // The driver refuses every host that is not KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
-        if is_kvm == Fact::Known(false) && case.machine.kernel.arch == Fact::Known(Arch::X86) {
+        if is_kvm == Fact::Known(false) {
             return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
         }
         return Ok(false);

@@ -441,7 +441,12 @@ fn default_governor(case: &Case<'_>) -> Judged {
     if !built_with(case, "CPU_FREQ")? {
         return Doubt::not_applicable("this kernel has no governors, see kconf.cpu_freq");
     }
-    built_with(case, "CPU_FREQ_DEFAULT_GOV_PERFORMANCE")
+    // What was built in, unless a word chose another.
+    let unshown = Missing::TellsNothing("the default governor is not shown");
+    match case.text("/sys/module/cpufreq/parameters/default_governor", unshown) {
+        Ok(governor) if !governor.is_empty() => Ok(governor == "performance"),
+        _ => built_with(case, "CPU_FREQ_DEFAULT_GOV_PERFORMANCE"),
+    }
 }
 
 fn ondemand(case: &Case<'_>) -> Judged {

@@ -63,10 +63,6 @@ pub(super) fn zswap(case: &Case<'_>) -> Judged {
     Ok(!is_on)
 }
 
-pub(super) fn zram(case: &Case<'_>) -> Judged {
-    Ok(!swap_areas(case)?.iter().any(|area| area.starts_with("/dev/zram")))
-}
-
 pub(super) fn thp(case: &Case<'_>) -> Judged {
     let none = Missing::CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)");
     Ok(case.marked("/sys/kernel/mm/transparent_hugepage/enabled", none)? != "always")
@@ -182,13 +178,6 @@ pub(super) fn dirty(case: &Case<'_>) -> Judged {
     Ok(memory_bytes / 100 <= EARLY_BYTES / percent.max(1))
 }
 
-pub(super) fn flusher(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let path = "/sys/devices/virtual/workqueue/writeback/cpumask";
-    let mask = case.cpu_mask(path, Missing::CannotBe("no work queue of that name is shown"))?;
-    Ok(mask.intersection(&case.rt).is_empty())
-}
-
 const RESERVE_KB: u64 = 64 << 10;
 
 pub(super) fn watermark(case: &Case<'_>) -> Judged {
@@ -197,22 +186,14 @@ pub(super) fn watermark(case: &Case<'_>) -> Judged {
     Ok(free_kb >= RESERVE_KB || free_kb >= meminfo(case, "MemTotal")? / 100)
 }
 
-pub(super) fn watermark_boost(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/vm/watermark_boost_factor", Missing::CannotBe("kernels before 5.0 do not boost"))? == 0)
-}
-
-/// Bits of `lru_gen/enabled`: 1 is the thing itself, 2 walks page tables for leaf entries, 4 for others.
-pub(super) fn lru_gen(case: &Case<'_>) -> Judged {
-    let path = "/sys/kernel/mm/lru_gen/enabled";
-    let text = case.text(path, Missing::CannotBe("this kernel has no multi-generational LRU"))?;
-    match text.strip_prefix("0x").map(|digits| u32::from_str_radix(digits, 16)) {
-        Some(Ok(bits)) => Ok(bits & 1 == 0 || bits & 2 == 0),
-        _ => Doubt::unknown(format!("{path} holds '{text}'")),
+pub(super) fn oom(case: &Case<'_>) -> Result<(), Doubt> {
+    let path = "/proc/sys/vm/panic_on_oom";
+    let choice = case.peek(path);
+    if choice.known().is_some_and(|choice| choice != "0") {
+        case.cite(path, &choice);
+        return Doubt::not_applicable("nobody is killed: the machine stops instead");
     }
-}
-
-pub(super) fn oom(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/self/oom_score_adj", Missing::TellsNothing("the score is not shown"))? <= -900)
+    Ok(())
 }
 
 pub(super) fn panic_on_oom(case: &Case<'_>) -> Judged {

@@ -3,7 +3,6 @@
 use super::{FOLDER, Nic, devices, nics};
 use crate::knobs::devices::has_module;
 use crate::knobs::{Case, Doubt, Judged, Missing};
-use crate::machine::Version;
 use crate::profile::Kind;
 
 pub(super) fn busy_poll(case: &Case<'_>) -> Judged {
@@ -36,15 +35,6 @@ pub(super) fn napi_defer(case: &Case<'_>) -> Judged {
     }
     let is_off = every_nic(case, "napi_defer_hard_irqs", |value| value == 0)?;
     Ok(is_off && every_nic(case, "gro_flush_timeout", |value| value == 0)?)
-}
-
-pub(super) fn backlog(case: &Case<'_>) -> Judged {
-    let threads = case.tasks(|task| task.is_kernel && task.name.starts_with("backlog_napi/"))?;
-    if threads.is_empty() && case.version()? < Version::new(6, 10) {
-        return Doubt::not_applicable("this kernel has no such threads");
-    }
-    case.note("kernel threads backlog_napi/N", threads.len().to_string());
-    Ok(!threads.is_empty())
 }
 
 pub(super) fn wifi(case: &Case<'_>) -> Judged {

@@ -36,10 +36,6 @@ pub(super) fn rps(case: &Case<'_>) -> Judged {
     queues_avoid(case, "rx-", "rps_cpus", "no network device here can steer packets")
 }
 
-pub(super) fn xps(case: &Case<'_>) -> Judged {
-    queues_avoid(case, "tx-", "xps_cpus", "no network device here has several transmit queues")
-}
-
 pub(super) fn rps_default(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let none = Missing::CannotBe("this kernel has no default mask");

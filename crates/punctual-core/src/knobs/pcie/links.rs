@@ -33,7 +33,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.clkpm",
         title: "PCIe reference clocks keep running",
         family: Family::Pcie,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(clkpm),
         why: "With clock power management the device may ask for its reference clock to be stopped while the link is in \
             L1; waking it then takes tens of microseconds more.",
@@ -54,17 +54,16 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.pci_runtime",
-        title: "Network cards and bridges stay powered",
+        title: "Network and CAN cards stay powered",
         family: Family::Pcie,
         severity: Weight::of(Medium, Info, Info),
         probe: Probe::Effective(runtime),
-        why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes \
-            milliseconds (10 ms for D3hot), and so do the bridges above it.",
-        fix: "echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device and the bridges above it.",
+        why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes milliseconds \
+            (10 ms for D3hot). Ports are auto by default; they stay awake while what is behind them does.",
+        fix: "echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device.",
         persist: &[
-            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0200*\", ATTR{power/control}=\"on\""),
-            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0604*\", ATTR{power/control}=\"on\""),
-            Lasting::Word("pcie_port_pm=off"),
+            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x02*\", ATTR{power/control}=\"on\""),
+            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0c09*\", ATTR{power/control}=\"on\""),
         ],
         undo: "echo auto > the same files.",
         cost: "Power.",
@@ -73,7 +72,7 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &[
             "kernel power/pci.rst",
             "kernel ABI testing/sysfs-devices-power: control",
-            "kernel-parameters.txt: pcie_port_pm=",
+            "kernel 6.1 drivers/pci/pcie/portdrv_pci.c, 6.12, 7.3 portdrv.c: pm_runtime_allow",
         ],
     },
 ];
@@ -85,6 +84,15 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let none = Missing::CannotBe("there is no PCI bus");
     let devices = case.known(FOLDER, case.list(FOLDER), none)?;
     if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
+}
+
+/// Whether the kernel shows, and so controls, the power management of some link.
+pub(in crate::knobs) fn controls_links(case: &Case<'_>) -> bool {
+    let devices = case.list(FOLDER);
+    devices.known().into_iter().flatten().any(|device| {
+        let shown = case.list(&format!("{FOLDER}/{device}/link"));
+        shown.known().is_some_and(|names| names.iter().any(|name| LINK_STATES.contains(&name.as_str())))
+    })
 }
 
 fn aspm(case: &Case<'_>) -> Judged {
@@ -137,8 +145,8 @@ fn runtime(case: &Case<'_>) -> Judged {
     let (mut looked_at, mut sleepy) = (0_usize, Vec::new());
     for device in devices(case)?.iter().take(MOST_DEVICES) {
         let Fact::Known(class) = case.peek(&format!("{FOLDER}/{device}/class")) else { continue };
-        // Network controllers of any kind, CAN controllers, and the bridges in front of everything.
-        if !["0x02", "0x0c09", "0x0604"].iter().any(|start| class.starts_with(start)) {
+        // Network controllers of any kind, and CAN controllers.
+        if !["0x02", "0x0c09"].iter().any(|start| class.starts_with(start)) {
             continue;
         }
         let Fact::Known(control) = case.peek(&format!("{FOLDER}/{device}/power/control")) else { continue };
@@ -148,12 +156,12 @@ fn runtime(case: &Case<'_>) -> Judged {
         }
     }
     if looked_at == 0 {
-        return Doubt::unknown("no network card or bridge shows whether it may sleep");
+        return Doubt::unknown("no network or CAN card shows whether it may sleep");
     }
     case.note(
         format!("{FOLDER}/*/power/control"),
         if sleepy.is_empty() {
-            format!("on for all {looked_at} network cards and bridges")
+            format!("on for all {looked_at} network and CAN cards")
         } else {
             format!("auto: {}", sleepy.join(", "))
         },

@@ -13,3 +13,4 @@ pub(super) const KNOBS: &[Knob] = &joined::<{ count(PARTS) }>(PARTS);
 const MOST_DEVICES: usize = 512;
 
 pub(super) use devices::sata;
+pub(super) use links::controls_links;

@@ -71,15 +71,20 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Watchdogs,
         severity: Weight::all(Info),
         probe: Probe::Effective(edac),
-        why: "The memory controller's error registers are read every second by kernel work; each reading goes over \
-            a slow path.",
-        fix: "echo 0 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
-        persist: &[Lasting::Module("edac_core edac_mc_poll_msec=0")],
+        why: "Where the driver polls (not every one does), kernel work reads the memory controller's error registers every \
+            second over a slow path. The kernel refuses an interval below a second, so none is as good as a long one. Judged \
+            bad: less than a minute.",
+        fix: "echo 3600000 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
+        persist: &[Lasting::Module("edac_core edac_mc_poll_msec=3600000")],
         undo: "echo 1000 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
-        cost: "Corrected memory errors are not counted.",
+        cost: "Corrected memory errors are counted once an hour.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel 7.3 drivers/edac/edac_mc_sysfs.c", "kernel 7.3 core-api/real-time/hardware.rst"],
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 drivers/edac/edac_mc_sysfs.c: edac_set_poll_msec (below 1000: EINVAL)",
+            "kernel 7.3 drivers/edac/edac_mc.c: edac_check",
+            "kernel 7.3 core-api/real-time/hardware.rst",
+        ],
     },
     Knob {
         id: "ras.edac_ce",
@@ -101,10 +106,11 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "ras.soft_offline",
         title: "Pages are not taken away for corrected errors",
         family: Family::Watchdogs,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(soft_offline),
-        why: "From 6.12 on the kernel moves a page with many corrected errors elsewhere while it is in use, locked or \
-            not: the thread that uses it waits for the move, and a huge page may be split for it.",
+        why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, locked or not: \
+            the thread that uses it waits for the move, and a huge page may be split for it. From 6.12 on a switch forbids \
+            it.",
         fix: "sysctl vm.enable_soft_offline=0",
         persist: &[Lasting::Sysctl("vm.enable_soft_offline = 0")],
         undo: "sysctl vm.enable_soft_offline=1",
@@ -167,22 +173,6 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/char/ipmi/ipmi_si_intf.c: kipmid_max_busy_us"],
     },
-    Knob {
-        id: "ras.daemon",
-        title: "No daemon that traces hardware errors",
-        family: Family::Watchdogs,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(daemon),
-        why: "rasdaemon keeps trace events of the kernel on and writes a database for each error; mcelog wakes up for \
-            them. Useful on a server; on a machine in the field, one writer to the disk more.",
-        fix: "systemctl stop rasdaemon mcelog",
-        persist: &[Lasting::NoService("rasdaemon.service"), Lasting::NoService("mcelog.service")],
-        undo: "systemctl unmask and start them.",
-        cost: "No history of hardware errors.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Low,
-        sources: &["rasdaemon(1)", "unverified: that it disturbs; keep it where errors must be recorded"],
-    },
 ];
 
 fn mce(case: &Case<'_>) -> Judged {
@@ -200,7 +190,7 @@ fn edac(case: &Case<'_>) -> Judged {
     if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
         return Doubt::not_applicable("no memory controller is registered to be polled");
     }
-    Ok(case.number("/sys/module/edac_core/parameters/edac_mc_poll_msec", none)? == 0)
+    Ok(case.number("/sys/module/edac_core/parameters/edac_mc_poll_msec", none)? >= 60_000)
 }
 
 fn is_controller(name: &str) -> bool {
@@ -302,8 +292,4 @@ fn ipmi(case: &Case<'_>) -> Judged {
     // An array: one number per controller, and none set means no limit.
     let is_limited = |limit: &str| limit.trim().parse::<u64>().is_ok_and(|limit_us| (1..=500).contains(&limit_us));
     Ok(limits.split(',').all(is_limited))
-}
-
-fn daemon(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["rasdaemon", "mcelog"])?.is_empty())
 }

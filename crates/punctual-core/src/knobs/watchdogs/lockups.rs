@@ -1,26 +1,29 @@
 //! Detectors of lock-ups and hangs, in software and in hardware.
 
+use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::{self, Info, Medium};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::profile::Kind;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.nmi",
-        title: "No NMI watchdog",
+        title: "No hard lock-up detector on the real-time CPUs",
         family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
         probe: Probe::Effective(nmi),
-        why: "The hard lock-up detector interrupts every CPU with an NMI that nothing can hold off, every few seconds.",
-        fix: "sysctl kernel.nmi_watchdog=0",
-        persist: &[Lasting::Sysctl("kernel.nmi_watchdog = 0"), Lasting::Word("nmi_watchdog=0")],
-        undo: "sysctl kernel.nmi_watchdog=1",
-        cost: "Hard lock-ups go unseen; use a hardware watchdog.",
+        why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that nothing can hold \
+            off, or (buddy detector) with a check of its neighbour. It watches the CPUs of watchdog_cpumask only.",
+        fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.nmi_watchdog=0",
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H> <no H> kernel.nmi_watchdog = 0")],
+        undo: "sysctl kernel.watchdog_cpumask with the list that was there, or kernel.nmi_watchdog=1",
+        cost: "Hard lock-ups of these CPUs go unseen; use a hardware watchdog.",
         blast: Blast::Disturbing,
         confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
+            "kernel 6.1, 6.12, 7.3 kernel/watchdog.c: watchdog_allowed_mask",
             "kernel admin-guide/lockup-watchdogs.rst",
         ],
     },
@@ -28,12 +31,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wd.soft",
         title: "No lock-up detector on the real-time CPUs",
         family: Family::Watchdogs,
-        severity: Weight::of(Medium, Medium, Info),
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nmi),
         probe: Probe::Effective(soft),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
             seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
         fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.soft_watchdog=0",
-        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>"), Lasting::Word("nosoftlockup")],
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H> <no H> kernel.soft_watchdog = 0")],
         undo: "sysctl kernel.watchdog_cpumask with the list that was there.",
         cost: "Hangs on these CPUs go unseen.",
         blast: Blast::Disturbing,
@@ -48,8 +51,8 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(others_watched),
         why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
             detector costs nothing there. Keeping it on them is better than turning it off.",
-        fix: "sysctl kernel.soft_watchdog=1 kernel.watchdog_cpumask=<H>",
-        persist: &[Lasting::Sysctl("kernel.soft_watchdog = 1"), Lasting::Sysctl("kernel.watchdog_cpumask = <H>")],
+        fix: "sysctl kernel.watchdog_cpumask=<H>",
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>")],
         undo: "Write back the values that were there.",
         cost: "A timer every four seconds on each of these CPUs.",
         blast: Blast::Disturbing,
@@ -57,30 +60,10 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask", "kernel 7.3 kernel/watchdog.c"],
     },
     Knob {
-        id: "wd.hung_task",
-        title: "No search for hung tasks every two minutes",
-        family: Family::Watchdogs,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(hung_task),
-        why: "khungtaskd walks over all tasks every two minutes, and takes whatever a FIFO thread keeps from running for \
-            hung.",
-        fix: "sysctl kernel.hung_task_timeout_secs=600",
-        persist: &[Lasting::Sysctl("kernel.hung_task_timeout_secs = 600")],
-        undo: "sysctl kernel.hung_task_timeout_secs=120",
-        cost: "Hung tasks are reported later.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &[
-            "kernel 7.3 kernel/hung_task.c",
-            "kernel admin-guide/sysctl/kernel.rst: hung_task_timeout_secs",
-            "tuned realtime",
-        ],
-    },
-    Knob {
         id: "wd.thresh",
         title: "Lock-up threshold longer than the work spins",
         family: Family::Watchdogs,
-        severity: Weight::of(Info, Medium, Info),
+        severity: Weight::all(Info),
         probe: Probe::Effective(threshold),
         why: "A thread that keeps its CPU for twice this many seconds is reported as a soft lock-up: a stack trace on the \
             console, from interrupt context, again and again.",
@@ -117,7 +100,20 @@ pub(super) const KNOBS: &[Knob] = &[
 
 fn nmi(case: &Case<'_>) -> Judged {
     let none = Missing::CannotBe("this kernel has no lock-up detector");
-    Ok(case.number("/proc/sys/kernel/nmi_watchdog", none)? == 0)
+    if case.number("/proc/sys/kernel/nmi_watchdog", none)? == 0 {
+        return Ok(true);
+    }
+    Ok(watched(case)?.intersection(&case.rt).is_empty())
+}
+
+/// The CPUs that both detectors watch.
+fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    case.cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))
+}
+
+/// One mask serves both detectors: where the other one tells of it, this one adds nothing.
+fn told_by_nmi(case: &Case<'_>, severity: Severity) -> Severity {
+    if nmi(case) == Ok(false) { severity.min(Info) } else { severity }
 }
 
 fn soft(case: &Case<'_>) -> Judged {
@@ -125,8 +121,7 @@ fn soft(case: &Case<'_>) -> Judged {
     if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
         return Ok(true);
     }
-    let watched = case
-        .cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))?;
+    let watched = watched(case)?;
     Ok(watched.intersection(&case.rt).is_empty())
 }
 
@@ -134,17 +129,10 @@ fn others_watched(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let none = Missing::CannotBe("this kernel has no soft lock-up detector");
     if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
-        return Ok(false);
+        return Doubt::not_applicable("the detector is off; a hardware watchdog (wd.hw) is what remains");
     }
-    let watched = case
-        .cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))?;
+    let watched = watched(case)?;
     Ok(!watched.intersection(&case.housekeeping).is_empty())
-}
-
-fn hung_task(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel does not look for hung tasks");
-    let timeout_s = case.number("/proc/sys/kernel/hung_task_timeout_secs", none)?;
-    Ok(timeout_s == 0 || timeout_s >= 600)
 }
 
 fn threshold(case: &Case<'_>) -> Judged {
@@ -153,8 +141,7 @@ fn threshold(case: &Case<'_>) -> Judged {
     if threshold_s == 0 {
         return Ok(true);
     }
-    let watched = case
-        .cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))?;
+    let watched = watched(case)?;
     if watched.intersection(&case.rt).is_empty() {
         return Ok(true);
     }

@@ -13,7 +13,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "A panic ends in a new start",
         family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(panic),
+        probe: Probe::Advice {
+            look: "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
+            applies: panic,
+        },
         why: "With 0 a machine that panicked stands still, with its outputs as they were, until somebody comes.",
         fix: "sysctl kernel.panic=10",
         persist: &[Lasting::Sysctl("kernel.panic = 10")],
@@ -32,7 +35,10 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "An oops stops the machine",
         family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(panic_on_oops),
+        probe: Probe::Advice {
+            look: "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
+            applies: panic_on_oops,
+        },
         why: "After an oops the kernel goes on with a thread killed in the middle of something: locks may stay held for ever, \
             and nothing bounds what follows. For control work a clean stop is safer.",
         fix: "sysctl kernel.panic_on_oops=1",
@@ -61,11 +67,12 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wd.hung_task_panic",
-        title: "A task kept from running does not stop the machine",
+        title: "A task that waits for long does not stop the machine",
         family: Family::Watchdogs,
         severity: Weight::all(Info),
         probe: Probe::Effective(hung_task_panic),
-        why: "Tasks that a FIFO thread starves look hung; with this setting the machine panics for them.",
+        why: "A task that waits uninterruptibly (D) for one that a FIFO thread starves looks hung; with this setting the machine \
+            panics for it.",
         fix: "sysctl kernel.hung_task_panic=0",
         persist: &[Lasting::Sysctl("kernel.hung_task_panic = 0")],
         undo: "sysctl kernel.hung_task_panic=1",
@@ -121,15 +128,21 @@ fn number(case: &Case<'_>, name: &str) -> Result<i64, Doubt> {
     case.number(&format!("/proc/sys/kernel/{name}"), UNSHOWN)
 }
 
-fn panic(case: &Case<'_>) -> Judged {
-    Ok(number(case, "panic")? != 0)
+fn panic(case: &Case<'_>) -> Result<(), Doubt> {
+    match number(case, "panic")? {
+        0 => Ok(()),
+        _ => Doubt::not_applicable("a panic ends in a new start"),
+    }
 }
 
-fn panic_on_oops(case: &Case<'_>) -> Judged {
+fn panic_on_oops(case: &Case<'_>) -> Result<(), Doubt> {
     if case.is(Kind::Audio) {
         return Doubt::not_applicable("on a desktop, unsaved work is worth more");
     }
-    Ok(number(case, "panic_on_oops")? != 0)
+    match number(case, "panic_on_oops")? {
+        0 => Ok(()),
+        _ => Doubt::not_applicable("an oops stops the machine"),
+    }
 }
 
 fn softlockup_panic(case: &Case<'_>) -> Judged {
