@@ -3,6 +3,7 @@
 //! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
+use super::chosen::Chosen;
 use super::interrupts::Line;
 use super::tasks::{TASKS, TaskList};
 use crate::cmdline::{self, Target, Word};
@@ -20,6 +21,13 @@ const EVIDENCE_CHARS: usize = 160;
 
 /// How often each interrupt came on each CPU; the same under `punctual:/later` is a later look.
 pub(super) const INTERRUPTS: &str = "/proc/interrupts";
+
+/// Why nothing can be said of CPUs.
+const NO_CPUS: &str = "which CPUs are online is not known";
+
+fn refusal(path: &str) -> String {
+    format!("reading {path} is refused; root may be allowed to")
+}
 
 /// `Ok(true)` is good, `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
@@ -61,11 +69,12 @@ pub struct Case<'a> {
     pub machine: &'a Machine,
     /// The need.
     pub need: &'a Need,
-    /// CPUs for the real-time work.
-    pub rt: CpuSet,
-    /// The CPUs that remain for everything else.
+    /// CPUs for the real-time work; none where that is not known.
+    pub rt: Chosen,
+    /// The CPUs that remain for everything else; none also where that is not known.
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
+    refused: RefCell<Option<String>>,
     tasks: OnceCell<Fact<TaskList>>,
     cpuinfo: OnceCell<Fact<String>>,
     lines: OnceCell<Result<Vec<Line>, Doubt>>,
@@ -78,20 +87,22 @@ impl<'a> Case<'a> {
     /// A case in which nothing was looked at yet.
     pub fn new(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Self {
         let online = machine.topology.online.known().cloned().unwrap_or_default();
-        let isolated = machine.isolated.known().cloned().unwrap_or_default();
-        let rt = match (&need.cpus, isolated) {
+        let rt = match (&need.cpus, &machine.isolated) {
             (asked, _) if !asked.is_empty() => asked.clone(),
-            (_, isolated) if !isolated.is_empty() => isolated,
-            _ => online.clone(),
+            (_, Fact::Known(isolated)) if !isolated.is_empty() => isolated.clone(),
+            (_, Fact::Known(_) | Fact::Absent) => online.clone(),
+            // Perhaps some are isolated; which ones then do the work is anybody's guess.
+            (_, Fact::Denied | Fact::Garbled(_)) => CpuSet::new(),
         };
         let housekeeping = online.difference(&rt);
         Self {
             tree,
             machine,
             need,
-            rt,
+            rt: rt.into(),
             housekeeping,
             evidence: RefCell::default(),
+            refused: RefCell::default(),
             tasks: OnceCell::new(),
             cpuinfo: OnceCell::new(),
             lines: OnceCell::new(),
@@ -104,6 +115,42 @@ impl<'a> Case<'a> {
     /// What was looked at since the last time it was asked.
     pub fn take_evidence(&self) -> Vec<Evidence> {
         self.evidence.take()
+    }
+
+    /// Forgets what was looked at, refused or asked in vain.
+    pub fn forget(&self) {
+        self.evidence.take();
+        self.refused.take();
+        self.rt.take_asked_in_vain();
+    }
+
+    /// A judgement, as far as it can stand. Who was refused a look cannot say that all is well or that there is no
+    /// such thing, however the probe took it; what was found bad stays bad. And nothing is said of CPUs nobody knows.
+    pub fn settled<T>(&self, judged: Result<T, Doubt>, is_good: impl Fn(&T) -> bool) -> Result<T, Doubt> {
+        let (refused, is_in_vain) = (self.refused.take(), self.rt.take_asked_in_vain());
+        match (judged, refused) {
+            (Err(Doubt::Unknown(because)), _) => Doubt::unknown(because),
+            _ if is_in_vain => Doubt::unknown(NO_CPUS),
+            (Ok(value), Some(path)) if is_good(&value) => Doubt::unknown(refusal(&path)),
+            (Err(Doubt::NotApplicable(_)), Some(path)) => Doubt::unknown(refusal(&path)),
+            (judged, _) => judged,
+        }
+    }
+
+    /// Remembers what was refused. A look at something else that tells the same is taken aside, see [`Case::aside`].
+    fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
+        if matches!(fact, Fact::Denied) {
+            self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
+        }
+        fact
+    }
+
+    /// Looks at what only explains or repeats what is known otherwise: being refused that spoils no verdict.
+    pub fn aside<T>(&self, look: impl FnOnce(&Self) -> T) -> T {
+        let before = self.refused.take();
+        let found = look(self);
+        self.refused.replace(before);
+        found
     }
 
     /// Puts this machine's CPUs into a text of the catalogue.
@@ -119,7 +166,7 @@ impl<'a> Case<'a> {
 
     /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
     pub fn has_no_others(&self) -> bool {
-        self.housekeeping.is_empty() && !self.rt.is_empty()
+        self.housekeeping.is_empty() && !self.rt.is_empty() && self.machine.topology.online.known().is_some()
     }
 
     /// Adds evidence that is not one file's content.
@@ -139,17 +186,17 @@ impl<'a> Case<'a> {
 
     /// A file's text, without keeping it as evidence.
     pub fn peek(&self, path: &str) -> Fact<String> {
-        tree::text(self.tree, path)
+        self.seen(path, tree::text(self.tree, path))
     }
 
     /// A file's bytes, without keeping them as evidence.
     pub fn peek_bytes(&self, path: &str) -> Fact<Vec<u8>> {
-        self.tree.read(path)
+        self.seen(path, self.tree.read(path))
     }
 
     /// The names in a folder, without keeping them as evidence.
     pub fn list(&self, path: &str) -> Fact<Vec<String>> {
-        self.tree.list(path)
+        self.seen(path, self.tree.list(path))
     }
 
     /// The value of a fact, or the doubt that follows from not knowing it.
@@ -161,7 +208,7 @@ impl<'a> Case<'a> {
                 Some(place) => Doubt::unknown(format!("{place} cannot be seen here")),
             },
             (Fact::Absent, Missing::TellsNothing(because)) => Doubt::unknown(because),
-            (Fact::Denied, _) => Doubt::unknown(format!("reading {path} is refused; root may be allowed to")),
+            (Fact::Denied, _) => Doubt::unknown(refusal(path)),
             (Fact::Garbled(why), _) => Doubt::unknown(format!("{path}: {why}")),
         }
     }
@@ -228,7 +275,7 @@ impl<'a> Case<'a> {
             self.cite(&path.replace("{cpu}", &numbers), &Fact::Known(value.clone()));
         }
         if values.is_empty() {
-            return Doubt::unknown("which CPUs are online is not known");
+            return Doubt::unknown(NO_CPUS);
         }
         Ok(values.into_iter().map(|(value, cpus)| (cpus, value)).collect())
     }
@@ -250,8 +297,8 @@ impl<'a> Case<'a> {
 
     /// Goes on only where some CPU remains for everything that is not real-time work.
     pub fn has_housekeeping(&self) -> Result<(), Doubt> {
-        if self.rt.is_empty() {
-            return Doubt::unknown("which CPUs are online is not known");
+        if self.rt.is_empty() || self.machine.topology.online.known().is_none() {
+            return Doubt::unknown(NO_CPUS);
         }
         if !self.housekeeping.is_empty() {
             return Ok(());
@@ -268,6 +315,9 @@ impl<'a> Case<'a> {
 
     /// Goes on only where the hardware is ours to control.
     pub fn not_a_guest(&self) -> Result<(), Doubt> {
+        if self.machine.virtualisation == Fact::Denied {
+            return Doubt::unknown(refusal("/proc/cpuinfo"));
+        }
         match self.machine.virtualisation.known().and_then(|v| v.hypervisor.as_ref()) {
             Some(host) => Doubt::not_applicable(format!("this is a guest of {host}; the host decides this")),
             None => Ok(()),
@@ -324,7 +374,7 @@ impl<'a> Case<'a> {
 
     /// Where a symbolic link points, without keeping it as evidence.
     pub fn link(&self, path: &str) -> Fact<String> {
-        self.tree.link(path)
+        self.seen(path, self.tree.link(path))
     }
 
     /// A word of the command line, for what the kernel shows nowhere else and nothing changes after boot; its value,
@@ -396,6 +446,8 @@ impl<'a> Case<'a> {
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.
     pub fn exists(&self, path: &str) -> bool {
-        tree::exists(self.tree, path)
+        let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
+        let names = self.list(if folder.is_empty() { "/" } else { folder });
+        names.known().is_some_and(|names| names.iter().any(|n| n == name))
     }
 }
