@@ -34,7 +34,7 @@ fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
         Probe::Effective(probe) => probe(case).map(|is_good| if is_good { State::Good } else { State::Bad }),
         Probe::Advice { look, applies } => applies(case).map(|()| State::Advice(case.fill(look))),
     };
-    let judged = case.settled(judged, |state| *state == State::Good);
+    let judged = case.settled(judged, |state| *state != State::Bad);
     let evidence = case.take_evidence();
     let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
     let fix = if knob.fix.starts_with(NOT_NOW) { lasting(knob, case) } else { case.fill(knob.fix) };

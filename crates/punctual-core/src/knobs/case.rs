@@ -10,7 +10,7 @@ use crate::cmdline::{self, Target, Word};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::Evidence;
-use crate::machine::{Arch, CMDLINE, Configured, Flavour, Machine, Version, configured};
+use crate::machine::{Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -62,6 +62,9 @@ pub enum Missing {
     TellsNothing(&'static str),
 }
 
+/// What is read once for all who ask, and what was refused meanwhile.
+pub(super) type Kept<T> = OnceCell<(T, Option<String>)>;
+
 /// One machine and one need, as a probe sees them.
 pub struct Case<'a> {
     tree: &'a dyn Tree,
@@ -75,12 +78,12 @@ pub struct Case<'a> {
     pub housekeeping: CpuSet,
     evidence: RefCell<Vec<Evidence>>,
     refused: RefCell<Option<String>>,
-    tasks: OnceCell<Fact<TaskList>>,
-    cpuinfo: OnceCell<Fact<String>>,
-    lines: OnceCell<Result<Vec<Line>, Doubt>>,
+    tasks: Kept<Fact<TaskList>>,
+    cpuinfo: Kept<Fact<String>>,
+    lines: Kept<Result<Vec<Line>, Doubt>>,
     configured: OnceCell<Vec<Configured>>,
-    interrupts: OnceCell<Fact<String>>,
-    words: OnceCell<Option<Vec<Word>>>,
+    interrupts: Kept<Fact<String>>,
+    words: Kept<Option<Vec<Word>>>,
 }
 
 impl<'a> Case<'a> {
@@ -143,6 +146,19 @@ impl<'a> Case<'a> {
             self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
         }
         fact
+    }
+
+    /// Reads once; being refused is told to everybody who asks.
+    pub(super) fn kept<'k, T>(&self, kept: &'k Kept<T>, read: impl FnOnce() -> T) -> &'k T {
+        let (value, refused) = kept.get_or_init(|| {
+            let before = self.refused.take();
+            let value = read();
+            (value, self.refused.replace(before))
+        });
+        if let Some(path) = refused {
+            self.seen(path, Fact::<()>::Denied);
+        }
+        value
     }
 
     /// Looks at what only explains or repeats what is known otherwise: being refused that spoils no verdict.
@@ -342,6 +358,23 @@ impl<'a> Case<'a> {
         )
     }
 
+    /// The CPUs isolated at boot; none on kernels that know of no such thing.
+    pub fn isolated(&self) -> Result<CpuSet, Doubt> {
+        self.set_or_none(ISOLATED, &self.machine.isolated)
+    }
+
+    /// The CPUs that may stop their tick; none on kernels that cannot.
+    pub fn tick_free(&self) -> Result<CpuSet, Doubt> {
+        self.set_or_none(NOHZ_FULL, &self.machine.nohz_full)
+    }
+
+    fn set_or_none(&self, path: &str, fact: &Fact<CpuSet>) -> Result<CpuSet, Doubt> {
+        match fact {
+            Fact::Absent => Ok(CpuSet::new()),
+            other => self.known(path, other.clone(), Missing::TellsNothing("not there")),
+        }
+    }
+
     /// Whether the need is for work of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.need.kind == kind
@@ -359,17 +392,17 @@ impl<'a> Case<'a> {
             let target = Target::of(self.machine)?;
             Some(cmdline::lint(line.known()?, &target, &cmdline::Evidence::live(self.tree, self.machine)))
         };
-        self.words.get_or_init(judge).as_deref()
+        self.kept(&self.words, judge).as_deref()
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
     pub(super) fn task_list(&self) -> &Fact<TaskList> {
-        self.tasks.get_or_init(|| self.peek(TASKS).map(|list| TaskList::parse(&list)))
+        self.kept(&self.tasks, || self.peek(TASKS).map(|list| TaskList::parse(&list)))
     }
 
     /// The interrupt lines, read once: on large machines there are thousands.
     pub(super) fn interrupt_lines(&self, read: impl FnOnce() -> Result<Vec<Line>, Doubt>) -> Result<&[Line], Doubt> {
-        self.lines.get_or_init(read).as_deref().map_err(Clone::clone)
+        self.kept(&self.lines, read).as_deref().map_err(Clone::clone)
     }
 
     /// Where a symbolic link points, without keeping it as evidence.
@@ -404,7 +437,7 @@ impl<'a> Case<'a> {
     /// What `/proc/cpuinfo` says of the first CPU under this name. Read once: it takes large machines long to write.
     pub fn cpu_field(&self, name: &str) -> Result<String, Doubt> {
         let path = "/proc/cpuinfo";
-        let info = self.cpuinfo.get_or_init(|| self.peek(path)).as_ref().and_then(|info| {
+        let info = self.kept(&self.cpuinfo, || self.peek(path)).as_ref().and_then(|info| {
             let first = info.lines().take_while(|line| !line.trim().is_empty());
             let mut fields = first.filter_map(|line| line.split_once(':'));
             let field = fields.find(|(field, _)| field.trim() == name);
@@ -433,7 +466,7 @@ impl<'a> Case<'a> {
 
     /// How often each interrupt came, when it was looked at first.
     pub(super) fn interrupts(&self) -> &Fact<String> {
-        self.interrupts.get_or_init(|| self.peek(INTERRUPTS))
+        self.kept(&self.interrupts, || self.peek(INTERRUPTS))
     }
 
     /// What the boot loader's files ask for, read once; not kept as evidence.

@@ -319,7 +319,7 @@ fn policy(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn affinity(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.rt.len() == 1 && case.housekeeping.is_empty() {
+    if case.rt.len() == 1 && case.has_no_others() {
         return Doubt::not_applicable("there is one CPU");
     }
     Ok(())

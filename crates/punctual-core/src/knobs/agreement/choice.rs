@@ -118,7 +118,7 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     if online.len() == 1 {
         return Doubt::not_applicable("there is one CPU, and it has to do everything");
     }
-    let isolated = case.machine.isolated.known().cloned().unwrap_or_default();
+    let isolated = case.isolated()?;
     if case.need.cpus.is_empty() && isolated.is_empty() {
         return Doubt::not_applicable("no CPUs were chosen, neither by --cpus nor by isolation");
     }

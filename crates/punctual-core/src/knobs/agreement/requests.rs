@@ -414,6 +414,7 @@ fn missing_cpus(case: &Case<'_>) -> Judged {
         }
     }
     if named.is_empty() {
+        booted(case)?;
         return Doubt::not_applicable("no CPUs are named, neither on the command line nor by --cpus");
     }
     case.note("online", online.to_string());

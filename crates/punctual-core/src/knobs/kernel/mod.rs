@@ -191,6 +191,9 @@ fn config(case: &Case<'_>) -> Judged {
             Ok(false)
         }
         Fact::Garbled(why) => Doubt::unknown(format!("{}: {why}", config.source)),
+        Fact::Absent if case.machine.kernel.release.known().is_none() => {
+            Doubt::unknown("the kernel's release is not known, and with it the name of the file")
+        }
         Fact::Absent if case.list("/proc/sys").known().is_some() => {
             case.note(format!("/proc/config.gz, {}", config.source), "not there");
             Ok(false)
