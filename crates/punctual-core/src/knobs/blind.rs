@@ -1,7 +1,9 @@
 //! What cannot be seen is never good, bad or absent: each file and folder of captured machines is denied in turn, and
 //! machines whose CPUs nobody knows are held against every knob.
 
-use crate::audit::audit;
+use super::find;
+use super::tests::{examples, fixtures};
+use crate::audit::{audit, begun, examine};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::State;
@@ -11,7 +13,6 @@ use crate::tree::{MemTree, Tree};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::{Discriminant, discriminant};
-use std::path::Path;
 
 /// What an unprivileged caller may be refused.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,12 +55,17 @@ impl Tree for Refusing<'_> {
 }
 
 fn machine(name: &str) -> MemTree {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines").join(name);
-    MemTree::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+    MemTree::parse(&std::fs::read_to_string(fixtures().join("machines").join(name)).unwrap()).unwrap()
 }
 
 fn states(tree: &dyn Tree, need: &Need) -> BTreeMap<String, State> {
     audit(tree, &Machine::read(tree), need).into_iter().map(|finding| (finding.id, finding.state)).collect()
+}
+
+fn state_of(id: &str, tree: &dyn Tree, need: &Need) -> BTreeMap<String, State> {
+    let machine = Machine::read(tree);
+    let state = examine(find(id).unwrap(), &begun(tree, &machine, need)).state;
+    [(id.to_owned(), state)].into()
 }
 
 fn kind_of(state: &State) -> Discriminant<State> {
@@ -67,16 +73,13 @@ fn kind_of(state: &State) -> Discriminant<State> {
 }
 
 /// Every verdict that a refusal turned into another one.
-fn turned(name: &str, need: &Need) -> Vec<String> {
-    let tree = machine(name);
-    let open = Refusing { tree: &tree, refused: Refused::Nothing, asked: RefCell::default() };
-    let told = states(&open, need);
+fn turned(name: &str, tree: &MemTree, look: impl Fn(&dyn Tree) -> BTreeMap<String, State>) -> Vec<String> {
+    let open = Refusing { tree, refused: Refused::Nothing, asked: RefCell::default() };
+    let told = look(&open);
     let mut turned = Vec::new();
     for refused in open.asked.into_inner() {
-        let closed = Refusing { tree: &tree, refused: refused.clone(), asked: RefCell::default() };
-        for (id, state) in states(&closed, need) {
-            let is_honest = matches!(state, State::Unknown(_)) || kind_of(&state) == kind_of(&told[&id]);
-            if !is_honest {
+        for (id, state) in look(&Refusing { tree, refused: refused.clone(), asked: RefCell::default() }) {
+            if !matches!(state, State::Unknown(_)) && kind_of(&state) != kind_of(&told[&id]) {
                 turned.push(format!("{name} without {refused:?}: {id} was {:?}, is {state:?}", told[&id]));
             }
         }
@@ -85,15 +88,27 @@ fn turned(name: &str, need: &Need) -> Vec<String> {
 }
 
 #[test]
-fn what_is_refused_turns_no_verdict_into_another() {
-    let isolated = Need { cpus: CpuSet::parse_list("1").unwrap(), ..Need::default() };
-    let all = [
-        ("guest-2cpu.machine", isolated),
+fn what_a_machine_refuses_turns_no_verdict_into_another() {
+    let second = Need { cpus: CpuSet::parse_list("1").unwrap(), ..Need::default() };
+    let mut wrong = Vec::new();
+    for (name, need) in [
+        ("guest-2cpu.machine", second),
         ("rt-tuned.machine", Need::default()),
         ("arm64-board.machine", Need::default()),
-    ];
-    let turned: Vec<String> = all.iter().flat_map(|(name, need)| turned(name, need)).collect();
-    assert!(turned.is_empty(), "{}\n{} in all", turned.join("\n"), turned.len());
+    ] {
+        wrong.extend(turned(name, &machine(name), |tree| states(tree, &need)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_refused_in_a_case_turns_its_verdict_into_no_other() {
+    let mut wrong = Vec::new();
+    for example in examples() {
+        let look = |tree: &dyn Tree| state_of(&example.id, tree, &example.need);
+        wrong.extend(turned(&example.place, &example.tree, look));
+    }
+    assert!(wrong.is_empty(), "{}\n{} in all", wrong.join("\n"), wrong.len());
 }
 
 /// Whether a verdict comes out differently when other CPUs are asked for: then it is about them.

@@ -9,7 +9,7 @@ use super::tasks::{TASKS, TaskList};
 use crate::cmdline::{self, Target, Word};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
-use crate::finding::Evidence;
+use crate::finding::{Evidence, State};
 use crate::machine::{Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
@@ -75,7 +75,7 @@ pub struct Case<'a> {
     /// CPUs for the real-time work; none where that is not known.
     pub rt: Chosen,
     /// The CPUs that remain for everything else; none also where that is not known.
-    pub housekeeping: CpuSet,
+    pub housekeeping: Chosen,
     evidence: RefCell<Vec<Evidence>>,
     refused: RefCell<Option<String>>,
     tasks: Kept<Fact<TaskList>>,
@@ -97,12 +97,13 @@ impl<'a> Case<'a> {
             // Perhaps some are isolated; which ones then do the work is anybody's guess.
             (_, Fact::Denied | Fact::Garbled(_)) => CpuSet::new(),
         };
-        let housekeeping = online.difference(&rt);
+        let is_known = !rt.is_empty();
+        let housekeeping = Chosen::new(online.difference(&rt), is_known && !online.is_empty());
         Self {
             tree,
             machine,
             need,
-            rt: rt.into(),
+            rt: Chosen::new(rt, is_known),
             housekeeping,
             evidence: RefCell::default(),
             refused: RefCell::default(),
@@ -124,18 +125,22 @@ impl<'a> Case<'a> {
     pub fn forget(&self) {
         self.evidence.take();
         self.refused.take();
-        self.rt.take_asked_in_vain();
+        self.asked_in_vain();
+    }
+
+    /// Whether an answer was drawn from CPUs that are not known.
+    fn asked_in_vain(&self) -> bool {
+        self.rt.take_asked_in_vain() | self.housekeeping.take_asked_in_vain()
     }
 
     /// A judgement, as far as it can stand. Who was refused a look cannot say that all is well or that there is no
     /// such thing, however the probe took it; what was found bad stays bad. And nothing is said of CPUs nobody knows.
-    pub fn settled<T>(&self, judged: Result<T, Doubt>, is_good: impl Fn(&T) -> bool) -> Result<T, Doubt> {
-        let (refused, is_in_vain) = (self.refused.take(), self.rt.take_asked_in_vain());
+    pub fn settled(&self, judged: Result<State, Doubt>) -> Result<State, Doubt> {
+        let (refused, is_in_vain) = (self.refused.take(), self.asked_in_vain());
         match (judged, refused) {
             (Err(Doubt::Unknown(because)), _) => Doubt::unknown(because),
-            _ if is_in_vain => Doubt::unknown(NO_CPUS),
-            (Ok(value), Some(path)) if is_good(&value) => Doubt::unknown(refusal(&path)),
-            (Err(Doubt::NotApplicable(_)), Some(path)) => Doubt::unknown(refusal(&path)),
+            (Ok(State::Good | State::Bad) | Err(_), _) if is_in_vain => Doubt::unknown(NO_CPUS),
+            (Ok(State::Good | State::Advice(_)) | Err(_), Some(path)) => Doubt::unknown(refusal(&path)),
             (judged, _) => judged,
         }
     }
@@ -182,7 +187,12 @@ impl<'a> Case<'a> {
 
     /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
     pub fn has_no_others(&self) -> bool {
-        self.housekeeping.is_empty() && !self.rt.is_empty() && self.machine.topology.online.known().is_some()
+        self.knows_others() && self.housekeeping.is_empty()
+    }
+
+    /// Whether it is known which CPUs do other work, though it may be none.
+    fn knows_others(&self) -> bool {
+        !self.rt.is_empty() && self.machine.topology.online.known().is_some_and(|online| !online.is_empty())
     }
 
     /// Adds evidence that is not one file's content.
@@ -313,7 +323,7 @@ impl<'a> Case<'a> {
 
     /// Goes on only where some CPU remains for everything that is not real-time work.
     pub fn has_housekeeping(&self) -> Result<(), Doubt> {
-        if self.rt.is_empty() || self.machine.topology.online.known().is_none() {
+        if !self.knows_others() {
             return Doubt::unknown(NO_CPUS);
         }
         if !self.housekeeping.is_empty() {

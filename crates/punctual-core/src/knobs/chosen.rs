@@ -1,4 +1,4 @@
-//! The CPUs chosen for real-time work, which remember whether somebody looked at them.
+//! The CPUs chosen for real-time work, and those left for the rest, which remember whether somebody looked at them.
 //!
 //! Nothing intersects with an empty set, and an empty set is part of every other: a probe that asks for CPUs nobody
 //! knows would find everything well. So an unknown set does not answer unnoticed.
@@ -9,22 +9,22 @@ use std::fmt;
 use std::ops::Deref;
 
 /// A set of CPUs; empty where it is not known.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Chosen {
     cpus: CpuSet,
+    is_known: bool,
     was_asked: Cell<bool>,
 }
 
 impl Chosen {
+    /// These CPUs; if they are not known, there are none.
+    pub(super) fn new(cpus: CpuSet, is_known: bool) -> Self {
+        Self { cpus: if is_known { cpus } else { CpuSet::new() }, is_known, was_asked: Cell::default() }
+    }
+
     /// Whether an answer was drawn from it since the last time this was asked, though it is not known.
     pub(super) fn take_asked_in_vain(&self) -> bool {
-        self.was_asked.take() && self.cpus.is_empty()
-    }
-}
-
-impl From<CpuSet> for Chosen {
-    fn from(cpus: CpuSet) -> Self {
-        Self { cpus, was_asked: Cell::default() }
+        self.was_asked.take() && !self.is_known
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn write(case: &Case<'_>, path: &str, value: &str, direction: Directi
     let (path, cpus) = if path.contains("cpu<I>") {
         (path.replace("cpu<I>", "cpu$c"), Some(&*case.rt))
     } else if path.contains("cpu<H>") {
-        (path.replace("cpu<H>", "cpu$c"), Some(&case.housekeeping))
+        (path.replace("cpu<H>", "cpu$c"), Some(&*case.housekeeping))
     } else {
         (path.to_owned(), None)
     };
