@@ -10,7 +10,10 @@ use crate::cmdline::{self, Target, Word};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::{Evidence, State};
-use crate::machine::{Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, configured};
+use crate::machine::{
+    Arch, CMDLINE, Cmdline, Configured, Flavour, ISOLATED, KINDS, Machine, NODES, NOHZ_FULL, Node, Version,
+    Virtualisation, configured,
+};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -28,6 +31,9 @@ const NO_CPUS: &str = "which CPUs are online is not known";
 fn refusal(path: &str) -> String {
     format!("reading {path} is refused; root may be allowed to")
 }
+
+/// What the kernel said since it was booted; whoever reads the live machine puts it there.
+pub(super) const LOG: &str = "punctual:/kernel/log";
 
 /// `Ok(true)` is good, `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
@@ -81,7 +87,7 @@ pub struct Case<'a> {
     tasks: Kept<Fact<TaskList>>,
     cpuinfo: Kept<Fact<String>>,
     lines: Kept<Result<Vec<Line>, Doubt>>,
-    configured: OnceCell<Vec<Configured>>,
+    configured: Kept<Vec<Configured>>,
     interrupts: Kept<Fact<String>>,
     words: Kept<Option<Vec<Word>>>,
 }
@@ -133,15 +139,15 @@ impl<'a> Case<'a> {
         self.rt.take_asked_in_vain() | self.housekeeping.take_asked_in_vain()
     }
 
-    /// A judgement, as far as it can stand. Who was refused a look cannot say that all is well or that there is no
-    /// such thing, however the probe took it; what was found bad stays bad. And nothing is said of CPUs nobody knows.
+    /// A judgement, as far as it can stand. Who was refused a look cannot say what would have been seen there, however
+    /// the probe took it, and nothing is said of CPUs nobody knows.
     pub fn settled(&self, judged: Result<State, Doubt>) -> Result<State, Doubt> {
         let (refused, is_in_vain) = (self.refused.take(), self.asked_in_vain());
         match (judged, refused) {
             (Err(Doubt::Unknown(because)), _) => Doubt::unknown(because),
             (Ok(State::Good | State::Bad) | Err(_), _) if is_in_vain => Doubt::unknown(NO_CPUS),
-            (Ok(State::Good | State::Advice(_)) | Err(_), Some(path)) => Doubt::unknown(refusal(&path)),
-            (judged, _) => judged,
+            (_, Some(path)) => Doubt::unknown(refusal(&path)),
+            (judged, None) => judged,
         }
     }
 
@@ -192,7 +198,7 @@ impl<'a> Case<'a> {
 
     /// Whether it is known which CPUs do other work, though it may be none.
     fn knows_others(&self) -> bool {
-        !self.rt.is_empty() && self.machine.topology.online.known().is_some_and(|online| !online.is_empty())
+        !self.rt.is_empty() && self.online().is_some_and(|online| !online.is_empty())
     }
 
     /// Adds evidence that is not one file's content.
@@ -234,7 +240,10 @@ impl<'a> Case<'a> {
                 Some(place) => Doubt::unknown(format!("{place} cannot be seen here")),
             },
             (Fact::Absent, Missing::TellsNothing(because)) => Doubt::unknown(because),
-            (Fact::Denied, _) => Doubt::unknown(refusal(path)),
+            (Fact::Denied, _) => {
+                self.seen(path, Fact::<()>::Denied);
+                Doubt::unknown(refusal(path))
+            }
             (Fact::Garbled(why), _) => Doubt::unknown(format!("{path}: {why}")),
         }
     }
@@ -341,10 +350,7 @@ impl<'a> Case<'a> {
 
     /// Goes on only where the hardware is ours to control.
     pub fn not_a_guest(&self) -> Result<(), Doubt> {
-        if self.machine.virtualisation == Fact::Denied {
-            return Doubt::unknown(refusal("/proc/cpuinfo"));
-        }
-        match self.machine.virtualisation.known().and_then(|v| v.hypervisor.as_ref()) {
+        match self.virtualisation().and_then(|v| v.hypervisor.as_ref()) {
             Some(host) => Doubt::not_applicable(format!("this is a guest of {host}; the host decides this")),
             None => Ok(()),
         }
@@ -385,6 +391,81 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The architecture, where it is known.
+    pub fn arch(&self) -> Option<&Arch> {
+        self.told("/proc/sys/kernel/arch", &self.machine.kernel.arch)
+    }
+
+    /// What the kernel was booted with, where it is known.
+    pub fn cmdline(&self) -> Option<&Cmdline> {
+        self.told(CMDLINE, &self.machine.cmdline)
+    }
+
+    /// The CPUs that run, where they are known.
+    pub fn online(&self) -> Option<&CpuSet> {
+        self.told("/sys/devices/system/cpu/online", &self.machine.topology.online)
+    }
+
+    /// The CPUs that could exist, where they are known.
+    pub fn possible(&self) -> Option<&CpuSet> {
+        self.told("/sys/devices/system/cpu/possible", &self.machine.topology.possible)
+    }
+
+    /// What is between the kernel and the hardware, where it is known.
+    pub fn virtualisation(&self) -> Option<&Virtualisation> {
+        self.told("/proc/cpuinfo", &self.machine.virtualisation)
+    }
+
+    /// Whether this is `PREEMPT_RT`.
+    pub fn is_rt(&self) -> bool {
+        self.told("/proc/sys/kernel/version", &self.machine.kernel.flavour) == Some(&Flavour::Rt)
+    }
+
+    /// Whether the kernel is known to be built without an option.
+    pub fn lacks(&self, option: &str) -> bool {
+        let config = &self.machine.config;
+        self.told(&config.source, &config.value(option)).is_some_and(|value| value == "n")
+    }
+
+    /// Bad by what was seen, whatever else was refused.
+    pub fn bad_anyway(&self) -> Judged {
+        self.refused.take();
+        Ok(false)
+    }
+
+    /// The container this runs in.
+    pub fn container(&self) -> Option<&String> {
+        self.peek("/run/systemd/container");
+        self.machine.boot.container.as_ref()
+    }
+
+    /// The memory nodes, all of them or none.
+    pub fn nodes(&self) -> &[Node] {
+        let names = self.list(NODES);
+        let nodes = names.known().into_iter().flatten().filter(|name| name.starts_with("node"));
+        nodes.for_each(|name| drop(self.peek(&format!("{NODES}/{name}/cpulist"))));
+        &self.machine.topology.nodes
+    }
+
+    /// CPUs by kind of core.
+    pub fn kinds(&self) -> &[(&'static str, CpuSet)] {
+        KINDS.iter().for_each(|kind| drop(self.peek(&format!("/sys/devices/{kind}/cpus"))));
+        &self.machine.topology.kinds
+    }
+
+    /// The kernel's build line, where it is known.
+    pub fn build(&self) -> Option<&String> {
+        self.told("/proc/sys/kernel/version", &self.machine.kernel.build)
+    }
+
+    /// The value of one of the machine's own facts; being refused it is remembered as anywhere else.
+    pub fn told<'f, T>(&self, path: &str, fact: &'f Fact<T>) -> Option<&'f T> {
+        if matches!(fact, Fact::Denied) {
+            self.seen(path, Fact::<()>::Denied);
+        }
+        fact.known()
+    }
+
     /// Whether the need is for work of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.need.kind == kind
@@ -392,15 +473,16 @@ impl<'a> Case<'a> {
 
     /// What the command line asks for; a request proves nothing, so this only explains a doubt.
     pub fn requested(&self, word: &str) -> bool {
-        self.machine.cmdline.known().is_some_and(|line| line.value(word).is_some())
+        self.cmdline().is_some_and(|line| line.value(word).is_some())
     }
 
     /// The words of the command line, judged once for all who ask; `None` where the line or the kernel is not known.
     pub(super) fn words(&self) -> Option<&[Word]> {
         let judge = || {
             let line = self.peek_bytes(CMDLINE);
+            self.possible();
             let target = Target::of(self.machine)?;
-            Some(cmdline::lint(line.known()?, &target, &cmdline::Evidence::live(self.tree, self.machine)))
+            Some(cmdline::lint(line.known()?, &target, &cmdline::Evidence::live(self, self.machine)))
         };
         self.kept(&self.words, judge).as_deref()
     }
@@ -481,10 +563,11 @@ impl<'a> Case<'a> {
 
     /// What the boot loader's files ask for, read once; not kept as evidence.
     pub fn configured(&self) -> &[Configured] {
-        self.configured.get_or_init(|| {
+        let places: &Vec<Configured> = self.kept(&self.configured, || {
             let release = self.machine.kernel.release.known().map(String::as_str);
-            configured(self.tree, &self.machine.boot, release)
-        })
+            configured(self, &self.machine.boot, release)
+        });
+        places
     }
 
     /// Whether a file or folder is there, as far as the folder around it can be listed.
@@ -492,5 +575,20 @@ impl<'a> Case<'a> {
         let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
         let names = self.list(if folder.is_empty() { "/" } else { folder });
         names.known().is_some_and(|names| names.iter().any(|n| n == name))
+    }
+}
+
+/// Whoever reads a machine through a case is refused nothing unnoticed.
+impl Tree for Case<'_> {
+    /// The kernel's log is refused to nearly everybody, and adds to what the files say; a knob that rests on it looks
+    /// at it by itself.
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        if path == LOG { self.tree.read(path) } else { self.peek_bytes(path) }
+    }
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        Case::list(self, path)
+    }
+    fn link(&self, path: &str) -> Fact<String> {
+        Case::link(self, path)
     }
 }

@@ -39,7 +39,7 @@ pub const BOOT_CPU: u32 = 0;
 /// Where the memory nodes stand.
 pub const NODES: &str = "/sys/devices/system/node";
 /// Kinds of cores of hybrid x86 machines: the names of their performance counters.
-const KINDS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
+pub const KINDS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 
 impl Topology {
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {

@@ -178,7 +178,7 @@ const SHALLOW_US: u64 = 10;
 
 fn idle_usage(case: &Case<'_>) -> Judged {
     let words = ["intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off", "idle"];
-    let line = case.machine.cmdline.known();
+    let line = case.cmdline();
     let asked: Vec<String> = words
         .iter()
         .filter_map(|word| Some(format!("{word}={}", line?.value(word)?)))

@@ -263,7 +263,7 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         // On x86 the driver refuses every host that is not KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
-        if is_kvm == Fact::Known(false) && case.machine.kernel.arch == Fact::Known(Arch::X86) {
+        if is_kvm == Fact::Known(false) && case.arch() == Some(&Arch::X86) {
             return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
         }
         return Ok(false);
