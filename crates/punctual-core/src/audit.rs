@@ -16,8 +16,7 @@ const REASON_CHARS: usize = 300;
 
 /// Every knob, judged; worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
-    let case = Case::new(tree, machine, need);
-    case.begin();
+    let case = begun(tree, machine, need);
     let mut findings: Vec<Finding> = knobs::ALL.iter().map(|knob| examine(knob, &case)).collect();
     findings.sort_by_key(|finding| (rank(&finding.state), std::cmp::Reverse(finding.severity)));
     findings
@@ -28,14 +27,26 @@ pub fn worst(findings: &[Finding]) -> Option<Severity> {
     findings.iter().filter(|f| f.state == State::Bad).map(|f| f.severity).max()
 }
 
-fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
+/// A case that has looked at what will be looked at again.
+pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Case<'a> {
+    let case = Case::new(tree, machine, need);
+    case.begin();
+    case.forget();
+    case
+}
+
+/// One knob, judged.
+pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
     let judged = match knob.probe {
         Probe::Effective(probe) => probe(case).map(|is_good| if is_good { State::Good } else { State::Bad }),
         Probe::Advice { look, applies } => applies(case).map(|()| State::Advice(case.fill(look))),
     };
+    let judged = case.settled(judged);
     let evidence = case.take_evidence();
     let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
-    case.take_evidence();
+    let fix = if knob.fix.starts_with(NOT_NOW) { lasting(knob, case) } else { case.fill(knob.fix) };
+    // What was looked at for these belongs to no judgement.
+    case.forget();
     Finding {
         id: knob.id.to_owned(),
         title: knob.title.to_owned(),
@@ -43,7 +54,7 @@ fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
         state: state(judged, &evidence),
         evidence,
         why: knob.why.to_owned(),
-        fix: if knob.fix.starts_with(NOT_NOW) { lasting(knob, case) } else { case.fill(knob.fix) },
+        fix,
         cost: knob.cost.to_owned(),
         confidence: knob.confidence,
     }

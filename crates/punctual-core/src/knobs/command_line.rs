@@ -1,6 +1,7 @@
 //! What the kernel made of the words it was booted with, as the linter tells it: a word that does nothing is worse than
 //! none, since somebody counts on it.
 
+use super::case::LOG;
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::cmdline::{KEPT_BYTES, Target, Token, Verdict, Word, is_kernels, is_overridden, words};
 use crate::finding::Confidence;
@@ -110,10 +111,12 @@ fn unknown(case: &Case<'_>) -> Judged {
     if !is_near {
         return Doubt::unknown("which words this kernel knows was not looked at: 6.1 to 7.3 on x86-64 and arm64 were");
     }
+    case.peek(LOG);
     none_is(case, "unknown", |word| word.verdict == Verdict::Unknown)
 }
 
 fn rejected(case: &Case<'_>) -> Judged {
+    case.peek(LOG);
     none_is(case, "refused", |word| word.verdict == Verdict::RejectedValue)
 }
 
@@ -144,7 +147,7 @@ fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
 
 fn length(case: &Case<'_>) -> Judged {
     let line = line(case)?;
-    if !matches!(case.machine.kernel.arch.known(), Some(Arch::X86 | Arch::Arm64)) {
+    if !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64)) {
         return Doubt::unknown("how much this architecture keeps was not looked at");
     }
     case.note(CMDLINE, format!("{} of {} bytes", line.len(), KEPT_BYTES - 1));

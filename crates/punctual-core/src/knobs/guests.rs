@@ -195,7 +195,7 @@ fn steal(case: &Case<'_>) -> Judged {
 
 fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     is_guest(case)?;
-    if case.machine.kernel.arch.known() != Some(&Arch::X86) {
+    if case.arch() != Some(&Arch::X86) {
         return Doubt::not_applicable("only x86 hosts give it");
     }
     let path = "/sys/devices/system/cpu/cpuidle/current_driver";

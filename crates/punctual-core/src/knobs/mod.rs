@@ -8,6 +8,7 @@
 //! A knob knows how to read and judge; it knows nothing of how findings are shown.
 
 mod case;
+mod chosen;
 mod lasting;
 mod tasks;
 
@@ -37,6 +38,7 @@ mod uncore;
 mod watchdogs;
 
 pub use case::{Case, Doubt, Judged, Missing};
+pub use chosen::Chosen;
 pub use lasting::Lasting;
 pub use tasks::{TASKS, Task};
 
@@ -289,5 +291,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+#[cfg(test)]
+mod blind;
 #[cfg(test)]
 mod tests;

@@ -279,7 +279,7 @@ fn policy(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn affinity(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.rt.len() == 1 && case.housekeeping.is_empty() {
+    if case.rt.len() == 1 && case.has_no_others() {
         return Doubt::not_applicable("there is one CPU");
     }
     Ok(())
@@ -327,11 +327,11 @@ fn cpuset_file(case: &Case<'_>) -> Option<String> {
 /// the machine's own, so that its affinity was merely inherited.
 fn is_unconfined(case: &Case<'_>) -> bool {
     let config = &case.machine.config;
-    if config.value("CPUSETS") == Fact::Known("n".to_owned()) {
+    if case.lacks("CPUSETS") {
         case.note(format!("{} CONFIG_CPUSETS", config.source), "n");
         return true;
     }
-    let is_own = case.machine.virtualisation.known().is_some_and(|v| v.container.is_none());
+    let is_own = case.virtualisation().is_some_and(|v| v.container.is_none());
     let groups = case.peek("/proc/self/cgroup");
     let at_root = |line: &str| line.splitn(3, ':').nth(2) == Some("/");
     let unconfined = groups.known().is_some_and(|lines| !lines.is_empty() && lines.lines().all(at_root));

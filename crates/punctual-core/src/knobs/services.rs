@@ -305,7 +305,7 @@ fn oomd(case: &Case<'_>) -> Judged {
 /// Units of these names that are active: systemd keeps a link for each while it is.
 fn active(case: &Case<'_>, wanted: &[&str]) -> Judged {
     let folder = "/run/systemd/units";
-    if case.machine.virtualisation.known().is_some_and(|v| v.container.is_some()) {
+    if case.virtualisation().is_some_and(|v| v.container.is_some()) {
         return Doubt::unknown("only the services of this container can be seen");
     }
     let init = case.peek("/proc/1/comm");

@@ -14,7 +14,7 @@ use punctual_hist::Nanos;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-fn fixtures() -> PathBuf {
+pub(super) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
 }
 
@@ -44,17 +44,17 @@ fn a_typing_error_finds_what_was_meant() {
 }
 
 /// One case of `fixtures/knobs/*.cases`.
-struct Example {
-    place: String,
-    id: String,
+pub(super) struct Example {
+    pub(super) place: String,
+    pub(super) id: String,
     expected: String,
-    need: Need,
-    tree: MemTree,
+    pub(super) need: Need,
+    pub(super) tree: MemTree,
 }
 
 /// A case starts with `[ID STATE WORDS...]`; words are a kind of work or `cpus=LIST`. Its lines are laid over the
 /// machine in `base.machine`.
-fn examples() -> Vec<Example> {
+pub(super) fn examples() -> Vec<Example> {
     let folder = fixtures().join("knobs");
     let base = MemTree::parse(&std::fs::read_to_string(folder.join("base.machine")).unwrap()).unwrap();
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -2,7 +2,7 @@
 
 use super::cpuinfo_field;
 use crate::fact::Fact;
-use crate::tree::{Tree, exists, text};
+use crate::tree::{Tree, text};
 
 /// The running kernel.
 #[derive(Clone, Debug)]
@@ -112,23 +112,32 @@ impl Kernel {
     }
 }
 
+/// Folders and files that only a second kernel brings.
+const CO_KERNELS: [(&str, &str, Flavour); 3] = [
+    ("/proc/xenomai", "version", Flavour::Cobalt),
+    ("/sys/devices/virtual/evl", "control", Flavour::Evl),
+    ("/sys/class/evl", "control", Flavour::Evl),
+];
+
 /// The build line is the first witness: `/sys/kernel/realtime` exists only in kernels built from the patch queue.
 fn flavour(tree: &dyn Tree, build: &Fact<String>) -> Fact<Flavour> {
-    if exists(tree, "/proc/xenomai/version") {
-        return Fact::Known(Flavour::Cobalt);
+    for (folder, name, flavour) in CO_KERNELS {
+        match tree.list(folder) {
+            Fact::Known(names) if names.iter().any(|n| n == name) => return Fact::Known(flavour),
+            Fact::Denied => return Fact::Denied,
+            _ => {}
+        }
     }
-    if exists(tree, "/sys/devices/virtual/evl/control") || exists(tree, "/sys/class/evl/control") {
-        return Fact::Known(Flavour::Evl);
-    }
-    build.as_ref().map(|build| {
+    build.as_ref().and_then(|build| {
         let says = |word: &str| build.split_whitespace().any(|w| w == word);
-        let patched = || text(tree, "/sys/kernel/realtime") == Fact::Known("1".to_owned());
-        if says("PREEMPT_RT") || patched() {
-            Flavour::Rt
-        } else if says("PREEMPT_DYNAMIC") {
-            Flavour::Dynamic
-        } else {
-            Flavour::Stock
+        if says("PREEMPT_RT") {
+            return Fact::Known(Flavour::Rt);
+        }
+        match text(tree, "/sys/kernel/realtime") {
+            Fact::Known(yes) if yes == "1" => Fact::Known(Flavour::Rt),
+            Fact::Denied => Fact::Denied,
+            _ if says("PREEMPT_DYNAMIC") => Fact::Known(Flavour::Dynamic),
+            _ => Fact::Known(Flavour::Stock),
         }
     })
 }
@@ -139,17 +148,19 @@ fn arch(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Arch> {
         "aarch64" => Arch::Arm64,
         _ => Arch::Other,
     });
-    named.or_else(|| {
-        cpuinfo.as_ref().and_then(|info| {
-            let long_mode = cpuinfo_field(info, "flags").is_some_and(|f| f.split_whitespace().any(|w| w == "lm"));
-            if long_mode {
-                Fact::Known(Arch::X86)
-            } else if cpuinfo_field(info, "CPU architecture").as_deref() == Some("8") {
-                Fact::Known(Arch::Arm64)
-            } else {
-                Fact::Garbled("/proc/cpuinfo names no architecture known here".to_owned())
-            }
-        })
+    // Kernels before 6.1 do not name it there.
+    if named != Fact::Absent {
+        return named;
+    }
+    cpuinfo.as_ref().and_then(|info| {
+        let long_mode = cpuinfo_field(info, "flags").is_some_and(|f| f.split_whitespace().any(|w| w == "lm"));
+        if long_mode {
+            Fact::Known(Arch::X86)
+        } else if cpuinfo_field(info, "CPU architecture").as_deref() == Some("8") {
+            Fact::Known(Arch::Arm64)
+        } else {
+            Fact::Garbled("/proc/cpuinfo names no architecture known here".to_owned())
+        }
     })
 }
 

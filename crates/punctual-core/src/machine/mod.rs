@@ -15,7 +15,7 @@ pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, configured};
 pub use cmdline::Cmdline;
 pub use config::Config;
 pub use kernel::{Arch, Flavour, Kernel, Version};
-pub use topology::{BOOT_CPU, NODES, Node, Topology};
+pub use topology::{BOOT_CPU, KINDS, NODES, Node, Topology};
 pub use virtualisation::Virtualisation;
 
 use crate::cpu_set::CpuSet;

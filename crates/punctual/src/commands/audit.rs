@@ -66,7 +66,7 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> anyhow::Result<Exit> {
     let (from, to) = (files.first().map(PathBuf::as_path), files.get(1).map(PathBuf::as_path));
     let (first, second) = (Source::open(from)?, Source::open(to)?);
     let (a, b) = (Judged::new(&first, args)?, Judged::new(&second, args)?);
-    let (a_cpus, b_cpus) = (a.case().rt, b.case().rt);
+    let (a_cpus, b_cpus) = (a.case().rt.clone(), b.case().rt.clone());
     let difference = Difference::between(
         &Side { machine: &a.machine, cpus: &a_cpus, findings: &a.findings },
         &Side { machine: &b.machine, cpus: &b_cpus, findings: &b.findings },

@@ -133,7 +133,14 @@ pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error
         })
         .collect();
     let kernel = format!("{}.{}", target.version.major, target.version.minor);
-    serde_json::to_string_pretty(&Document { schema: SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), kernel, flavour, arch, words })
+    serde_json::to_string_pretty(&Document {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        kernel,
+        flavour,
+        arch,
+        words,
+    })
 }
 
 /// What is at fault, as one SARIF document; with the file the line stands in, its place there.

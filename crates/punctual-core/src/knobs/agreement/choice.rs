@@ -95,14 +95,14 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 fn all_cpus(case: &Case<'_>) -> Judged {
-    let online = case.machine.topology.online.known();
+    let online = case.online();
     let Some(online) = online.filter(|online| !online.is_empty()) else {
         return Doubt::unknown("which CPUs are online is not known");
     };
     if online.len() == 1 {
         return Doubt::not_applicable("there is one CPU, and it has to do everything");
     }
-    let isolated = case.machine.isolated.known().cloned().unwrap_or_default();
+    let isolated = case.isolated()?;
     if case.need.cpus.is_empty() && isolated.is_empty() {
         return Doubt::not_applicable("no CPUs were chosen, neither by --cpus nor by isolation");
     }
@@ -126,7 +126,7 @@ fn siblings(case: &Case<'_>) -> Judged {
     let path = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
     let shares = shares(case, path, "which CPUs share a core is not shown")?;
     let is_whole = shares.iter().all(|(_, siblings)| siblings.intersection(&case.housekeeping).is_empty());
-    let is_guest = case.machine.virtualisation.known().is_none_or(|v| v.hypervisor.is_some());
+    let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
     if is_whole && is_guest && shares.iter().all(|(_, siblings)| siblings.len() == 1) {
         return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
     }
@@ -136,7 +136,7 @@ fn siblings(case: &Case<'_>) -> Judged {
 fn numa(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     case.known(NODES, case.list(NODES), Missing::CannotBe("this kernel knows of no memory nodes"))?;
-    let nodes: Vec<_> = case.machine.topology.nodes.iter().filter(|node| !node.cpus.is_empty()).collect();
+    let nodes: Vec<_> = case.nodes().iter().filter(|node| !node.cpus.is_empty()).collect();
     if nodes.is_empty() {
         return Doubt::unknown("which CPUs belong to which memory node is not shown");
     }
@@ -156,7 +156,7 @@ fn numa(case: &Case<'_>) -> Judged {
 
 fn kinds(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let kinds = &case.machine.topology.kinds;
+    let kinds = case.kinds();
     if !kinds.is_empty() {
         let hit: Vec<_> = kinds.iter().filter(|(_, cpus)| !cpus.intersection(&case.rt).is_empty()).collect();
         for (name, cpus) in kinds {
@@ -164,7 +164,7 @@ fn kinds(case: &Case<'_>) -> Judged {
         }
         return Ok(hit.len() <= 1);
     }
-    if case.machine.kernel.arch.known() == Some(&Arch::X86) {
+    if case.arch() == Some(&Arch::X86) {
         return Doubt::not_applicable("this machine has one kind of core");
     }
     let path = "/sys/devices/system/cpu/cpu{cpu}/cpu_capacity";

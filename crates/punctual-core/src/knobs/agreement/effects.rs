@@ -189,7 +189,7 @@ fn idle_usage(case: &Case<'_>) -> Judged {
         ("cpuidle.off", &["1"]),
         ("idle", &["poll"]),
     ];
-    let line = case.machine.cmdline.known();
+    let line = case.cmdline();
     let asked = WORDS.iter().filter_map(|(word, values)| {
         let value = line?.value(word)?;
         values.contains(&value).then(|| format!("{word}={value}"))

@@ -102,7 +102,7 @@ fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
     if domain(case) == Ok(false) {
         return Info;
     }
-    let is_swapped = case.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED);
+    let is_swapped = case.version().is_ok_and(|version| version >= ROLES_SWAPPED);
     if is_swapped && severity > Info { High } else { severity }
 }
 
@@ -149,7 +149,7 @@ fn rcu(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no CPUs are named for RCU; those free of ticks are taken anyway");
     };
     case.note(format!("{CMDLINE} rcu_nocbs"), named);
-    let possible = case.machine.topology.possible.known().cloned().unwrap_or_default();
+    let possible = case.possible().cloned().unwrap_or_default();
     let named = super::listed(named, &possible).or_else(|e| Doubt::unknown(format!("rcu_nocbs: {e}")))?;
     let threads =
         case.tasks(|task| task.is_kernel && (task.name.starts_with("rcuop/") || task.name.starts_with("rcuos/")))?;

@@ -190,7 +190,7 @@ fn sources(case: &Case<'_>) -> Vec<(String, Cmdline)> {
 }
 
 fn owners_cmdline(case: &Case<'_>) -> Judged {
-    if let Some(container) = &case.machine.boot.container {
+    if let Some(container) = case.container() {
         return Doubt::not_applicable(format!("in a container ({container}) there is no boot loader to ask"));
     }
     let sources = sources(case);

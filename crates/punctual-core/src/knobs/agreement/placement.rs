@@ -124,9 +124,7 @@ fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
 
 fn needs_systemd(case: &Case<'_>) -> Result<(), Doubt> {
     match &case.machine.boot.init {
-        _ if case.machine.boot.container.is_some() => {
-            Doubt::unknown("process 1 of this container is not the machine's")
-        }
+        _ if case.container().is_some() => Doubt::unknown("process 1 of this container is not the machine's"),
         Some(init) if case.machine.boot.is_systemd() => {
             case.note("init", format!("{} ({})", init.what.name(), init.seen));
             Ok(())
@@ -182,7 +180,7 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
     if wanted.is_empty() {
         return Doubt::not_applicable("no CPUAffinity= is configured for systemd");
     }
-    let online = case.machine.topology.online.known().cloned().unwrap_or_else(|| wanted.clone());
+    let online = case.online().cloned().unwrap_or_else(|| wanted.clone());
     Ok(first_process(case)? == wanted.intersection(&online))
 }
 
@@ -248,7 +246,7 @@ fn cokernel(case: &Case<'_>) -> Judged {
 }
 
 fn container(case: &Case<'_>) -> Judged {
-    let Some(name) = &case.machine.boot.container else {
+    let Some(name) = case.container() else {
         return Doubt::not_applicable("this is not a container");
     };
     case.note("container", name.as_str());

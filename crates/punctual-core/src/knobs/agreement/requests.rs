@@ -160,14 +160,14 @@ pub(super) const WORDS: &[&str] = &[
 ];
 
 fn booted<'a>(case: &'a Case<'_>) -> Result<&'a Cmdline, Doubt> {
-    match case.machine.cmdline.known() {
+    match case.cmdline() {
         Some(line) => Ok(line),
         None => Doubt::unknown("what the kernel was booted with is not known"),
     }
 }
 
 fn possible(case: &Case<'_>) -> CpuSet {
-    case.machine.topology.possible.known().cloned().unwrap_or_default()
+    case.possible().cloned().unwrap_or_default()
 }
 
 /// What `isolcpus=` asks for: whether the scheduler's domains are meant, whether the tick is, and the list.
@@ -232,7 +232,7 @@ fn requested(case: &Case<'_>) -> Judged {
     if wishes.is_empty() && offloaded.is_none() {
         return Doubt::not_applicable("the command line asks for no CPUs");
     }
-    let online = case.machine.topology.online.known().cloned().unwrap_or_default();
+    let online = case.online().cloned().unwrap_or_default();
     let mut is_in_force = match offloaded {
         Some(list) => is_offloaded(case, list, &online)?,
         None => true,
@@ -328,7 +328,7 @@ fn words(line: &Cmdline) -> Vec<(&'static str, String)> {
 /// The files of the boot loader, or why they tell nothing.
 fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> {
     let boot = &case.machine.boot;
-    if let Some(container) = &boot.container {
+    if let Some(container) = case.container() {
         return Doubt::not_applicable(format!("in a container ({container}) there is no boot loader to ask"));
     }
     let Some(loader) = boot.loaders.first() else {
@@ -409,7 +409,7 @@ fn lost(case: &Case<'_>) -> Judged {
 }
 
 fn missing_cpus(case: &Case<'_>) -> Judged {
-    let Some(online) = case.machine.topology.online.known() else {
+    let Some(online) = case.online() else {
         return Doubt::unknown("which CPUs are online is not known");
     };
     let mut named = CpuSet::new();
@@ -417,7 +417,7 @@ fn missing_cpus(case: &Case<'_>) -> Judged {
         case.note("CPUs asked for", case.need.cpus.to_string());
         named = case.need.cpus.clone();
     }
-    if let Some(line) = case.machine.cmdline.known() {
+    if let Some(line) = case.cmdline() {
         let others = ["rcu_nocbs"].into_iter().filter_map(|word| Some((word, line.value(word)?)));
         for (word, value) in wishes(line).iter().map(|wish| (wish.word, wish.list)).chain(others) {
             // The kernel refuses a list that goes beyond its CPUs, which is what is looked for here; what cannot be read
@@ -429,6 +429,7 @@ fn missing_cpus(case: &Case<'_>) -> Judged {
         }
     }
     if named.is_empty() {
+        booted(case)?;
         return Doubt::not_applicable("no CPUs are named, neither on the command line nor by --cpus");
     }
     case.note("online", online.to_string());

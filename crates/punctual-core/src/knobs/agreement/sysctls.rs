@@ -96,7 +96,7 @@ fn interesting() -> BTreeSet<String> {
 }
 
 fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
-    if let Some(container) = &case.machine.boot.container {
+    if let Some(container) = case.container() {
         return Doubt::not_applicable(format!("files of a container ({container}) set nothing of the machine"));
     }
     let mut files: BTreeMap<String, String> = BTreeMap::new();

@@ -273,9 +273,7 @@ fn l3(case: &Case<'_>) -> Judged {
 /// Goes on only where the CPU may have that: on x86 a flag says so, elsewhere the mounted file system does.
 fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.machine.kernel.arch.known() == Some(&Arch::X86)
-        && !cpu_flags(case)?.split_whitespace().any(|word| word == flag)
-    {
+    if case.arch() == Some(&Arch::X86) && !cpu_flags(case)?.split_whitespace().any(|word| word == flag) {
         return Doubt::not_applicable(format!("this CPU cannot do it (no flag {flag})"));
     }
     Ok(())
@@ -333,7 +331,7 @@ fn lock(case: &Case<'_>) -> Judged {
 }
 
 fn mpam(case: &Case<'_>) -> Judged {
-    if case.machine.kernel.arch.known() != Some(&Arch::Arm64) {
+    if case.arch() != Some(&Arch::Arm64) {
         return Doubt::not_applicable("only arm64 has MPAM");
     }
     if !case.exists("/sys/fs/resctrl") {
@@ -344,7 +342,7 @@ fn mpam(case: &Case<'_>) -> Judged {
 }
 
 fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.machine.kernel.arch.known() == Some(&Arch::X86) {
+    if case.arch() == Some(&Arch::X86) {
         return Doubt::not_applicable("only RK3566 and RK3568 have this");
     }
     let none = Missing::CannotBe("only RK3566 and RK3568 have this, and they have a device tree");

@@ -211,7 +211,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
         }
     } else {
         let path = "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id";
-        let online = case.machine.topology.online.known().cloned().unwrap_or_default();
+        let online = case.online().cloned().unwrap_or_default();
         // The same numbers for every CPU of a package: the sets are as many as the packages.
         (
             "packages",

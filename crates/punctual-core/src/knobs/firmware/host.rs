@@ -231,7 +231,7 @@ fn microcode_same(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "microcode is x86's")?;
     case.not_a_guest()?;
     let mut cpus = case.rt.clone();
-    cpus.insert(case.machine.topology.online.known().and_then(crate::cpu_set::CpuSet::first).unwrap_or(0));
+    cpus.insert(case.online().and_then(crate::cpu_set::CpuSet::first).unwrap_or(0));
     let none = Missing::TellsNothing("the revision of the microcode is not shown");
     Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
 }

@@ -150,7 +150,7 @@ fn driver(case: &Case<'_>) -> Judged {
         }
         Err(doubt) => return Err(doubt),
     };
-    if driver.starts_with("intel_") || case.machine.kernel.arch.known() != Some(&Arch::X86) {
+    if driver.starts_with("intel_") || case.arch() != Some(&Arch::X86) {
         return Ok(true);
     }
     // Once enabled, HWP cannot be turned off, and only intel_pstate speaks it.

@@ -109,7 +109,7 @@ fn driver(case: &Case<'_>) -> Judged {
 }
 
 fn governor(case: &Case<'_>) -> Judged {
-    let is_guest = case.not_a_guest().is_err();
+    let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
     if case.text(DRIVER, UNSHOWN)? == "none" {
         return Doubt::not_applicable("there is no idle driver for it to choose the states of");
     }

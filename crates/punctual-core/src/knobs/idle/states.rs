@@ -126,13 +126,14 @@ fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, D
 }
 
 /// The limit set for one CPU; `n/a` allows no latency at all and `0` means no limit.
-pub(super) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Option<u64> {
+pub(super) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, Doubt> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
-    match case.peek(&path) {
+    Ok(match case.peek(&path) {
+        Fact::Absent => None,
         Fact::Known(text) if text == "n/a" => Some(0),
         Fact::Known(text) => text.parse().ok().filter(|limit| *limit > 0),
-        _ => None,
-    }
+        refused => return case.known(&path, refused.map(|_| None), Missing::TellsNothing("not there")),
+    })
 }
 
 /// The limit for all CPUs that programs hold in force: a binary number of four bytes.
@@ -151,7 +152,7 @@ fn idle_state(case: &Case<'_>) -> Judged {
     let mut deep: Option<Sleep> = None;
     let mut deepest_us = 0;
     for cpu in case.rt.iter() {
-        let limit_us = limit_of_cpu_us(case, cpu).unwrap_or(u64::MAX);
+        let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
         for state in enabled_states(case, cpu)?.into_iter().filter(|state| state.latency_us <= limit_us) {
             deepest_us = deepest_us.max(state.latency_us);
             let is_deeper = deep.as_ref().is_none_or(|other| state.latency_us > other.latency_us);
@@ -187,7 +188,7 @@ pub(in crate::knobs) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, D
     let Some(cpu) = case.rt.first() else {
         return Doubt::unknown("which CPUs are online is not known");
     };
-    let limit_us = limit_of_cpu_us(case, cpu).unwrap_or(u64::MAX);
+    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
     let states = enabled_states(case, cpu)?;
     let names: Vec<String> = states.into_iter().filter(|s| s.latency_us <= limit_us).map(|s| s.name).collect();
     case.note(format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"), format!("may be entered: {}", names.join(", ")));
@@ -201,7 +202,7 @@ pub(in crate::knobs) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, 
         return Doubt::unknown("which CPUs are online is not known");
     };
     let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);
-    let limit_us = limit_of_cpu_us(case, cpu).unwrap_or(u64::MAX).min(limit_of_all_us);
+    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX).min(limit_of_all_us);
     let is_deep = |state: &Sleep| state.latency_us <= limit_us && state.latency_us > tolerable_us(case);
     let deepest = enabled_states(case, cpu)?.into_iter().filter(is_deep).max_by_key(|state| state.latency_us);
     case.note(

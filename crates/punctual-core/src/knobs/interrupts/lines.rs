@@ -6,6 +6,7 @@ use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
+use crate::knobs::case::Kept;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::Arch;
 use std::cell::OnceCell;
@@ -176,7 +177,7 @@ pub(in crate::knobs) struct Line {
     pub number: u32,
     /// Where it is delivered, if the kernel shows it.
     pub delivered: Option<CpuSet>,
-    handlers: OnceCell<Vec<String>>,
+    handlers: Kept<Vec<String>>,
 }
 
 impl Line {
@@ -193,10 +194,11 @@ impl Line {
             "affinity_list",
             "affinity_hint_list",
         ];
-        self.handlers.get_or_init(|| {
+        let handlers: &Vec<String> = case.kept(&self.handlers, || {
             let names = case.list(&format!("/proc/irq/{}", self.number)).known().cloned().unwrap_or_default();
             names.into_iter().filter(|name| !FILES.contains(&name.as_str())).collect()
-        })
+        });
+        handlers
     }
 
     /// Whether it is delivered to one of the real-time CPUs.
@@ -281,7 +283,7 @@ fn affinity(case: &Case<'_>) -> Judged {
     };
     let intruders: Vec<String> = lines.iter().filter(intruder).map(show).collect();
     tell(case, "/proc/irq/*/effective_affinity_list", &intruders, lines.len());
-    Ok(intruders.is_empty())
+    if intruders.is_empty() { Ok(true) } else { case.bad_anyway() }
 }
 
 fn requested(case: &Case<'_>) -> Judged {

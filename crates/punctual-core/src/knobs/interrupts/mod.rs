@@ -66,8 +66,8 @@ pub(super) fn irqbalance(case: &Case<'_>) -> Judged {
     if case.daemons(&["irqbalance"])?.is_empty() {
         return Ok(true);
     }
-    let isolated = case.machine.isolated.known().cloned().unwrap_or_default();
-    let tick_free = case.machine.nohz_full.known().cloned().unwrap_or_default();
+    let isolated = case.isolated()?;
+    let tick_free = case.tick_free()?;
     let left_alone = isolated.union(&tick_free);
     case.note(
         "isolated and tick-free CPUs",

@@ -112,7 +112,7 @@ pub(super) fn domain(case: &Case<'_>) -> Judged {
     if case.is(Kind::Audio) {
         return Doubt::not_applicable("a shared desktop needs all of its CPUs");
     }
-    let online = case.machine.topology.online.known();
+    let online = case.online();
     if online.is_some_and(|online| online.len() == 1) {
         return Doubt::not_applicable("there is one CPU, and it has to do everything");
     }
@@ -153,7 +153,7 @@ pub(super) fn rcu_nocbs(case: &Case<'_>) -> Judged {
         "kernel threads rcuop/N, rcuos/N",
         if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
     );
-    let online = case.machine.topology.online.known().cloned().unwrap_or_default();
+    let online = case.online().cloned().unwrap_or_default();
     // A kernel that makes threads only for the CPUs it offloads (6.1 and later make them for all) says it by them.
     if !case.rt.is_subset(&with_thread) || !online.is_subset(&with_thread) {
         return Ok(case.rt.is_subset(&with_thread));
@@ -198,7 +198,7 @@ fn rcu_normal(case: &Case<'_>) -> Judged {
     let missing = Missing::TellsNothing("the kernel does not show how RCU behaves");
     let normal = case.number("/sys/kernel/rcu_normal", missing)?;
     let expedited = case.number("/sys/kernel/rcu_expedited", missing)?;
-    if case.machine.topology.online.known().is_some_and(|online| online.len() == 1) {
+    if case.online().is_some_and(|online| online.len() == 1) {
         return Doubt::not_applicable("there is no other CPU to interrupt this one");
     }
     Ok(normal != 0 && expedited == 0)

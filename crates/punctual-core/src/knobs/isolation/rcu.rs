@@ -1,14 +1,12 @@
 //! How RCU, which frees memory once all readers are done, treats the real-time CPUs.
 
-use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
+use crate::knobs::case::LOG;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
-use crate::machine::{Flavour, NOHZ_FULL};
+use crate::machine::NOHZ_FULL;
 use crate::profile::Kind;
 
-/// What the kernel said since it was booted; whoever reads the live machine puts it there.
-const LOG: &str = "punctual:/kernel/log";
 const PARAMETERS: &str = "kernel-parameters.txt (6.12, 7.3)";
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -157,5 +155,5 @@ fn use_softirq(case: &Case<'_>) -> Judged {
         "N" => false,
         other => return Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
     };
-    Ok(in_softirq != (case.machine.kernel.flavour == Fact::Known(Flavour::Rt)))
+    Ok(in_softirq != case.is_rt())
 }

@@ -167,12 +167,12 @@ fn timer_list(case: &Case<'_>) -> Result<Vec<Tick>, Doubt> {
 }
 
 fn skew_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_large = case.machine.topology.online.known().is_some_and(|online| online.len() >= 32);
+    let is_large = case.online().is_some_and(|online| online.len() >= 32);
     if is_large { severity.max(Medium) } else { severity }
 }
 
 fn skew(case: &Case<'_>) -> Judged {
-    if case.machine.topology.online.known().is_some_and(|online| online.len() == 1) {
+    if case.online().is_some_and(|online| online.len() == 1) {
         return Doubt::not_applicable("there is one CPU");
     }
     let ticks = timer_list(case)?;

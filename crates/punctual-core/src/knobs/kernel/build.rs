@@ -315,7 +315,7 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 fn is_rt(case: &Case<'_>) -> bool {
-    case.machine.kernel.flavour == Fact::Known(Flavour::Rt)
+    case.is_rt()
 }
 
 fn more_on_rt(case: &Case<'_>, severity: Severity) -> Severity {
@@ -350,7 +350,7 @@ fn preempt(case: &Case<'_>) -> Judged {
     match case.flavour()? {
         Flavour::Stock => {
             case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
-            let build = case.machine.kernel.build.known().map(String::as_str).unwrap_or_default();
+            let build = case.build().map(String::as_str).unwrap_or_default();
             Ok(build.split_whitespace().any(|word| word == "PREEMPT"))
         }
         Flavour::Dynamic => Doubt::not_applicable("this kernel's preemption is chosen at boot, see dyn.preempt"),
@@ -374,7 +374,7 @@ fn nohz_full(case: &Case<'_>) -> Judged {
 }
 
 fn isolation(case: &Case<'_>) -> Judged {
-    if case.machine.topology.online.known().is_some_and(|online| online.len() == 1) {
+    if case.online().is_some_and(|online| online.len() == 1) {
         return Doubt::not_applicable("there is one CPU, and it has to do everything");
     }
     Ok(built_with(case, "CPU_ISOLATION")? && built_with(case, "CPUSETS")?)

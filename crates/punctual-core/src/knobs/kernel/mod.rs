@@ -191,11 +191,14 @@ fn config(case: &Case<'_>) -> Judged {
             Ok(false)
         }
         Fact::Garbled(why) => Doubt::unknown(format!("{}: {why}", config.source)),
-        Fact::Absent if case.list("/proc/sys").known().is_some() => {
+        Fact::Absent if case.list("/proc/sys").known().is_none() => Doubt::unknown("/proc cannot be seen here"),
+        Fact::Absent if case.machine.kernel.release.known().is_none() => {
+            Doubt::unknown("the kernel's release is not known, and with it the name of the file")
+        }
+        Fact::Absent => {
             case.note(format!("/proc/config.gz, {}", config.source), "not there");
             Ok(false)
         }
-        Fact::Absent => Doubt::unknown("/proc cannot be seen here"),
     }
 }
 

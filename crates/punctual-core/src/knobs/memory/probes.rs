@@ -35,7 +35,7 @@ fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 pub(super) fn lock(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.machine.config.value("MMU") == Fact::Known("n".to_owned()) && case.peek("/proc/swaps") == Fact::Absent {
+    if case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent {
         return Doubt::not_applicable("this kernel was built without an MMU: nothing faults");
     }
     Ok(())
@@ -157,8 +157,7 @@ pub(super) fn overcommit(case: &Case<'_>) -> Judged {
 
 pub(super) fn stat_interval(case: &Case<'_>) -> Judged {
     let interval_s = case.number("/proc/sys/vm/stat_interval", Missing::TellsNothing("the interval is not shown"))?;
-    let isolated = case.machine.isolated.known().cloned().unwrap_or_default();
-    if case.version().is_ok_and(|v| v >= Version::new(6, 12)) && !case.rt.is_empty() && case.rt.is_subset(&isolated) {
+    if case.rt.is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12) {
         return Doubt::not_applicable("from 6.12 isolated CPUs are left out");
     }
     Ok(interval_s >= 10)

@@ -1,12 +1,10 @@
 //! What the scheduler does beside choosing: balance, account, boost, and what was switched on for its own debugging.
 
 use crate::cpu_set::CpuSet;
-use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 use crate::knobs::isolation::domain;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
-use crate::machine::Flavour;
 use crate::profile::Kind;
 
 const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
@@ -172,7 +170,7 @@ fn features(case: &Case<'_>) -> Judged {
     const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
     let path = "/sys/kernel/debug/sched/features";
     let text = case.known(path, case.peek(path), Missing::TellsNothing(NO_DEBUGFS))?;
-    let is_rt = case.machine.kernel.flavour == Fact::Known(Flavour::Rt);
+    let is_rt = case.is_rt();
     if !text.split_whitespace().any(|name| name.trim_start_matches("NO_") == "RT_RUNTIME_SHARE") {
         return Doubt::unknown(format!("{path} names none of the features known here"));
     }

@@ -186,7 +186,7 @@ fn energy_aware(case: &Case<'_>) -> Judged {
         "" => return Doubt::not_applicable("this machine cannot do it"),
         text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
     };
-    let online = case.machine.topology.online.known().cloned().unwrap_or_default();
+    let online = case.online().cloned().unwrap_or_default();
     let alike = Missing::CannotBe("the kernel takes all CPUs to be alike");
     if case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, alike)?.len() == 1 {
         return Doubt::not_applicable("all CPUs are alike");
@@ -203,7 +203,7 @@ fn stats(case: &Case<'_>) -> Judged {
         (Ok(statistics), Ok(delays)) => Ok(statistics == 0 && delays == 0),
         (Ok(one), Err(Doubt::NotApplicable(_))) | (Err(Doubt::NotApplicable(_)), Ok(one)) => Ok(one == 0),
         // One of them on is bad, whatever the other is.
-        (Ok(one), Err(_)) | (Err(_), Ok(one)) if one != 0 => Ok(false),
+        (Ok(one), Err(_)) | (Err(_), Ok(one)) if one != 0 => case.bad_anyway(),
         (Err(doubt), _) | (_, Err(doubt)) => Err(doubt),
     }
 }
