@@ -5,6 +5,7 @@
 
 use crate::audit::{audit, lasting};
 use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
 use crate::knobs::{self, Case};
 use crate::machine::Machine;
 use crate::placement::Cpus;
@@ -33,7 +34,11 @@ pub fn capture(tree: &dyn Tree) -> MemTree {
             }
         }
     }
-    transcript.into_tree()
+    let mut captured = transcript.into_tree();
+    if let Some(part) = machine.config.part() {
+        captured.file(&machine.config.source, Fact::Known(part.into_bytes()));
+    }
+    captured
 }
 
 /// CPUs somebody may ask about: those the machine itself suggests, all, all but the first, and the first. Probes look

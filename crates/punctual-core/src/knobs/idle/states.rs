@@ -73,7 +73,10 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "The host's CPU time.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel virt/guest-halt-polling.rst"],
+        sources: &[
+            "kernel virt/guest-halt-polling.rst",
+            "kernel 6.1, 6.12, 7.3 drivers/cpuidle/Kconfig: HALTPOLL_CPUIDLE",
+        ],
     },
 ];
 
@@ -254,6 +257,7 @@ fn haltpoll(case: &Case<'_>) -> Judged {
     if virtualisation.hypervisor.is_none() {
         return Doubt::not_applicable("this is no guest");
     }
+    case.only_on(Arch::X86, "the driver for it exists on x86 only")?;
     let driver = case.text(
         "/sys/devices/system/cpu/cpuidle/current_driver",
         Missing::TellsNothing("the idle driver is not shown"),
@@ -262,7 +266,7 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         // On x86 the driver refuses every host that is not KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
-        if is_kvm == Fact::Known(false) && case.machine.kernel.arch == Fact::Known(Arch::X86) {
+        if is_kvm == Fact::Known(false) {
             return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
         }
         return Ok(false);

@@ -19,7 +19,7 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(affinity),
         why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate.",
         fix: "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. \
-            EIO means the kernel manages it: use fewer queues, or isolcpus=managed_irq.",
+            EIO or EPERM means the kernel manages it: see irq.managed.",
         persist: &[
             Lasting::Word("irqaffinity=<H>"),
             Lasting::Other(
@@ -68,8 +68,9 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(managed),
         why: "The kernel itself spreads the queues of NVMe, SCSI and virtio devices over all CPUs, and refuses to let \
             anybody move them.",
-        fix: "Give the device fewer queues (ethtool -L IF combined N; module parameters), or boot with \
-            isolcpus=managed_irq.",
+        fix: "Give the device fewer queues (ethtool -L IF combined N; module parameters) and boot with \
+            isolcpus=managed_irq, which moves a queue that has another CPU too. A queue of real-time CPUs only stays, \
+            and interrupts when they themselves do I/O.",
         persist: &[
             Lasting::Word("isolcpus=managed_irq,domain,<I>"),
             Lasting::Other(
