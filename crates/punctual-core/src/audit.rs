@@ -59,10 +59,10 @@ pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
     places.join("; ")
 }
 
-/// How to take that back on this machine.
-pub fn undoing(knob: &Knob, case: &Case<'_>) -> String {
-    let places: Vec<String> = knob.persist.iter().map(|place: &Lasting| place.undo_here(case)).collect();
-    places.join("; ")
+/// How to take that back on this machine; `None` where the knob's own words on undoing have to do.
+pub fn undoing(knob: &Knob, case: &Case<'_>) -> Option<String> {
+    let places: Vec<String> = knob.persist.iter().filter_map(|place: &Lasting| place.undo_here(case)).collect();
+    (!places.is_empty()).then(|| places.join("; "))
 }
 
 /// Nothing is good or bad without evidence, whatever the probe says.

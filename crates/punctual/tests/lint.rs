@@ -108,3 +108,40 @@ fn mistakes_are_told_with_a_remedy() {
         assert!(said.contains(part), "no '{part}' in {said}");
     }
 }
+
+/// A boot loader's file, judged: its words keep their places.
+#[test]
+fn sarif_shows_the_word_where_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grub");
+    std::fs::write(&path, "GRUB_TIMEOUT=5\n# GRUB_CMDLINE_LINUX=\"noht\"\nGRUB_CMDLINE_LINUX=\"quiet irqpoll\"\n")
+        .unwrap();
+    let file = path.to_str().unwrap();
+    let output = words(&[&["--sarif", "--file", file, "--fail-on", "fail"], &KERNEL[..]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let results = document["runs"][0]["results"].as_array().unwrap();
+    let [result] = results.as_slice() else { panic!("{results:#?}") };
+    assert_eq!((&result["ruleId"], &result["level"]), (&"cmdline.harmful".into(), &"error".into()));
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], format!("file://{file}"));
+    assert_eq!(place["region"], serde_json::json!({ "startLine": 3, "startColumn": 27, "endColumn": 34 }));
+}
+
+#[test]
+fn a_file_that_holds_no_line_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cmdline.txt");
+    let refused = |why: &str| {
+        let output = words(&[&["--file", path.to_str().unwrap()], &KERNEL[..]].concat());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && stderr.contains(why), "{stderr}");
+    };
+    refused("cannot read");
+    std::fs::write(&path, "# only a remark\n").unwrap();
+    refused("holds no command line");
+    std::fs::write(&path, b"quiet \xff").unwrap();
+    refused("is not text");
+    std::fs::write(&path, vec![b'a'; 100_000]).unwrap();
+    refused("is larger than");
+}

@@ -61,8 +61,8 @@ fn findings(tree: &MemTree, need: &Need) -> Vec<Finding> {
     audit(tree, &machine, need)
 }
 
-/// Knobs that do tell a machine with one CPU to move things elsewhere. The list may only shrink.
-const TO_MEND: [&str; 1] = ["wd.soft"];
+/// Names the words that somebody asked for in vain; moves nothing.
+const NAMES_WORDS: &str = "agree.requested";
 
 /// What no machine may be told.
 fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
@@ -79,9 +79,8 @@ fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     }
     // With one CPU there is nowhere to move anything to.
     let moves = ["irqaffinity", "isolcpus", "OTHER-CPUS"];
-    let is_move = shape.online.len() == 1
-        && !TO_MEND.contains(&finding.id.as_str())
-        && moves.iter().any(|word| finding.fix.contains(word));
+    let is_move =
+        shape.online.len() == 1 && finding.id != NAMES_WORDS && moves.iter().any(|word| finding.fix.contains(word));
     is_move.then(|| format!("a machine with one CPU is told: {}", finding.fix))
 }
 

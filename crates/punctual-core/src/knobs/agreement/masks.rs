@@ -180,7 +180,7 @@ fn rcu(case: &Case<'_>) -> Judged {
     };
     case.note(format!("{CMDLINE} rcu_nocbs"), named);
     let possible = case.machine.topology.possible.known().cloned().unwrap_or_default();
-    let named = super::list::read(named, &possible).or_else(|e| Doubt::unknown(format!("rcu_nocbs: {e}")))?;
+    let named = super::listed(named, &possible).or_else(|e| Doubt::unknown(format!("rcu_nocbs: {e}")))?;
     let threads =
         case.tasks(|task| task.is_kernel && (task.name.starts_with("rcuop/") || task.name.starts_with("rcuos/")))?;
     case.note("kernel threads rcuop/N, rcuos/N", if threads.is_empty() { "none" } else { "there" });

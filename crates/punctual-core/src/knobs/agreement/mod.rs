@@ -6,7 +6,6 @@
 
 mod choice;
 mod effects;
-mod list;
 mod masks;
 mod owners;
 mod placement;
@@ -35,6 +34,12 @@ impl Apart {
     fn all(&self) -> CpuSet {
         self.domain.union(&self.tick_free)
     }
+}
+
+/// A list of the command line, as the kernel reads it there; `possible` are the CPUs there can be.
+fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
+    let Some(last) = possible.iter().last() else { return Err("how many CPUs there can be is not known".to_owned()) };
+    CpuSet::parse_kernel(text, last + 1).map_err(|e| e.to_string())
 }
 
 /// Where the kernel says which CPUs partitions keep free.

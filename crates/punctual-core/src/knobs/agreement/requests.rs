@@ -1,6 +1,6 @@
 //! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, list};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, listed};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
@@ -224,7 +224,7 @@ fn requested(case: &Case<'_>) -> Judged {
     };
     for wish in wishes {
         case.note(format!("{CMDLINE} {}", wish.word), wish.list);
-        let wanted = list::read(wish.list, &possible(case));
+        let wanted = listed(wish.list, &possible(case));
         if let Err(why) = &wanted {
             case.note(format!("{} as the kernel reads it", wish.word), why.as_str());
         }
@@ -270,7 +270,7 @@ fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
     let served: CpuSet = threads.iter().filter_map(|task| cpu(&task.name)).collect();
     let shown = if served.is_empty() { "none".to_owned() } else { format!("for CPUs {served}") };
     case.note("kernel threads rcuop/N, rcuos/N", shown);
-    Ok(list::read(list, &possible(case)).is_ok_and(|wanted| wanted.intersection(online).is_subset(&served)))
+    Ok(listed(list, &possible(case)).is_ok_and(|wanted| wanted.intersection(online).is_subset(&served)))
 }
 
 fn unasked(case: &Case<'_>) -> Judged {
@@ -405,8 +405,9 @@ fn missing_cpus(case: &Case<'_>) -> Judged {
     if let Some(line) = case.machine.cmdline.known() {
         let others = ["rcu_nocbs"].into_iter().filter_map(|word| Some((word, line.value(word)?)));
         for (word, value) in wishes(line).iter().map(|wish| (wish.word, wish.list)).chain(others) {
-            // What cannot be read at all is told elsewhere.
-            if let Ok(cpus) = list::read(value, &possible(case)) {
+            // The kernel refuses a list that goes beyond its CPUs, which is what is looked for here; what cannot be read
+            // at all is told elsewhere.
+            if let Ok(cpus) = listed(value, &possible(case)).or_else(|_| CpuSet::parse_list(value)) {
                 case.note(format!("{CMDLINE} {word}"), value);
                 named = named.union(&cpus);
             }
@@ -426,7 +427,7 @@ fn tick_boot_cpu(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("the command line asks for no tick-free CPUs");
     };
     case.note(format!("{CMDLINE} {}", wish.word), wish.list);
-    let wanted = list::read(wish.list, &possible(case)).or_else(|e| Doubt::unknown(format!("{}: {e}", wish.word)))?;
+    let wanted = listed(wish.list, &possible(case)).or_else(|e| Doubt::unknown(format!("{}: {e}", wish.word)))?;
     let effective =
         case.cpu_list(NOHZ_FULL, Missing::TellsNothing("the kernel does not show which CPUs are tick-free"))?;
     Ok(!wanted.contains(BOOT_CPU) && !effective.contains(BOOT_CPU))

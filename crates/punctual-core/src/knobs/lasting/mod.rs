@@ -70,9 +70,10 @@ impl Lasting {
         self.on(case, Direction::Do)
     }
 
-    /// How to take that back on this machine. What was written at run time stays until the next boot.
-    pub fn undo_here(&self, case: &Case<'_>) -> String {
-        self.on(case, Direction::Undo)
+    /// How to take that back on this machine; what was written at run time stays until the next boot. `None` where the
+    /// knob's own words on undoing have to do.
+    pub fn undo_here(&self, case: &Case<'_>) -> Option<String> {
+        (!matches!(self, Self::Firmware(_) | Self::Other(_))).then(|| self.on(case, Direction::Undo))
     }
 
     fn on(&self, case: &Case<'_>, direction: Direction) -> String {
@@ -98,9 +99,6 @@ impl Lasting {
             Self::Unit(line) => places::unit(case, &case.fill(line), direction),
             Self::Limit(line) => places::limit(case, line, direction),
             Self::Kernel(_) if direction == Direction::Undo => "Boot the kernel that was there before".to_owned(),
-            Self::Firmware(_) | Self::Other(_) if direction == Direction::Undo => {
-                format!("Take back: {}", case.fill(&self.anywhere()))
-            }
             Self::Kernel(_) | Self::Firmware(_) | Self::Other(_) => case.fill(&self.anywhere()),
         }
     }

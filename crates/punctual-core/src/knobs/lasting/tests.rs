@@ -44,8 +44,14 @@ fn told(tree: &MemTree, cpus: &str) -> String {
         writeln!(out, "init {} ({})", init.what.name(), init.seen).unwrap();
     }
     for sample in SAMPLES {
-        writeln!(out, "\n{}\n  do   {}\n  undo {}", sample.anywhere(), sample.here(&case), sample.undo_here(&case))
-            .unwrap();
+        writeln!(
+            out,
+            "\n{}\n  do   {}\n  undo {}",
+            sample.anywhere(),
+            sample.here(&case),
+            sample.undo_here(&case).as_deref().unwrap_or("-")
+        )
+        .unwrap();
     }
     out
 }

@@ -4,7 +4,7 @@ use super::Audit;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::words;
-use punctual_core::audit::lasting;
+use punctual_core::audit::{lasting, undoing};
 use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::knobs::{Case, Knob};
 use punctual_core::profile::Kind;
@@ -36,10 +36,14 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
         ("now", case.fill(knob.fix)),
         ("lasting", lasting(knob, case)),
         ("undo", case.fill(knob.undo)),
+        ("undo lasting", undoing(knob, case).unwrap_or_default()),
         ("cost", knob.cost.to_owned()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),
         ("confidence", words::confidence(knob.confidence).to_owned()),
     ] {
+        if text.is_empty() {
+            continue;
+        }
         sheet.gap();
         sheet.entry(2, NAMES, name, &text);
     }

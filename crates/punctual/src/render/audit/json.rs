@@ -2,7 +2,7 @@
 
 use super::{Audit, totals};
 use crate::render::words;
-use punctual_core::audit::lasting;
+use punctual_core::audit::{lasting, undoing};
 use punctual_core::finding::{Confidence, Evidence, Finding, State};
 use punctual_core::knobs::{self, Case};
 use serde::Serialize;
@@ -46,6 +46,7 @@ struct Entry<'a> {
     fix: &'a str,
     persist: String,
     undo: String,
+    undo_persist: Option<String>,
     cost: &'a str,
     blast_radius: &'static str,
     confidence: &'static str,
@@ -88,6 +89,7 @@ fn entry<'a>(case: &Case<'_>, finding: &'a Finding) -> Option<Entry<'a>> {
         fix: &finding.fix,
         persist: lasting(knob, case),
         undo: case.fill(knob.undo),
+        undo_persist: undoing(knob, case),
         cost: &finding.cost,
         blast_radius: knob.blast.name(),
         confidence: confidence(finding.confidence),

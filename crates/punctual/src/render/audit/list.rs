@@ -82,7 +82,9 @@ fn unknown(sheet: &mut Sheet, findings: &[Finding]) {
     title(sheet, Tone::Doubt, "UNKNOWN", count, "could not be told");
     for (reason, findings) in reasons {
         let ids: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
-        sheet.hanging_paragraph(2, 4, Tone::Heading, &format!("{}:", ids.join(", ")), reason);
+        let Some((first, others)) = ids.split_first() else { continue };
+        let (mark, others) = if others.is_empty() { (":", String::new()) } else { (",", others.join(", ") + ": ") };
+        sheet.hanging_paragraph(2, 4, Tone::Heading, &format!("{first}{mark}"), &format!("{others}{reason}"));
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Audit, WORST_FIRST, counted, found};
 use crate::render::markdown::{cell, code, prose};
 use crate::render::words;
-use punctual_core::audit::lasting;
+use punctual_core::audit::{lasting, undoing};
 use punctual_core::finding::{Finding, State};
 use punctual_core::knobs::{self, Case};
 use std::fmt::{self, Write as _};
@@ -58,12 +58,15 @@ fn details(out: &mut String, case: &Case<'_>, finding: &Finding) -> fmt::Result 
         ("why", finding.why.clone()),
         ("lasting", lasting(knob, case)),
         ("undo", case.fill(knob.undo)),
+        ("undo lasting", undoing(knob, case).unwrap_or_default()),
         ("cost", finding.cost.clone()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),
         ("confidence", words::confidence(finding.confidence).to_owned()),
         ("sources", knob.sources.join("; ")),
     ] {
-        writeln!(out, "- **{name}**: {}", prose(&text))?;
+        if !text.is_empty() {
+            writeln!(out, "- **{name}**: {}", prose(&text))?;
+        }
     }
     writeln!(out, "\n</details>\n")
 }

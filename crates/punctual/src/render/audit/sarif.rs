@@ -4,7 +4,7 @@
 use super::{Audit, found};
 use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
 use crate::render::words;
-use punctual_core::audit::lasting;
+use punctual_core::audit::{lasting, undoing};
 use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::knobs::{self, Knob};
 use std::path::Path;
@@ -35,10 +35,11 @@ pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) ->
 fn rule(audit: &Audit<'_>, finding: &Finding, knob: &Knob) -> Rule {
     let case = audit.case;
     let help = format!(
-        "Now: {}\nLasting: {}\nUndo: {}\nCost: {}\nBlast radius: {}.\nSources: {}",
+        "Now: {}\nLasting: {}\nUndo: {}; lasting: {}\nCost: {}\nBlast radius: {}.\nSources: {}",
         case.fill(knob.fix),
         lasting(knob, case),
         case.fill(knob.undo),
+        undoing(knob, case).as_deref().unwrap_or("the same"),
         knob.cost,
         words::blast_meaning(knob.blast),
         knob.sources.join("; ")
