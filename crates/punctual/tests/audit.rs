@@ -68,8 +68,16 @@ fn assert_fits(schema: &serde_json::Value, document: &str, what: &str) {
     assert!(wrong.is_empty(), "{what}: {}", wrong.join("; "));
 }
 
-const MACHINES: [&str; 7] =
-    ["empty", "container-without-sys", "rt-tuned", "arm64-board", "guest-2cpu", "one-cpu", "debian-stock-guest"];
+const MACHINES: [&str; 8] = [
+    "empty",
+    "container-without-sys",
+    "rt-tuned",
+    "arm64-board",
+    "guest-2cpu",
+    "one-cpu",
+    "debian-12-stock-plain",
+    "debian-13-rt-isolated",
+];
 
 #[test]
 fn json_fits_its_schema() {
@@ -153,7 +161,7 @@ fn two_machines_are_compared() {
         let same = difference(&["--fail-on", "warn"], name, name);
         assert_eq!((code(&same), stdout(&same).as_str()), (0, ""), "{name}");
     }
-    let (stock, rt) = ("debian-stock-guest", "debian-rt-guest");
+    let (stock, rt) = ("debian-12-stock-plain", "debian-12-rt-isolated");
     let better = difference(&[], stock, rt);
     let text = stdout(&better);
     for part in ["PREEMPT_RT", "+ isolcpus=managed_irq,domain,2-3", "Better on the second", "kconf.flavour"] {

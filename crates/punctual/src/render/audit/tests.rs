@@ -20,7 +20,7 @@ const EVIL: &str =
 fn with_audit<T>(findings: &[Finding], use_it: impl FnOnce(&Audit<'_>) -> T) -> T {
     let text = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/machines/debian-stock-guest.machine"
+        "/../../fixtures/machines/debian-12-stock-plain.machine"
     ));
     let tree = MemTree::parse(&text.unwrap()).unwrap();
     let machine = Machine::read(&tree);
