@@ -168,6 +168,7 @@ fn two_machines_are_compared() {
         assert!(text.contains(part), "no '{part}' in\n{text}");
     }
     assert_eq!(code(&better), 0);
+    let stock = "debian-12-stock-isolated";
     assert_eq!(code(&difference(&["--fail-on", "fail"], stock, rt)), 0, "what is better fails nothing");
     assert_eq!(code(&difference(&[], rt, stock)), 0, "what is worse fails only where that is asked for");
     assert_eq!(code(&difference(&["--fail-on", "fail"], rt, stock)), 2);
