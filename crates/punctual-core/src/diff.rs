@@ -7,6 +7,7 @@ use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::{Finding, Severity, State};
 use crate::machine::Machine;
+use crate::tree::without_private_values;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of the fingerprint's line that is told word by word.
@@ -167,7 +168,7 @@ fn only_in<'a>(words: impl Iterator<Item = &'a str>, others: impl Iterator<Item 
         }
         _ => false,
     };
-    words.filter(|word| !is_matched(word)).map(|word| printable(word, VALUE_CHARS)).collect()
+    words.filter(|word| !is_matched(word)).map(|word| printable(&without_private_values(word), VALUE_CHARS)).collect()
 }
 
 fn options(a: &Machine, b: &Machine) -> Vec<Changed> {

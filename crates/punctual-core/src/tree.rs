@@ -9,7 +9,7 @@ mod mask;
 mod snapshot;
 mod transcript;
 
-pub use mask::{Masks, masked};
+pub use mask::{Masks, masked, without_private_values};
 pub use snapshot::{MemTree, SnapshotError};
 pub use transcript::Transcript;
 

@@ -53,7 +53,9 @@ fn exit_code_follows_what_counts_as_failure() {
     assert_eq!(code(&audit(&["--fail-on", "warn"], Some("one-cpu"))), 2);
     // Nothing bad is left there; what is unknown is no finding.
     assert_eq!(code(&audit(&["--fail-on", "warn", "--cpus", "2-3"], Some("rt-tuned"))), 0);
-    assert_eq!(code(&audit(&["--fail-on", "fail"], Some("empty"))), 0);
+    // Nobody could look: a gate must not open for that.
+    assert_eq!(code(&audit(&["--fail-on", "fail"], Some("empty"))), 3);
+    assert_eq!(code(&audit(&[], Some("empty"))), 0);
 }
 
 fn schema(name: &str) -> serde_json::Value {
@@ -227,4 +229,22 @@ fn this_machine_gets_an_answer() {
     let output = audit(&[], None);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("kconf.flavour"));
+}
+
+/// What people paste into issues holds no password of the machine's owner.
+#[test]
+fn private_values_of_the_command_line_are_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.machine");
+    let words = "quiet isolcpus=1 token=hunter2 rd.iscsi.password=hunter2 systemd.set_credential=a:hunter2 -- hunter2";
+    let text = format!(
+        "punctual-machine 1\n/proc/cmdline = {words}\n/proc/sys/kernel/osrelease = 6.12.1\n/proc/sys/kernel/arch = \
+         x86_64\n/proc/sys/kernel/version = #1 SMP PREEMPT_RT\n/sys/devices/system/cpu/online = 0-1\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    for form in ["--all", "--json", "--markdown", "--sarif", "--junit", "--explain=cmdline.unknown"] {
+        let output = audit(&[form, "--machine", path.to_str().unwrap()], None);
+        let text = stdout(&output);
+        assert!(text.contains("cmdline.unknown") && !text.contains("hunter2"), "{form}: {text}");
+    }
 }

@@ -15,6 +15,9 @@ use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
+/// What sets CPUs apart from others, and therefore never all of them.
+const SETS_APART: [&str; 3] = ["isolcpus=", "nohz_full=", "cpuset.cpus"];
+const CHOOSE: &str = "(choose CPUS first, with --cpus, and leave at least one out).";
 /// Longest value shown as evidence; more of it proves nothing more.
 const EVIDENCE_CHARS: usize = 160;
 
@@ -112,9 +115,12 @@ impl<'a> Case<'a> {
         let (with_others, without) = text.split_once(" <no H> ").unwrap_or((text, text));
         let text = if self.has_no_others() { without } else { with_others };
         let mask = if self.housekeeping.is_empty() { "MASK".to_owned() } else { self.housekeeping.mask() };
-        text.replace("<H mask>", &mask)
-            .replace("<H>", &list(&self.housekeeping, "OTHER-CPUS"))
-            .replace("<I>", &list(&self.rt, "CPUS"))
+        // Nothing can be set apart from nothing: with all CPUs meant, they have to be chosen first.
+        let chooses = self.has_no_others() && SETS_APART.iter().any(|word| text.contains(word));
+        let rt = if chooses { "CPUS".to_owned() } else { list(&self.rt, "CPUS") };
+        let filled =
+            text.replace("<H mask>", &mask).replace("<H>", &list(&self.housekeeping, "OTHER-CPUS")).replace("<I>", &rt);
+        if chooses && filled != text { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
     }
 
     /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.

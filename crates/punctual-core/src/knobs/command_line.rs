@@ -6,6 +6,7 @@ use crate::cmdline::{KEPT_BYTES, Target, Token, Verdict, Word, is_kernels, is_ov
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 use crate::machine::{Arch, CMDLINE};
+use crate::tree::without_private_values;
 
 const LINTER: &[&str] = &[
     "kernel 6.1, 6.12, 7.3: names registered by early_param, __setup, core_param and module_param",
@@ -92,7 +93,8 @@ const UNSEEN: Missing = Missing::TellsNothing("the command line is not shown");
 /// Good when no word is of that kind; the words that are become the evidence.
 fn none_is(case: &Case<'_>, what: &str, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
     let words = judged(case)?;
-    let found: Vec<&str> = words.iter().filter(|word| is_of_kind(word)).map(|word| word.word.as_str()).collect();
+    let found = words.iter().filter(|word| is_of_kind(word));
+    let found: Vec<String> = found.map(|word| without_private_values(&word.word)).collect();
     if found.is_empty() {
         case.note(CMDLINE, format!("{} words, none of them {what}", words.len()));
     } else {
@@ -146,8 +148,8 @@ fn length(case: &Case<'_>) -> Judged {
 
 fn duplicates(case: &Case<'_>) -> Judged {
     let line = words(&line(case)?);
-    let found: Vec<&str> =
-        line.iter().filter(|word| is_overridden(word, &line)).map(|word| word.raw.as_str()).collect();
+    let found = line.iter().filter(|word| is_overridden(word, &line));
+    let found: Vec<String> = found.map(|word| without_private_values(&word.raw)).collect();
     let shown = if found.is_empty() {
         "no word is given twice".to_owned()
     } else {

@@ -20,7 +20,7 @@ pub use virtualisation::Virtualisation;
 
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
-use crate::tree::{Tree, text};
+use crate::tree::{Tree, text, without_private_values};
 
 /// What the machine is.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ impl Machine {
             ("kernel", kernel),
             ("cpus", cpus),
             ("virtualisation", shown(self.virtualisation.as_ref().map(ToString::to_string))),
-            ("command line", shown(self.cmdline.as_ref().map(Cmdline::for_the_kernel))),
+            ("command line", shown(self.cmdline.as_ref().map(|line| without_private_values(&line.for_the_kernel())))),
         ]
         .map(|(name, value)| (name.to_owned(), printable(&value, LINE_CHARS)))
         .to_vec()

@@ -77,6 +77,15 @@ fn absurd(shape: &Shape, finding: &Finding) -> Option<String> {
     if let Some(open) = open {
         return Some(format!("'{open}' is left in: {}", finding.fix));
     }
+    // Whoever sets all CPUs apart sets none apart.
+    let all = shape.online.to_string();
+    let all_apart = ["isolcpus=managed_irq,domain,", "nohz_full=", "echo "].into_iter().find(|word| {
+        let is_apart = *word != "echo " || finding.fix.contains("cpuset.cpus");
+        is_apart && finding.fix.contains(&format!("{word}{all}"))
+    });
+    if shape.isolated.is_empty() && all_apart.is_some() {
+        return Some(format!("all CPUs are to be set apart: {}", finding.fix));
+    }
     // With one CPU there is nowhere to move anything to.
     let moves = ["irqaffinity", "isolcpus", "OTHER-CPUS"];
     let is_move =

@@ -1,7 +1,7 @@
 //! Words to values: times with a unit, CPU lists, load phases.
 
 use super::Loads;
-use punctual_core::cpu_set::CpuSet;
+use punctual_core::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_core::machine::Version;
 use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
@@ -51,7 +51,10 @@ pub fn parse_amount(text: &str) -> Result<Amount, String> {
 
 /// A CPU list.
 pub fn parse_cpus(text: &str) -> Result<CpuSet, String> {
-    let cpus = CpuSet::parse_list(text).map_err(|e| e.to_string())?;
+    // Groups are understood; what `N` and `all` stand for depends on the machine, which is not known here.
+    let has_groups = text.contains(':') && !text.contains(['N', 'a']);
+    let list = if has_groups { CpuSet::parse_kernel(text, CPU_LIMIT) } else { CpuSet::parse_list(text) };
+    let cpus = list.map_err(|e| e.to_string())?;
     if cpus.is_empty() { Err("the list names no CPU: write for example 2-3".to_owned()) } else { Ok(cpus) }
 }
 

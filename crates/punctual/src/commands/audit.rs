@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use punctual_core::audit::{audit, worst};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::diff::{Difference, Side};
-use punctual_core::finding::Finding;
+use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::knobs::{self, Case, Knob};
 use punctual_core::machine::Machine;
 use punctual_core::profile::{Kind, Need};
@@ -51,7 +51,13 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
     };
     render::print(&text).context(CANNOT_WRITE)?;
     let fails = |least| worst(&judged.findings).is_some_and(|severity| severity >= least);
-    Ok(Exit::exceeded_if(least.is_some_and(fails)))
+    // A gate must not open because nobody could look.
+    let is_blind = || judged.findings.iter().any(is_fatal_and_unknown);
+    Ok(Exit::exceeded_if(least.is_some_and(fails)).and(Exit::doubtful_if(least.is_some() && is_blind())))
+}
+
+fn is_fatal_and_unknown(finding: &Finding) -> bool {
+    finding.severity == Severity::Fatal && matches!(finding.state, State::Unknown(_))
 }
 
 /// What differs from the first file to the second, or to this machine. Two machines may well differ, so that is no
@@ -108,8 +114,10 @@ impl<'a> Judged<'a> {
 fn named(id: &str) -> anyhow::Result<&'static Knob> {
     let Some(knob) = knobs::find(id) else {
         let near = knobs::near(id);
-        let hint = if near.is_empty() { "punctual audit lists all of them".to_owned() } else { near.join(", ") };
-        bail!("there is no knob '{id}'; did you mean: {hint}");
+        if near.is_empty() {
+            bail!("there is no knob '{id}'; punctual audit --all lists all of them");
+        }
+        bail!("there is no knob '{id}'; did you mean: {}", near.join(", "));
     };
     Ok(knob)
 }

@@ -7,7 +7,7 @@ use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_core::cmdline::{Target, Verdict, Word, lines, words as tokens};
 use punctual_core::fact::printable;
-use punctual_core::machine::{Arch, Flavour};
+use punctual_core::machine::{Arch, CMDLINE, Flavour};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -92,6 +92,7 @@ fn totals(words: &[Word]) -> String {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    tool_version: &'static str,
     kernel: String,
     flavour: &'static str,
     arch: &'static str,
@@ -132,7 +133,14 @@ pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error
         })
         .collect();
     let kernel = format!("{}.{}", target.version.major, target.version.minor);
-    serde_json::to_string_pretty(&Document { schema: SCHEMA, kernel, flavour, arch, words })
+    serde_json::to_string_pretty(&Document {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        kernel,
+        flavour,
+        arch,
+        words,
+    })
 }
 
 /// What is at fault, as one SARIF document; with the file the line stands in, its place there.
@@ -149,7 +157,7 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &str)>) -> Re
             let shown = printable(&word.word, WORD_CHARS);
             let place = match file {
                 Some((path, _)) => Place::File { path: path.to_owned(), region: regions.get(*n).copied() },
-                None => Place::Named(format!("kernel command line: {shown}")),
+                None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },
             };
             Found {
                 rule: rule_id(word.verdict),

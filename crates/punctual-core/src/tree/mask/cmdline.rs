@@ -85,6 +85,18 @@ fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     if is_log { Vec::new() } else { vec![line] }
 }
 
+/// A command line fit for a report: without the values that are nobody's business.
+pub fn without_private_values(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut copied = 0;
+    for range in private(line, false) {
+        out.push_str(&line[copied..range.start]);
+        out.push_str("(masked)");
+        copied = range.end;
+    }
+    out + &line[copied..]
+}
+
 /// Where in a command line the private values stand. After a lone `--` everything is init's.
 fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();

@@ -10,6 +10,8 @@ mod cmdline;
 mod dmi;
 mod scan;
 
+pub use cmdline::without_private_values;
+
 use super::MemTree;
 use crate::fact::Fact;
 use std::collections::BTreeMap;

@@ -6,8 +6,8 @@ use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::knobs::{self, Family};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-/// The document. Where only findings from `least` on count as failures, the others are skipped, so that the document
-/// and the exit code say the same.
+/// The document. Findings from `least` on count as failures, those from medium on where nothing is said; the others are
+/// skipped, so that the document and the exit code say the same.
 pub fn document(audit: &Audit<'_>, least: Option<Severity>) -> Result<String, SerializeError> {
     let mut report = Report::new("punctual audit");
     for family in Family::ALL {
@@ -54,12 +54,12 @@ fn status(finding: &Finding, least: Option<Severity>) -> TestCaseStatus {
     let severity = words::severity(finding.severity);
     match &finding.state {
         State::Good => TestCaseStatus::success(),
-        State::Bad if least.is_none_or(|least| finding.severity >= least) => {
+        State::Bad if finding.severity >= least.unwrap_or(Severity::Medium) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(format!("{severity}: wanted is: {}", finding.title));
             status
         }
-        State::Bad => skipped(format!("{severity}, below --fail-on: {}", found(finding))),
+        State::Bad => skipped(format!("{severity}, which is no failure here: {}", found(finding))),
         State::Unknown(because) => skipped(format!("unknown: {because}")),
         State::Advice(look) => skipped(format!("advice: {look}")),
         State::NotApplicable(because) => skipped(format!("not applicable: {because}")),

@@ -13,6 +13,8 @@ use punctual_core::finding::{Evidence, Finding, Severity, State};
 const ID_MAX: usize = 24;
 /// Between evidence and deed.
 const ARROW: &str = " -> ";
+/// So much of what was read is worth a line beside what to do.
+const LEAST_SEEN: usize = 20;
 
 /// The findings. `columns` is how wide the terminal is, `None` where there is none; `all` lists what is good and what
 /// does not apply, too.
@@ -116,6 +118,10 @@ fn line(finding: &Finding, room: usize) -> String {
         if seen.chars().count() + deed.chars().count() <= room {
             return seen + &deed;
         }
+    }
+    // What to do says more than all of what was read, as long as some of that remains.
+    if deed.chars().count() + LEAST_SEEN <= room {
+        return shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed;
     }
     fitting(shown(&finding.evidence), || brief(&finding.evidence, &finding.state), room)
 }

@@ -7,6 +7,7 @@ use crate::render::words;
 use punctual_core::audit::{lasting, undoing};
 use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::knobs::{self, Knob};
+use punctual_core::machine::CMDLINE;
 use std::path::Path;
 
 /// The file a captured machine came from.
@@ -81,12 +82,22 @@ fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Found {
         ),
         _ => format!("{}: {}. {}", finding.id, finding.title, found(finding)),
     };
-    let file = captured.map(|captured| Place::File {
-        path: captured.path.to_owned(),
-        region: Some(Region { line: line(captured.text, finding), columns: None }),
-    });
+    // Code-review tools refuse what has no file: without a captured one it is the machine's own.
+    let file = match captured {
+        Some(captured) => Place::File {
+            path: captured.path.to_owned(),
+            region: Some(Region { line: line(captured.text, finding), columns: None }),
+        },
+        None => Place::File { path: own_file(finding).into(), region: Some(Region { line: 1, columns: None }) },
+    };
     let names = finding.evidence.iter().map(|evidence| Place::Named(evidence.source.clone()));
-    Found { rule: finding.id.clone(), outcome, message, places: file.into_iter().chain(names).collect() }
+    Found { rule: finding.id.clone(), outcome, message, places: [file].into_iter().chain(names).collect() }
+}
+
+/// The first file of the machine that was read; its command line where none was.
+fn own_file(finding: &Finding) -> &str {
+    let files = finding.evidence.iter().filter_map(|evidence| evidence.source.split([' ', ',']).next());
+    files.into_iter().find(|path| path.starts_with('/') && !path.contains('*')).unwrap_or(CMDLINE)
 }
 
 /// The line of the first piece of evidence that stands in the captured file; its first line where none does.
