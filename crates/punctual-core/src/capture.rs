@@ -5,6 +5,7 @@
 
 use crate::audit::{audit, lasting};
 use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
 use crate::knobs::{self, Case};
 use crate::machine::Machine;
 use crate::placement::Cpus;
@@ -15,9 +16,15 @@ use crate::tree::{MemTree, Transcript, Tree};
 const BESIDE: [&str; 5] =
     ["/proc/version", "/proc/sys/kernel/hostname", "/etc/os-release", "/proc/uptime", "punctual:/kernel/log"];
 
+/// Read one right after the other: what came in between is judged, and an audit does not wait long either.
+const TWICE: [&str; 2] = ["/proc/interrupts", "punctual:/later/proc/interrupts"];
+
 /// Asks everything, and returns what was answered.
 pub fn capture(tree: &dyn Tree) -> MemTree {
     let transcript = Transcript::new(tree);
+    for path in TWICE {
+        transcript.read(path);
+    }
     let machine = Machine::read(&transcript);
     Cpus::read(&transcript, &machine);
     for path in BESIDE {
@@ -33,7 +40,11 @@ pub fn capture(tree: &dyn Tree) -> MemTree {
             }
         }
     }
-    transcript.into_tree()
+    let mut captured = transcript.into_tree();
+    if let Some(part) = machine.config.part() {
+        captured.file(&machine.config.source, Fact::Known(part.into_bytes()));
+    }
+    captured
 }
 
 /// CPUs somebody may ask about: those the machine itself suggests, all, all but the first, and the first. Probes look
@@ -48,13 +59,42 @@ fn choices(machine: &Machine) -> Vec<CpuSet> {
 
 #[cfg(test)]
 mod tests {
-    use super::capture;
+    use super::{TWICE, capture};
     use crate::audit::audit;
     use crate::cpu_set::CpuSet;
+    use crate::fact::Fact;
     use crate::machine::Machine;
     use crate::profile::{Kind, Need};
     use crate::tree::{MemTree, Tree};
+    use std::cell::RefCell;
     use std::path::Path;
+
+    /// Keeps what it was asked for, in order.
+    #[derive(Default)]
+    struct Asked(RefCell<Vec<String>>);
+
+    impl Tree for Asked {
+        fn read(&self, path: &str) -> Fact<Vec<u8>> {
+            self.0.borrow_mut().push(path.to_owned());
+            Fact::Absent
+        }
+        fn list(&self, path: &str) -> Fact<Vec<String>> {
+            self.read(path).map(|_| Vec::new())
+        }
+        fn link(&self, path: &str) -> Fact<String> {
+            self.read(path).map(|_| String::new())
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_between_the_two_looks_at_the_interrupts() {
+        let asked = Asked::default();
+        capture(&asked);
+        let asked = asked.0.into_inner();
+        let first = asked.iter().position(|path| path == TWICE[0]).unwrap();
+        assert_eq!(asked[first..first + 2], TWICE);
+        assert!(asked[..first].iter().all(|path| path != TWICE[1]));
+    }
 
     #[test]
     fn a_capture_gives_the_findings_of_the_machine() {

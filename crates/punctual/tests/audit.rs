@@ -70,8 +70,16 @@ fn assert_fits(schema: &serde_json::Value, document: &str, what: &str) {
     assert!(wrong.is_empty(), "{what}: {}", wrong.join("; "));
 }
 
-const MACHINES: [&str; 7] =
-    ["empty", "container-without-sys", "rt-tuned", "arm64-board", "guest-2cpu", "one-cpu", "debian-stock-guest"];
+const MACHINES: [&str; 8] = [
+    "empty",
+    "container-without-sys",
+    "rt-tuned",
+    "arm64-board",
+    "guest-2cpu",
+    "one-cpu",
+    "debian-12-stock-plain",
+    "debian-13-rt-isolated",
+];
 
 #[test]
 fn json_fits_its_schema() {
@@ -155,13 +163,14 @@ fn two_machines_are_compared() {
         let same = difference(&["--fail-on", "warn"], name, name);
         assert_eq!((code(&same), stdout(&same).as_str()), (0, ""), "{name}");
     }
-    let (stock, rt) = ("debian-stock-guest", "debian-rt-guest");
+    let (stock, rt) = ("debian-12-stock-plain", "debian-12-rt-isolated");
     let better = difference(&[], stock, rt);
     let text = stdout(&better);
     for part in ["PREEMPT_RT", "+ isolcpus=managed_irq,domain,2-3", "Better on the second", "kconf.flavour"] {
         assert!(text.contains(part), "no '{part}' in\n{text}");
     }
     assert_eq!(code(&better), 0);
+    let stock = "debian-12-stock-isolated";
     assert_eq!(code(&difference(&["--fail-on", "fail"], stock, rt)), 0, "what is better fails nothing");
     assert_eq!(code(&difference(&[], rt, stock)), 0, "what is worse fails only where that is asked for");
     assert_eq!(code(&difference(&["--fail-on", "fail"], rt, stock)), 2);

@@ -260,6 +260,7 @@ const FATES: &[(&str, &[&str], bool)] = &[
     ("Dynamic Preempt: unsupported mode", &["preempt"], true),
     ("transparent_hugepage= cannot parse", &["transparent_hugepage"], true),
     ("Unable to parse numa_balancing=", &["numa_balancing"], true),
+    ("Unsupported mitigations=", &["mitigations"], true),
 ];
 
 /// What is kept of the log.
@@ -276,6 +277,7 @@ const SIGNS: &[&str] = &[
     "Dynamic Preempt: unsupported",
     "transparent_hugepage= cannot",
     "Unable to parse numa_balancing",
+    "Unsupported mitigations=",
 ];
 
 /// The words between quotes in `Unknown kernel command line parameters "a b=c", will be passed to user space.`

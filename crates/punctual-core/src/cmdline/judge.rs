@@ -147,6 +147,10 @@ fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Sta
 /// What became of a word that the kernel takes, where that is not what was written.
 fn fate(token: &Token, target: &Target, evidence: &Evidence<'_>, kind: char) -> Option<Standing> {
     if let Some(became) = evidence.became(token) {
+        // The log does not repeat the value it refused: where the same word stands twice, it was the other one.
+        if matches!(became, Became::Rejected(_)) && is_proven(token, evidence) {
+            return None;
+        }
         let (verdict, why) = match became {
             Became::Rejected(why) => (Verdict::RejectedValue, why),
             Became::Changed(why) => (Verdict::Clamped, why),

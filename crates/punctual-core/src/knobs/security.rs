@@ -200,9 +200,14 @@ fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn split_lock(case: &Case<'_>) -> Judged {
-    Ok(case
-        .number("/proc/sys/kernel/split_lock_mitigate", Missing::CannotBe("this kernel does not slow split locks"))?
-        == 0)
+    let missing = Missing::CannotBe("this kernel does not slow split locks");
+    let slows = case.number("/proc/sys/kernel/split_lock_mitigate", missing)? != 0;
+    // The setting is there on every x86; only CPUs with this flag trap a split lock, and only a trap is slowed.
+    if !cpu_flags(case)?.split_whitespace().any(|flag| flag == "split_lock_detect") {
+        case.note("/proc/cpuinfo flags", "no split_lock_detect");
+        return Doubt::not_applicable("this CPU does not trap split locks");
+    }
+    Ok(!slows)
 }
 
 fn smap(case: &Case<'_>) -> Judged {

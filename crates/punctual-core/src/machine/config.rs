@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 /// The unpacked `/proc/config.gz`, which whoever reads the live machine puts there.
 pub const UNPACKED: &str = "punctual:/kernel/config";
 
+/// Stands in what [`Config::part`] keeps: an option that is not in it was not kept, which is not the same as off.
+const PART: &str = "# Only options that were asked for";
+
 /// The configuration of the running kernel.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -53,13 +56,40 @@ impl Config {
     /// The value of an option, without `CONFIG_`; `n` where it is not set.
     pub fn value(&self, option: &str) -> Fact<String> {
         self.asked.borrow_mut().insert(option.to_owned());
-        self.text.as_ref().map(|text| {
+        self.text.as_ref().and_then(|text| {
             let value = |line: &str| {
                 let rest = line.strip_prefix("CONFIG_")?.strip_prefix(option)?.strip_prefix('=')?;
                 Some(rest.trim().trim_matches('"').to_owned())
             };
-            text.lines().find_map(value).unwrap_or_else(|| "n".to_owned())
+            text.lines().find_map(value).map_or_else(|| Self::without_line(text, option), Fact::Known)
         })
+    }
+
+    /// What it means that an option has no value in the text.
+    fn without_line(text: &str, option: &str) -> Fact<String> {
+        let off = format!("# CONFIG_{option} is not set");
+        if is_part(text) && !text.lines().any(|line| line == off) {
+            return Fact::Garbled(format!("CONFIG_{option} was not kept when this was captured"));
+        }
+        Fact::Known("n".to_owned())
+    }
+
+    /// The lines about options that somebody has asked for so far, and about no others: a configuration has ten
+    /// thousand. `None` where there is none to be believed.
+    pub fn part(&self) -> Option<String> {
+        let text = self.text.known()?;
+        let header = header(text).unwrap_or_default();
+        let lines = self.asked().into_iter().filter_map(|option| {
+            let value = format!("CONFIG_{option}=");
+            let line = text.lines().find(|line| line.starts_with(&value));
+            match (line, self.value(&option)) {
+                (Some(line), _) => Some(line.to_owned()),
+                (None, Fact::Known(_)) => Some(format!("# CONFIG_{option} is not set")),
+                (None, _) => None,
+            }
+        });
+        let part: Vec<String> = [header.to_owned(), PART.to_owned()].into_iter().chain(lines).collect();
+        Some(part.join("\n") + "\n")
     }
 
     /// The options somebody has asked for so far: those that matter to the catalogue, once it was held against them.
@@ -76,8 +106,7 @@ impl Config {
 /// A file in /boot of a container, or one left over from an update, is about another kernel: its own header names the
 /// version it is for.
 fn of_this_kernel(text: String, release: &str) -> Fact<String> {
-    let header = text.lines().take(6).find(|line| line.ends_with("Kernel Configuration"));
-    let Some(version) = header.and_then(|line| line.split_whitespace().nth(2)) else {
+    let Some(version) = header(&text).and_then(|line| line.split_whitespace().nth(2)) else {
         return Fact::Garbled("does not say which kernel it is for".to_owned());
     };
     // Distributions' releases (6.12.107+deb13-amd64) may hide the version (6.1.0-43 is 6.1.192), so only the series
@@ -89,6 +118,15 @@ fn of_this_kernel(text: String, release: &str) -> Fact<String> {
     } else {
         Fact::Garbled(format!("is for kernel {version}, not for {release}"))
     }
+}
+
+/// The line that names the kernel.
+fn header(text: &str) -> Option<&str> {
+    text.lines().take(6).find(|line| line.ends_with("Kernel Configuration"))
+}
+
+fn is_part(text: &str) -> bool {
+    text.lines().take(6).any(|line| line == PART)
 }
 
 fn leading_number(text: &str) -> &str {
@@ -114,6 +152,19 @@ mod tests {
         assert_eq!(config.is_on("KASAN_INLINE"), Fact::Known(false));
         let none = Config::read(&MemTree::new(), &Fact::Known("6.12.9-rt".to_owned()));
         assert_eq!(none.is_on("KASAN"), Fact::Absent);
+    }
+
+    #[test]
+    fn a_part_says_of_what_it_keeps_the_same_and_of_the_rest_nothing() {
+        let whole =
+            config("#\n# Linux/x86 6.12.9 Kernel Configuration\n#\nCONFIG_HZ=250\nCONFIG_KASAN=y\nCONFIG_A=m\n");
+        let asked = |config: &Config| ["HZ", "KASAN_INLINE", "A"].map(|option| config.value(option));
+        let first = asked(&whole);
+        let part = config(&whole.part().unwrap());
+        assert_eq!(asked(&part), first);
+        assert!(matches!(part.value("KASAN"), Fact::Garbled(why) if why.contains("CONFIG_KASAN")));
+        // What was asked of the part in vain is not claimed to be off by a part of that.
+        assert_eq!(part.part(), whole.part());
     }
 
     #[test]

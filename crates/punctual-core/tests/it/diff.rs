@@ -33,7 +33,15 @@ impl Judged {
 
 #[test]
 fn a_machine_does_not_differ_from_itself() {
-    for name in ["empty", "container-without-sys", "rt-tuned", "arm64-board", "guest-2cpu", "debian-stock-guest"] {
+    for name in [
+        "empty",
+        "container-without-sys",
+        "rt-tuned",
+        "arm64-board",
+        "guest-2cpu",
+        "debian-12-stock-plain",
+        "debian-13-rt-isolated",
+    ] {
         let (a, b) = (Judged::read(name), Judged::read(name));
         assert!(Difference::between(&a.side(), &b.side()).is_empty(), "{name}");
     }
@@ -41,7 +49,7 @@ fn a_machine_does_not_differ_from_itself() {
 
 #[test]
 fn what_tells_a_stock_kernel_from_a_real_time_one() {
-    let (stock, rt) = (Judged::read("debian-stock-guest"), Judged::read("debian-rt-guest"));
+    let (stock, rt) = (Judged::read("debian-12-stock-plain"), Judged::read("debian-12-rt-isolated"));
     let there = Difference::between(&stock.side(), &rt.side());
     let trend = |id: &str| there.knobs.iter().find(|turn| turn.id() == id).map(Turn::trend);
     assert_eq!(trend("kconf.flavour"), Some(Trend::Better), "{:#?}", there.knobs);

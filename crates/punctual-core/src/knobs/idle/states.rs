@@ -259,6 +259,7 @@ fn haltpoll(case: &Case<'_>) -> Judged {
     if virtualisation.hypervisor.is_none() {
         return Doubt::not_applicable("this is no guest");
     }
+    case.only_on(Arch::X86, "the driver for it exists on x86 only")?;
     let driver = case.text(
         "/sys/devices/system/cpu/cpuidle/current_driver",
         Missing::TellsNothing("the idle driver is not shown"),

@@ -74,8 +74,9 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(managed),
         why: "The kernel itself spreads the queues of NVMe, SCSI and virtio devices over all CPUs, and refuses to let \
             anybody move them.",
-        fix: "Give the device fewer queues (ethtool -L IF combined N; module parameters), or boot with \
-            isolcpus=managed_irq.",
+        fix: "Give the device fewer queues (ethtool -L IF combined N; module parameters) and boot with \
+            isolcpus=managed_irq, which moves a queue that has another CPU too. A queue of real-time CPUs only stays, \
+            and interrupts when they themselves do I/O.",
         persist: &[
             Lasting::Word("isolcpus=managed_irq,domain,<I>"),
             Lasting::Other(
