@@ -157,7 +157,7 @@ fn length(case: &Case<'_>) -> Judged {
 
 fn duplicates(case: &Case<'_>) -> Judged {
     let line = words(&line(case)?);
-    let judged = case.words().unwrap_or_default();
+    let judged = judged(case)?;
     let is_refused = |word: &Token| {
         let place = line.iter().position(|other| other.end == word.end);
         place.and_then(|n| judged.get(n)).is_some_and(|word| word.verdict == Verdict::RejectedValue)

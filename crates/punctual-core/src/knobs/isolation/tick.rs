@@ -220,8 +220,8 @@ fn timer_migration(case: &Case<'_>) -> Judged {
     if is_isolated && case.version()? < Version::new(6, 9) {
         return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
     }
-    let is_tick_free = case.machine.nohz_full.known().is_some_and(|free| !free.intersection(&case.rt).is_empty());
-    if is_isolated && case.version()? >= Version::new(7, 3) && !is_tick_free {
+    let from_7_3 = is_isolated && case.version()? >= Version::new(7, 3);
+    if from_7_3 && case.tick_free()?.intersection(&case.rt).is_empty() {
         return Doubt::not_applicable("from 7.3 on isolated CPUs take no part in it, unless they are tick-free");
     }
     Ok(!is_on)
