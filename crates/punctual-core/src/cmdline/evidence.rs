@@ -87,6 +87,11 @@ impl<'a> Evidence<'a> {
         Self { live: Some(Live { tree, config: &machine.config, log, loaded: tree.list("/sys/module") }) }
     }
 
+    /// Whether the kernel's log says which words nobody took.
+    pub fn lists_unknown(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
+    }
+
     /// Whether a machine testifies.
     pub(super) fn is_live(&self) -> bool {
         self.live.is_some()
