@@ -25,7 +25,7 @@ mod tests;
 
 pub use duplicates::is_overridden;
 pub use evidence::Evidence;
-pub use file::{Placed, lines};
+pub use file::{Contents, Placed, lint_file};
 pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
 use crate::cpu_set::CpuSet;
