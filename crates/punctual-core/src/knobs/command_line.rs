@@ -61,7 +61,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         why: "It does something, but not what it is commonly used for, so that is left undone.",
-        ..knob("cmdline.traps", "No word that does other than believed", Weight::of(Medium, Medium, Info), traps)
+        // What is left undone is weighed by the knob that looks at it.
+        ..knob("cmdline.traps", "No word that does other than believed", Weight::all(Info), traps)
     },
     Knob {
         why: "What is beyond that length is cut off without a word, in the middle of a name or a list.",
@@ -132,7 +133,12 @@ fn inert(case: &Case<'_>) -> Judged {
 }
 
 fn harmful(case: &Case<'_>) -> Judged {
-    none_is(case, "harmful", |word| word.verdict == Verdict::Harmful)
+    // What these do is told, and weighed, by rcu.normal and irq.fixup.
+    let is_told = |word: &Word| {
+        let name = word.word.split('=').next().unwrap_or_default().replace('-', "_");
+        matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
+    };
+    none_is(case, "harmful", |word| word.verdict == Verdict::Harmful && !is_told(word))
 }
 
 fn traps(case: &Case<'_>) -> Judged {

@@ -5,8 +5,8 @@ use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 
 /// The list of tasks, which whoever reads the live machine puts there: a line `FLAGS CPU RTPRIO POLICY NAME` for each
-/// process, with the numbers as in `/proc/PID/stat`. For kernel threads that can be moved, `@CPUS` before the name says
-/// where they may run. A last line `...` says that the list was cut off.
+/// process, with the numbers as in `/proc/PID/stat`. For processes, and kernel threads that can be moved, `@CPUS` before
+/// the name says where they may run. A last line `...` says that the list was cut off.
 pub const TASKS: &str = "punctual:/tasks";
 
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -24,7 +24,7 @@ pub struct Task {
     pub rt_priority: u32,
     /// The number of its scheduling policy.
     pub policy: u32,
-    /// Where it may run, for kernel threads that can be moved.
+    /// Where it may run, where that was told: not for kernel threads that cannot be moved.
     pub cpus: Option<CpuSet>,
 }
 
@@ -34,7 +34,7 @@ impl Task {
         let mut number = || parts.next()?.parse::<u64>().ok();
         let (flags, cpu, rt_priority, policy) = (number()?, number()?, number()?, number()?);
         let (is_kernel, rest) = (flags & KERNEL_THREAD != 0, parts.next()?);
-        let told = rest.strip_prefix('@').filter(|_| is_kernel).and_then(|rest| {
+        let told = rest.strip_prefix('@').and_then(|rest| {
             let (cpus, name) = rest.split_once(' ')?;
             Some((CpuSet::parse_list(cpus).ok()?, name))
         });
@@ -110,7 +110,8 @@ mod tests {
             (task.name.as_str(), task.cpus.map(|cpus| cpus.to_string())),
             ("kthreadd", Some("0-1,3".to_owned()))
         );
-        assert_eq!(Task::parse("4194560 1 0 0 @1 x").unwrap().name, "@1 x");
+        assert_eq!(Task::parse("4194560 1 0 0 @0-3 @1 x").unwrap().name, "@1 x");
+        assert_eq!(Task::parse("4194560 1 0 0 @home x").unwrap().name, "@home x");
         assert_eq!(Task::parse("x 1 50 1 a"), None);
         assert_eq!(Task::parse("1 1 50"), None);
     }

@@ -159,9 +159,30 @@ fn weight_follows_kernel_size_and_need() {
         findings.into_iter().find(|finding| finding.id == id).unwrap().severity
     };
     let (rt, stock) = ("/proc/sys/kernel/version = #1 SMP PREEMPT_RT", "/proc/sys/kernel/version = #1 SMP PREEMPT");
-    for id in ["kconf.rcu_boost", "kconf.slub_partial"] {
-        assert_eq!((severity(id, rt, None), severity(id, stock, None)), (Severity::Medium, Severity::Info), "{id}");
-    }
+    let boost = |build| severity("kconf.rcu_boost", build, None);
+    assert_eq!((boost(rt), boost(stock)), (Severity::Medium, Severity::Info));
+    // One device's interrupts may be there on purpose; those of several are not.
+    let cpus = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated = 2-3";
+    let line =
+        |number, name: &str| format!("/proc/irq/{number}/effective_affinity_list = 2\n/proc/irq/{number}/{name}/");
+    let one = format!("{cpus}\n{}\n{}", line(24, "eth0-rx-0"), line(25, "eth0-tx-0"));
+    let two = format!("{one}\n{}", line(26, "nvme0q1"));
+    let affinity = |lines: &str| severity("irq.affinity", lines, None);
+    assert_eq!((affinity(&one), affinity(&two)), (Severity::Medium, Severity::High));
+    // A disagreement weighs nothing by itself where a plain knob tells what came of it.
+    let asked = |cpus: &str| {
+        let text = format!(
+            "{cpus}\n/sys/devices/system/cpu/possible = 0-3\n/sys/devices/system/cpu/nohz_full = 2\n\
+             /sys/kernel/rcu_normal = 1\n/proc/cmdline = isolcpus=2-3 nohz_full=2-3"
+        );
+        (severity("agree.requested", &text, None), severity("agree.tick", &text, None))
+    };
+    assert_eq!(asked(cpus), (Severity::High, Severity::Medium));
+    let not_apart = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated =";
+    assert_eq!(asked(not_apart), (Severity::Info, Severity::Info));
+    // Nothing keeps roaming threads away for good there, but nohz_full=, which periodic work is better off without.
+    let roaming = |version| severity("kthr.affinity", &format!("{cpus}\n/proc/sys/kernel/osrelease = {version}"), None);
+    assert_eq!((roaming("6.12.1"), roaming("7.3.1")), (Severity::Info, Severity::Medium));
     let (few, many) = ("/sys/devices/system/cpu/online = 0-3", "/sys/devices/system/cpu/online = 0-63");
     assert_eq!(
         (severity("tick.skew", few, None), severity("tick.skew", many, None)),

@@ -42,22 +42,6 @@ pub(super) const KNOBS: &[Knob] = &[
         sources: &["kernel ABI stable/sysfs-devices-system-cpu: thread_siblings_list", "openshift-docs#36355"],
     },
     Knob {
-        id: "agree.llc",
-        title: "Last-level cache not shared with other work",
-        family: Family::Agreement,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(llc),
-        why: "What the others bring into a shared last-level cache pushes the loop's data out. On most machines there is \
-            one for all CPUs; where there are several, a whole one can be had for the asking.",
-        fix: "Where there are several, choose all CPUs of one; else see cat.l3.",
-        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
-        undo: "Choose as before.",
-        cost: "CPUs.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
-    },
-    Knob {
         id: "agree.numa",
         title: "Each memory node in use keeps a CPU for other work",
         family: Family::Agreement,
@@ -147,27 +131,6 @@ fn siblings(case: &Case<'_>) -> Judged {
         return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
     }
     Ok(is_whole)
-}
-
-fn llc(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    case.not_a_guest()?;
-    let unseen = "which CPUs share the last-level cache is not shown";
-    let Some(first) = case.rt.first() else {
-        return Doubt::unknown(unseen);
-    };
-    let folder = format!("/sys/devices/system/cpu/cpu{first}/cache");
-    let names = case.known(&folder, case.list(&folder), Missing::TellsNothing(unseen))?;
-    let level = |name: &str| case.peek(&format!("{folder}/{name}/level")).known()?.trim().parse::<u32>().ok();
-    let last =
-        names.iter().filter(|name| name.starts_with("index")).filter_map(|name| Some((level(name)?, name))).max();
-    let Some((level, index)) = last.filter(|(level, _)| *level >= 2) else {
-        return Doubt::unknown(unseen);
-    };
-    case.note(format!("{folder}/{index}/level"), level.to_string());
-    let path = format!("/sys/devices/system/cpu/cpu{{cpu}}/cache/{index}/shared_cpu_list");
-    let shares = shares(case, &path, unseen)?;
-    Ok(shares.iter().all(|(_, share)| share.intersection(&case.housekeeping).is_empty()))
 }
 
 fn numa(case: &Case<'_>) -> Judged {

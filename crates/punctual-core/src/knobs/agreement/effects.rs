@@ -1,11 +1,12 @@
 //! Settings that look right, against what happens all the same.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, not_told_by};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 use crate::knobs::case::INTERRUPTS;
+use crate::knobs::interrupts::intruding;
 use crate::machine::{CMDLINE, Version};
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "agree.throttling",
         title: "Nothing is left of RT throttling where it was turned off",
         family: Family::Agreement,
-        severity: Weight::of(Medium, High, Info),
+        // The state itself is told, and weighed, by sched.fair_server.
+        severity: Weight::all(Info),
         probe: Probe::Effective(throttling),
         why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on that does nothing for ordinary \
             real-time threads: what takes time from them is the fair server, 50 ms of each second by default, and that \
@@ -34,8 +36,8 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Agreement,
         severity: Weight::of(High, High, Info),
         probe: Probe::Effective(irq_counts),
-        why: "Affinities are wishes: managed queues, chips that cannot move an interrupt, and changes that wait for the next \
-            one all leave a CPU interrupted whatever the files say. The counts do not lie.",
+        why: "Affinities are wishes: chips that cannot move an interrupt, and changes that wait for the next one, leave a \
+            CPU interrupted whatever the files say. The counts do not lie. What the files admit, irq.affinity tells.",
         fix: "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
             device's own interrupt may stay.",
         persist: &[Lasting::Word("irqaffinity=<H>"), Lasting::Word("isolcpus=managed_irq,domain,<I>")],
@@ -136,7 +138,8 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         return Doubt::unknown("CPUs came or went meanwhile");
     }
     let before: BTreeMap<&str, Line<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
-    let mut risen = Vec::new();
+    let admitted: Vec<String> = intruding(case).unwrap_or_default().iter().map(ToString::to_string).collect();
+    let (mut risen, mut is_news) = (Vec::new(), false);
     for line in &after {
         let Some(old) = before.get(line.number) else { continue };
         let on: CpuSet = (0..cpus.len())
@@ -144,11 +147,13 @@ fn irq_counts(case: &Case<'_>) -> Judged {
             .map(|n| cpus[n])
             .collect();
         if !on.is_empty() {
+            is_news |= !admitted.iter().any(|number| number == line.number);
             risen.push(format!("{} ({}) on {on}", line.number, line.device));
         }
     }
     if !risen.is_empty() {
         case.note(format!("{INTERRUPTS}, twice"), risen.join("; "));
+        not_told_by("irq.affinity", is_news)?;
         return Ok(false);
     }
     case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt));
@@ -177,13 +182,19 @@ fn irq_counts(case: &Case<'_>) -> Judged {
 const SHALLOW_US: u64 = 10;
 
 fn idle_usage(case: &Case<'_>) -> Judged {
-    let words = ["intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off", "idle"];
+    // Those that leave nothing deep; a larger number allows more than C1.
+    const WORDS: [(&str, &[&str]); 4] = [
+        ("intel_idle.max_cstate", &["0", "1"]),
+        ("processor.max_cstate", &["0", "1"]),
+        ("cpuidle.off", &["1"]),
+        ("idle", &["poll"]),
+    ];
     let line = case.machine.cmdline.known();
-    let asked: Vec<String> = words
-        .iter()
-        .filter_map(|word| Some(format!("{word}={}", line?.value(word)?)))
-        .filter(|word| word != "idle=nomwait")
-        .collect();
+    let asked = WORDS.iter().filter_map(|(word, values)| {
+        let value = line?.value(word)?;
+        values.contains(&value).then(|| format!("{word}={value}"))
+    });
+    let asked: Vec<String> = asked.collect();
     if asked.is_empty() {
         return Doubt::not_applicable("no idle state was ruled out at boot");
     }

@@ -1,9 +1,10 @@
 //! The kernel's own masks against the CPUs that are set apart.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, set_apart};
-use crate::cpu_set::CpuSet;
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, not_told_by, set_apart};
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
+use crate::knobs::interrupts::default_affinity;
+use crate::knobs::isolation::{domain, rcu_nocbs, unbound};
 use crate::machine::{CMDLINE, Version};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -26,24 +27,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c, kernel/kthread.c",
             "kernel 7.3 admin-guide/cpu-isolation.rst",
         ],
-    },
-    Knob {
-        id: "agree.kthreads",
-        title: "Kernel threads keep off the CPUs set apart",
-        family: Family::Agreement,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(kthreads),
-        why: "New kernel threads start where kthreadd may run. Up to 6.12 only nohz_full= narrows that, so with isolcpus= \
-            alone they roam over isolated CPUs; from 7.x on only isolation does.",
-        fix: "taskset -p <H mask> 2, and taskset -p <H mask> PID for each kernel thread that is not bound to a CPU.",
-        persist: &[Lasting::Other(
-            "A unit that does so at boot; or, up to 6.12, nohz_full=<I>, and from 7.x on isolcpus=domain,<I>.",
-        )],
-        undo: "taskset -p with the mask it had.",
-        cost: "None.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::High,
-        sources: &["kernel 6.1, 6.12, 7.3 kernel/kthread.c: kthreadd, kthread_fetch_affinity"],
     },
     Knob {
         id: "agree.irq_default",
@@ -115,6 +98,10 @@ pub(super) const KNOBS: &[Knob] = &[
 const ROLES_SWAPPED: Version = Version::new(7, 0);
 
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    // What comes of it is told by the plain knob then.
+    if domain(case) == Ok(false) {
+        return Info;
+    }
     let is_swapped = case.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED);
     if is_swapped && severity > Info { High } else { severity }
 }
@@ -127,30 +114,11 @@ fn tick(case: &Case<'_>) -> Judged {
     Ok(apart.tick_free.is_subset(&apart.domain))
 }
 
-fn kthreads(case: &Case<'_>) -> Judged {
-    let apart = set_apart(case)?;
-    let path = "/proc/2/status";
-    let status = case.peek(path);
-    let field = |name: &str| {
-        let status = status.known()?;
-        status.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
-    };
-    if field("Name:").as_deref() != Some("kthreadd") {
-        return Doubt::unknown("kthreadd, which starts all kernel threads, cannot be seen from here");
-    }
-    let list = field("Cpus_allowed_list:").unwrap_or_default();
-    case.note(format!("{path} Cpus_allowed_list (kthreadd)"), list.as_str());
-    let allowed = CpuSet::parse_list(&list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
-    if allowed.is_empty() {
-        return Doubt::unknown("where kthreadd may run is not shown");
-    }
-    Ok(allowed.intersection(&apart.all()).is_empty())
-}
-
 fn irq_default(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
     let missing = Missing::TellsNothing("the kernel does not show where new interrupts go");
     let mask = case.cpu_mask("/proc/irq/default_smp_affinity", missing)?;
+    not_told_by("irq.default", default_affinity(case) != Ok(false))?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 
@@ -161,6 +129,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("the lockup watchdog is off");
     }
     let mask = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
+    not_told_by("family 'watchdogs and RAS'", mask.intersection(&case.rt).is_empty())?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 
@@ -168,6 +137,7 @@ fn workqueues(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
     let missing = Missing::TellsNothing("this kernel does not show where unbound work may run");
     let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
+    not_told_by("wq.unbound", unbound(case) != Ok(false))?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 
@@ -184,6 +154,7 @@ fn rcu(case: &Case<'_>) -> Judged {
     let threads =
         case.tasks(|task| task.is_kernel && (task.name.starts_with("rcuop/") || task.name.starts_with("rcuos/")))?;
     case.note("kernel threads rcuop/N, rcuos/N", if threads.is_empty() { "none" } else { "there" });
+    not_told_by("iso.rcu_nocbs", rcu_nocbs(case) != Ok(false))?;
     let offloaded = named.union(&apart.tick_free);
     Ok(!threads.is_empty() && apart.all().is_subset(&offloaded) && named.is_subset(&apart.all()))
 }

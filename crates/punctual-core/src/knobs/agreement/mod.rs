@@ -45,6 +45,12 @@ fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
 /// Where the kernel says which CPUs partitions keep free.
 const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 
+/// Fails where the same bad state is told by a knob of its own, which looks at the real-time CPUs alone: one state is one
+/// finding.
+fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
+    if is_good { Ok(()) } else { Doubt::not_applicable(format!("{knob} tells it already")) }
+}
+
 /// What is set apart, with the files as evidence.
 fn set_apart(case: &Case<'_>) -> Result<Apart, Doubt> {
     let boot = case.cpu_list(ISOLATED, Missing::TellsNothing("the kernel does not say which CPUs are isolated"))?;

@@ -4,7 +4,8 @@
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, set_apart};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Fatal, High, Info, Medium};
+use crate::finding::Severity::{self, Fatal, High, Info, Medium};
+use crate::knobs::interrupts;
 use crate::machine::{Flavour, ISOLATED, NOHZ_FULL};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -55,7 +56,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "agree.irqbalance",
         title: "irqbalance leaves out the CPUs set apart",
         family: Family::Agreement,
-        severity: Weight::of(Medium, High, Info),
+        severity: Weight::of(Medium, High, Info).adjusted(irqbalance_severity),
         probe: Probe::Effective(irqbalance),
         why: "irqbalance leaves out isolated and tick-free CPUs on its own, but a list of banned CPUs replaces that, and \
             cpuset partitions it does not know.",
@@ -183,6 +184,11 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
     }
     let online = case.machine.topology.online.known().cloned().unwrap_or_else(|| wanted.clone());
     Ok(first_process(case)? == wanted.intersection(&online))
+}
+
+/// Where irq.irqbalance tells it, that one weighs it.
+fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    if interrupts::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
 }
 
 fn irqbalance(case: &Case<'_>) -> Judged {

@@ -1,9 +1,12 @@
 //! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
 
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, listed};
+use crate::cmdline::{Verdict, Word};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
-use crate::finding::Severity::{High, Info, Medium};
+use crate::finding::Severity::{self, High, Info, Medium};
+use crate::knobs::interrupts::default_affinity;
+use crate::knobs::isolation::{domain, rcu_nocbs};
 use crate::machine::{BOOT_CPU, CMDLINE, Cmdline, ISOLATED, NOHZ_FULL};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -11,7 +14,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "agree.requested",
         title: "What the command line asks for is in force",
         family: Family::Agreement,
-        severity: Weight::of(High, High, Medium),
+        severity: Weight::of(High, High, Medium).adjusted(requested_severity),
         probe: Probe::Effective(requested),
         why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts the \
             first leaves the machine without what its owner believes it has. The kernel says so once, in its log.",
@@ -209,6 +212,18 @@ fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
 }
 
 const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
+
+/// This knob names the disagreement; where a plain one tells what came of it, that one weighs it.
+fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_refused = |word: &Word| {
+        let is_list =
+            ["isolcpus=", "nohz_full=", "rcu_nocbs=", "irqaffinity="].iter().any(|w| word.word.starts_with(w));
+        is_list && word.verdict == Verdict::RejectedValue
+    };
+    let is_told = [domain(case), rcu_nocbs(case), default_affinity(case)].contains(&Ok(false))
+        || case.words().unwrap_or_default().iter().any(is_refused);
+    if is_told { Info } else { severity }
+}
 
 fn requested(case: &Case<'_>) -> Judged {
     let line = booted(case)?;

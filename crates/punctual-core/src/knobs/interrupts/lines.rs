@@ -5,21 +5,26 @@ use super::counts::rises;
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
-use crate::finding::Severity::{High, Info, Medium};
+use crate::finding::Severity::{self, High, Info, Medium};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::Arch;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.affinity",
         title: "No device interrupts the real-time CPUs",
         family: Family::Interrupts,
-        severity: Weight::of(High, High, Info),
+        severity: Weight::of(High, High, Info).adjusted(one_device),
         probe: Probe::Effective(affinity),
-        why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate.",
-        fix: "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. \
-            EIO means the kernel manages it: use fewer queues, or isolcpus=managed_irq.",
+        why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate. Where all of \
+            them are one device's, that may be the real-time device, there on purpose.",
+        fix: "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. A \
+            line that cannot be moved so refuses with EIO on 6.1 and with EPERM from 6.12 on, where the file has \
+            mode 444: timers, interrupts between CPUs, and queues the kernel manages (irq.managed says which). \
+            Those last go to other CPUs with isolcpus=managed_irq, unless a queue's mask holds isolated CPUs only: \
+            then fewer queues help, or no I/O from these CPUs.",
         persist: &[
             Lasting::Word("irqaffinity=<H>"),
             Lasting::Other(
@@ -32,7 +37,7 @@ pub(super) const KNOBS: &[Knob] = &[
         confidence: Confidence::High,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
-            "kernel 7.3 kernel/irq/proc.c",
+            "kernel 6.1, 6.12, 7.3 kernel/irq/proc.c: write_irq_affinity",
             "kernel core-api/irq/managed_irq.rst",
         ],
     },
@@ -148,7 +153,8 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(High),
         probe: Probe::Effective(fixup),
         why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when nobody claims an \
-            interrupt, with irqpoll at every tick.",
+            interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can \
+            still be written.",
         fix: "echo 0 > /sys/module/spurious/parameters/irqfixup",
         persist: &[Lasting::NoWord("irqpoll"), Lasting::NoWord("irqfixup")],
         undo: "Put the word back and boot again.",
@@ -156,7 +162,7 @@ pub(super) const KNOBS: &[Knob] = &[
         blast: Blast::Breaking,
         confidence: Confidence::High,
         sources: &[
-            "kernel 6.1, 7.3 kernel/irq/spurious.c",
+            "kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c",
             "kernel-parameters.txt: irqpoll, irqfixup",
             "LinuxCNC#4044",
         ],
@@ -196,6 +202,11 @@ impl Line {
     /// Whether it is delivered to one of the real-time CPUs.
     fn is_ours(&self, case: &Case<'_>) -> bool {
         self.delivered.as_ref().is_some_and(|cpus| !cpus.intersection(&case.rt).is_empty())
+    }
+
+    /// Whether it is, and somebody handles it.
+    fn intrudes(&self, case: &Case<'_>) -> bool {
+        self.is_ours(case) && !self.handlers(case).is_empty()
     }
 }
 
@@ -239,10 +250,31 @@ fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     case.note(source, shown);
 }
 
+/// Numbers of the lines that come to the real-time CPUs, as the kernel itself has it.
+pub(in crate::knobs) fn intruding(case: &Case<'_>) -> Result<Vec<u32>, Doubt> {
+    Ok(delivered(case)?.iter().filter(|line| line.intrudes(case)).map(|line| line.number).collect())
+}
+
+/// The device of a handler as far as its name tells: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
+fn device(handler: &str) -> &str {
+    let name = handler.split(['-', '@', ':', ' ', '.']).next().unwrap_or(handler);
+    match name.rsplit_once('q') {
+        Some((name, queue)) if !queue.is_empty() && queue.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
+fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
+    let Ok(lines) = delivered(case) else { return severity };
+    let ours = lines.iter().filter(|line| line.intrudes(case));
+    let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| device(name)).collect();
+    if devices.len() == 1 { severity.min(Medium) } else { severity }
+}
+
 fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = delivered(case)?;
-    let intruder = |line: &&&Line| line.is_ours(case) && !line.handlers(case).is_empty();
+    let intruder = |line: &&&Line| line.intrudes(case);
     let show = |line: &&Line| {
         let cpus = line.delivered.as_ref().map(CpuSet::to_string).unwrap_or_default();
         format!("{} ({}) on {cpus}", line.number, line.handlers(case).join(", "))

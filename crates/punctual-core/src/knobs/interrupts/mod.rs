@@ -5,7 +5,7 @@ mod lines;
 mod threads;
 
 pub(super) use counts::rises;
-pub(super) use lines::Line;
+pub(super) use lines::{Line, intruding};
 
 use super::{Blast, Case, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
 use crate::finding::Confidence;
@@ -54,13 +54,15 @@ const OWN: &[Knob] = &[
 
 const UNSEEN: Missing = Missing::TellsNothing("the kernel does not show where interrupts go");
 
-fn default_affinity(case: &Case<'_>) -> Judged {
+/// Whether new interrupts keep off the real-time CPUs.
+pub(super) fn default_affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let mask = case.cpu_mask("/proc/irq/default_smp_affinity", UNSEEN)?;
     Ok(mask.intersection(&case.rt).is_empty())
 }
 
-fn irqbalance(case: &Case<'_>) -> Judged {
+/// Whether nobody, or nobody who would touch the real-time CPUs, moves interrupts about.
+pub(super) fn irqbalance(case: &Case<'_>) -> Judged {
     if case.daemons(&["irqbalance"])?.is_empty() {
         return Ok(true);
     }

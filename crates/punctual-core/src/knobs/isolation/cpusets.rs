@@ -87,28 +87,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective",
         ],
     },
-    Knob {
-        id: "cpu.possible",
-        title: "No CPUs prepared for that never come",
-        family: Family::Isolation,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(possible),
-        why: "For every CPU that could be plugged in the kernel keeps memory and, in places, looks at it; offline \
-            siblings also hide which CPUs share a core.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other(
-            "Kernel command line: nr_cpus= or possible_cpus= (x86) with the number of CPUs, where none will be added.",
-        )],
-        undo: "Remove the word and boot again.",
-        cost: "No CPU can be plugged in beyond that number.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Low,
-        sources: &[
-            "kernel-parameters.txt: nr_cpus, possible_cpus",
-            "firedancer#5866",
-            "unverified: size of the effect",
-        ],
-    },
 ];
 
 /// The groups below a folder: their files all have a dot-separated controller as first word.
@@ -195,15 +173,4 @@ fn slices(case: &Case<'_>) -> Judged {
     }
     let nothing = Missing::CannotBe("no cpuset limits systemd's slices here; what does, see sysd.affinity");
     case.known("/sys/fs/cgroup/system.slice", Fact::<()>::Absent, nothing).map(|()| true)
-}
-
-fn possible(case: &Case<'_>) -> Judged {
-    let show = |path: &str, cpus: &Fact<CpuSet>| {
-        case.cite(path, &cpus.as_ref().map(CpuSet::to_string));
-        case.known(path, cpus.clone(), Missing::TellsNothing("which CPUs there are is not shown"))
-    };
-    let topology = &case.machine.topology;
-    let possible = show("/sys/devices/system/cpu/possible", &topology.possible)?;
-    let online = show("/sys/devices/system/cpu/online", &topology.online)?;
-    Ok(possible.is_subset(&online))
 }

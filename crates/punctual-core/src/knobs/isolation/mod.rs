@@ -6,6 +6,8 @@ mod threads;
 mod tick;
 mod workqueues;
 
+pub(super) use workqueues::unbound;
+
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
@@ -105,7 +107,8 @@ const OWN: &[Knob] = &[
     },
 ];
 
-fn domain(case: &Case<'_>) -> Judged {
+/// Whether the real-time CPUs are set apart from the scheduler.
+pub(super) fn domain(case: &Case<'_>) -> Judged {
     if case.is(Kind::Audio) {
         return Doubt::not_applicable("a shared desktop needs all of its CPUs");
     }
@@ -137,7 +140,8 @@ fn nohz_full(case: &Case<'_>) -> Judged {
     }
 }
 
-fn rcu_nocbs(case: &Case<'_>) -> Judged {
+/// Whether the callbacks of the real-time CPUs are run elsewhere.
+pub(super) fn rcu_nocbs(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_offloader = |name: &str| {
         let cpu = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;

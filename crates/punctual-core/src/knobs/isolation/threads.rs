@@ -1,24 +1,29 @@
 //! The kernel's own threads: where they may run, and ahead of whom.
 
+use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
 use crate::finding::Confidence;
-use crate::finding::Severity::{Info, Medium};
+use crate::finding::Severity::{self, Info, Medium};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Task, Weight};
+use crate::machine::Version;
+use crate::profile::Kind;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "kthr.affinity",
         title: "No roaming kernel thread on the real-time CPUs",
         family: Family::Isolation,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(affinity),
+        severity: Weight::of(Medium, Medium, Info).adjusted(roaming_severity),
+        probe: Probe::Effective(roaming),
         why: "Kernel threads that may run anywhere also run on the real-time CPUs. Up to 6.12 only nohz_full= keeps \
-            them away, isolcpus= does not; in 7.3 it is the other way round.",
-        fix: "taskset -cp <H> PID for each of them.",
+            them away, isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
+            nohz_full= (see iso.nohz_full), so up to 6.12 that state comes back there with each new thread.",
+        fix: "taskset -cp <H> PID for each of them; threads made later start on the kernel's own mask again.",
         persist: &[
             Lasting::Word("isolcpus=managed_irq,domain,<I>"),
             Lasting::Other(
-                "On 6.1 to 6.12 isolcpus= does not move them: a unit with taskset, or nohz_full=<I> where the work \
-                    polls.",
+                "On 6.1 to 6.12 isolcpus= does not move them: nohz_full=<I> where the work polls; else a timer that \
+                    runs taskset again and again, since threads made later start on the kernel's own mask.",
             ),
         ],
         undo: "taskset -cp with the list it had.",
@@ -52,22 +57,6 @@ pub(super) const KNOBS: &[Knob] = &[
                 50)",
             "OpenShift node tuning operator (11)",
         ],
-    },
-    Knob {
-        id: "kthr.kthread_cpus",
-        title: "Kernel threads are where kthread_cpus= wants them",
-        family: Family::Isolation,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(kthread_cpus),
-        why: "kthread_cpus= was proposed in 2020 and is known only to some vendors' kernels; elsewhere it does \
-            nothing, and says so only in the kernel's log.",
-        fix: "taskset -cp <H> PID for each of them.",
-        persist: &[Lasting::NoWord("kthread_cpus"), Lasting::Word("isolcpus=managed_irq,domain,<I>")],
-        undo: "Put the word back and boot again.",
-        cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &["kernel 6.1, 6.12, 7.3: the word does not occur in the sources"],
     },
     Knob {
         id: "leftovers",
@@ -110,16 +99,16 @@ fn roaming(case: &Case<'_>) -> Judged {
     Ok(found.is_empty())
 }
 
-fn affinity(case: &Case<'_>) -> Judged {
-    roaming(case)
-}
+/// From here on kernel threads keep off CPUs by isolation; between 6.12 and 7.0 nobody looked.
+const ROLES_SWAPPED: Version = Version::new(7, 0);
 
-fn kthread_cpus(case: &Case<'_>) -> Judged {
-    if !case.requested("kthread_cpus") {
-        return Doubt::not_applicable("nobody asks for it");
-    }
-    case.note(format!("{} kthread_cpus", crate::machine::CMDLINE), "there");
-    roaming(case)
+/// On isolated CPUs of older kernels that tick, nothing keeps them away for good, and taking the tick away costs
+/// periodic work more.
+fn roaming_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_in = |set: &Fact<CpuSet>| set.known().is_some_and(|set| case.rt.is_subset(set));
+    let is_older = case.machine.kernel.version.known().is_some_and(|version| *version < ROLES_SWAPPED);
+    let is_best = is_in(&case.machine.isolated) && !is_in(&case.machine.nohz_full);
+    if case.is(Kind::Periodic) && is_older && is_best { severity.min(Info) } else { severity }
 }
 
 /// Interrupts' threads have this priority unless somebody changed it.
@@ -151,8 +140,11 @@ fn priorities(case: &Case<'_>) -> Judged {
 fn leftovers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_ours = |name: &str| name == "punctual";
-    let found = case
-        .tasks(|task| !task.is_kernel && task.rt_priority == 0 && case.rt.contains(task.cpu) && !is_ours(&task.name))?;
+    // A task that sleeps keeps the CPU it ran on last, also when it may no longer run there.
+    let may_run = |task: &Task| task.cpus.as_ref().is_none_or(|cpus| !cpus.intersection(&case.rt).is_empty());
+    let is_there = |task: &Task| case.rt.contains(task.cpu) && may_run(task);
+    let found =
+        case.tasks(|task| !task.is_kernel && task.rt_priority == 0 && is_there(task) && !is_ours(&task.name))?;
     let names: Vec<String> = found.iter().map(|task| format!("{} on {}", task.name, task.cpu)).collect();
     case.note(
         format!("processes on CPUs {}", case.rt),

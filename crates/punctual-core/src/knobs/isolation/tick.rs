@@ -56,8 +56,9 @@ pub(super) const KNOBS: &[Knob] = &[
         family: Family::Isolation,
         severity: Weight::of(Info, Info, Info),
         probe: Probe::Effective(timer_migration),
-        why: "With migration on, a busy CPU runs the coarse timers of idle ones; up to 6.12 isolated CPUs take part \
-            in that.",
+        why: "With migration on, a busy CPU runs the coarse timers of idle ones. Up to 6.8 those go to CPUs that the \
+            scheduler balances with; 6.12 asks isolated CPUs, too; 7.3 leaves isolated ones out, but not those that \
+            are tick-free as well.",
         fix: "sysctl kernel.timer_migration=0",
         persist: &[Lasting::Sysctl("kernel.timer_migration = 0")],
         undo: "sysctl kernel.timer_migration=1",
@@ -66,7 +67,9 @@ pub(super) const KNOBS: &[Knob] = &[
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
-            "kernel 6.12, 7.3 kernel/time/timer_migration.c (7.3 leaves isolated CPUs out)",
+            "kernel 6.1 kernel/sched/core.c: get_nohz_timer_target (within scheduling domains)",
+            "kernel 6.12, 7.3 kernel/time/timer_migration.c (7.3: tmigr_is_isolated)",
+            "unverified: that 6.9 brought it (6.1 lacks it, 6.12 has it)",
             "tuned network-latency profile (0)",
             "OpenShift node tuning operator (1)",
         ],
@@ -213,9 +216,13 @@ fn timer_migration(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = Missing::CannotBe("this kernel never moves timers");
     let is_on = case.number("/proc/sys/kernel/timer_migration", missing)? != 0;
-    let is_left_out = super::domain(case) == Ok(true) && case.version()? >= Version::new(7, 3);
-    if is_on && is_left_out {
-        return Doubt::not_applicable("from 7.3 on isolated CPUs take no part in it");
+    let is_isolated = is_on && super::domain(case) == Ok(true);
+    if is_isolated && case.version()? < Version::new(6, 9) {
+        return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
+    }
+    let is_tick_free = case.machine.nohz_full.known().is_some_and(|free| !free.intersection(&case.rt).is_empty());
+    if is_isolated && case.version()? >= Version::new(7, 3) && !is_tick_free {
+        return Doubt::not_applicable("from 7.3 on isolated CPUs take no part in it, unless they are tick-free");
     }
     Ok(!is_on)
 }

@@ -131,7 +131,8 @@ fn common_mask(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.cpu_mask(MASK, Missing::TellsNothing("this kernel does not show where unbound work may run"))
 }
 
-fn unbound(case: &Case<'_>) -> Judged {
+/// Whether unbound work keeps off the real-time CPUs.
+pub(in crate::knobs) fn unbound(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     Ok(common_mask(case)?.intersection(&case.rt).is_empty())
 }

@@ -136,26 +136,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
     },
     Knob {
-        id: "kconf.lockup_det",
-        title: "Lockup detectors left out or off",
-        family: Family::Kernel,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(lockup_detector),
-        why: "The lockup detectors run a timer in hard interrupt context on every CPU every few seconds, on \
-            PREEMPT_RT too, and some use a performance counter that ends in an NMI.",
-        fix: "sysctl kernel.watchdog=0, or keep them on the other CPUs: sysctl kernel.watchdog_cpumask=<H>; let a \
-            hardware watchdog guard the machine.",
-        persist: &[Lasting::Sysctl("kernel.watchdog = 0"), Lasting::Kernel("LOCKUP_DETECTOR=n")],
-        undo: "sysctl kernel.watchdog=1",
-        cost: "A CPU that hangs is not reported.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::High,
-        sources: &[
-            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
-            "kernel 7.3 kernel/watchdog.c",
-        ],
-    },
-    Knob {
         id: "kconf.cpu_freq",
         title: "Kernel able to set the CPU's frequency",
         family: Family::Kernel,
@@ -246,16 +226,16 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.drm",
-        title: "No graphics in the kernel",
+        title: "No graphics at work beside the real-time work",
         family: Family::Kernel,
         severity: Weight::of(Info, Info, Info),
         probe: Probe::Effective(drm),
         why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated ones are \
             tuned for frames, not for punctuality.",
-        fix: "Run without a desktop, or measure with one under load.",
-        persist: &[Lasting::Kernel("DRM=n")],
-        undo: OTHER_KERNEL,
-        cost: "No display.",
+        fix: "Run without a desktop (systemctl isolate multi-user.target), or measure with one under load.",
+        persist: &[Lasting::Other("Start no desktop; with systemd: systemctl set-default multi-user.target.")],
+        undo: "systemctl set-default graphical.target",
+        cost: "No desktop.",
         blast: Blast::Breaking,
         confidence: Confidence::High,
         sources: &[
@@ -264,59 +244,26 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
     },
     Knob {
-        id: "kconf.efi",
-        title: "Firmware not called while the machine works",
-        family: Family::Kernel,
-        severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(efi),
-        why: "During a call into EFI firmware (variables, its clock) the CPU may neither take interrupts nor switch \
-            tasks.",
-        fix: "From 7.x: echo <H mask> > /sys/devices/virtual/workqueue/efi_runtime/cpumask. Before: none.",
-        persist: &[
-            Lasting::Word("efi=noruntime"),
-            Lasting::Write { path: "/sys/devices/virtual/workqueue/efi_runtime/cpumask", value: "<H mask>" },
-            Lasting::Kernel("EFI_DISABLE_RUNTIME=y"),
-        ],
-        undo: "Remove the word and boot again.",
-        cost: "No EFI variables: no change of the boot order, no firmware updates, from this system.",
-        blast: Blast::Breaking,
-        confidence: Confidence::High,
-        sources: &[
-            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
-            "kernel 6.1, 6.12, 7.3 drivers/firmware/efi/efi.c",
-        ],
-    },
-    Knob {
-        id: "kconf.hz",
-        title: "A tick between 250 and 1000 times a second",
-        family: Family::Kernel,
-        severity: Weight::all(Info),
-        probe: Probe::Effective(hz),
-        why: "The tick decides when ordinary tasks are preempted and when timers of the coarse kind run out; timers \
-            of real-time threads do not depend on it where high-resolution timers work.",
-        fix: "None at run time.",
-        persist: &[Lasting::Kernel("HZ_250=y"), Lasting::Kernel("HZ_1000=y")],
-        undo: OTHER_KERNEL,
-        cost: "More ticks, each a few microseconds.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
-        sources: &["Debian kernel configurations (HZ=250)", "unverified: usual advice"],
-    },
-    Knob {
         id: "kconf.slub_partial",
         title: "Memory given back piece by piece",
         family: Family::Kernel,
-        severity: Weight::of(Info, Info, Info).adjusted(more_on_rt),
+        severity: Weight::all(Info),
         probe: Probe::Effective(slub_partial),
         why: "Per-CPU partial lists make freeing cheap until they overflow; then many pages are given back at once, \
             under locks.",
-        fix: "None for all caches at run time.",
-        persist: &[Lasting::Kernel("SLUB_CPU_PARTIAL=n")],
-        undo: OTHER_KERNEL,
+        fix: "for f in /sys/kernel/slab/*/cpu_partial; do echo 0 > $f; done",
+        persist: &[
+            Lasting::Other("A unit that writes 0 to /sys/kernel/slab/*/cpu_partial after modules were loaded."),
+            Lasting::Kernel("SLUB_CPU_PARTIAL=n"),
+        ],
+        undo: "Write back the numbers that were there.",
         cost: "Slower allocation under load.",
-        blast: Blast::Breaking,
+        blast: Blast::Disturbing,
         confidence: Confidence::High,
-        sources: &["kernel 6.1, 6.12 mm/Kconfig: SLUB_CPU_PARTIAL ('typically no for a realtime system'); gone in 7.3"],
+        sources: &[
+            "kernel 6.1, 6.12 mm/Kconfig: SLUB_CPU_PARTIAL ('typically no for a realtime system'); gone in 7.3",
+            "kernel 6.1, 6.12 mm/slub.c: cpu_partial_store",
+        ],
     },
     Knob {
         id: "kconf.futex_pi",
@@ -474,18 +421,6 @@ fn tracers(case: &Case<'_>) -> Judged {
     Ok(built_with(case, "OSNOISE_TRACER")? && built_with(case, "TIMERLAT_TRACER")?)
 }
 
-fn lockup_detector(case: &Case<'_>) -> Judged {
-    // The switch is there exactly where a detector is built in.
-    let switch = case.number("/proc/sys/kernel/watchdog", Missing::CannotBe(""));
-    if matches!(switch, Ok(0) | Err(Doubt::NotApplicable(_))) {
-        return Ok(true);
-    }
-    switch?;
-    let missing = Missing::TellsNothing("the kernel does not show which CPUs are watched");
-    let watched = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
-    Ok(!case.rt.is_empty() && watched.intersection(&case.rt).is_empty())
-}
-
 fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     if case.flavour()?.is_dual() {
@@ -537,6 +472,17 @@ fn migration(case: &Case<'_>) -> Judged {
     Ok(built_without(case, "MIGRATION")? && built_without(case, "COMPACTION")?)
 }
 
+/// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and
+/// firmware.
+const ONLY_PIXELS: [&str; 9] =
+    ["ast", "mgag200", "hibmc-drm", "bochs-drm", "cirrus", "hyperv_drm", "simple-framebuffer", "efidrm", "vesadrm"];
+
+/// The name of the driver that serves a card; where it does not show, what the card is called.
+fn driver_of(case: &Case<'_>, card: &str) -> String {
+    let link = case.link(&format!("/sys/class/drm/{card}/device/driver"));
+    link.known().and_then(|target| target.rsplit('/').next()).unwrap_or(card).to_owned()
+}
+
 fn drm(case: &Case<'_>) -> Judged {
     let cards = case.list("/sys/class/drm");
     if let Fact::Known(names) = &cards {
@@ -545,8 +491,16 @@ fn drm(case: &Case<'_>) -> Judged {
                 .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
         };
         let cards: Vec<&str> = names.iter().filter(is_card).map(String::as_str).collect();
-        case.note("/sys/class/drm", if cards.is_empty() { "no card".to_owned() } else { cards.join(", ") });
-        return Ok(cards.is_empty());
+        if cards.is_empty() {
+            case.note("/sys/class/drm", "no card");
+            return Ok(true);
+        }
+        let drivers: Vec<String> = cards.iter().map(|card| driver_of(case, card)).collect();
+        case.note("/sys/class/drm/card*/device/driver", drivers.join(", "));
+        if drivers.iter().all(|driver| ONLY_PIXELS.contains(&driver.as_str())) {
+            return Doubt::not_applicable("the only display is one that draws nothing by itself (a server's console)");
+        }
+        return Ok(false);
     }
     case.known("/sys/class/drm", cards, Missing::CannotBe("")).map(|_| true).or_else(|doubt| match doubt {
         Doubt::NotApplicable(_) => {
@@ -557,44 +511,35 @@ fn drm(case: &Case<'_>) -> Judged {
     })
 }
 
-fn efi(case: &Case<'_>) -> Judged {
-    let folder = "/sys/firmware/efi";
-    if !case.exists(folder) {
-        return case
-            .known(folder, Fact::Absent, Missing::CannotBe("this machine was not started by EFI firmware"))
-            .map(|()| true);
-    }
-    // From 7.x on the queue that calls the firmware is shown, and only exists where it may be called.
-    let queue = "/sys/devices/virtual/workqueue/efi_runtime/cpumask";
-    if case.peek(queue).known().is_some() {
-        let mask = case.cpu_mask(queue, Missing::TellsNothing("where the firmware is called from is not shown"))?;
-        return Ok(!case.rt.is_empty() && !case.housekeeping.is_empty() && mask.intersection(&case.rt).is_empty());
-    }
-    let variables = case.list("/sys/firmware/efi/efivars");
-    if variables.known().is_some_and(|names| !names.is_empty()) {
-        case.note("/sys/firmware/efi/efivars", "mounted: the firmware answers");
-        return Ok(false);
-    }
-    if case.requested("efi") {
-        return Doubt::unknown("efi= was given at boot, and whether the firmware may be called is not shown");
-    }
-    built_with(case, "EFI_DISABLE_RUNTIME")
-}
-
-fn hz(case: &Case<'_>) -> Judged {
-    whole(case)?;
-    let value = case.config("HZ")?;
-    let is_usual = value.parse::<u32>().map(|hz| (250..=1000).contains(&hz));
-    is_usual.or_else(|_| Doubt::unknown(format!("the configuration says HZ={value}")))
-}
-
 /// The option was last seen in 6.12; from 7.0 on there is nothing to switch.
 fn slub_partial(case: &Case<'_>) -> Judged {
     if case.version()? >= Version::new(7, 0) && built_without(case, "SLUB_CPU_PARTIAL")? {
         return Doubt::not_applicable("this kernel does without these lists");
     }
-    built_without(case, "SLUB_CPU_PARTIAL")
+    if built_without(case, "SLUB_CPU_PARTIAL") == Ok(true) {
+        return Ok(true);
+    }
+    let folder = "/sys/kernel/slab";
+    let names = case.known(folder, case.list(folder), Missing::TellsNothing("the caches are not shown"))?;
+    let names = names.iter().take(MOST_CACHES);
+    let mut seen = 0_usize;
+    for path in names.map(|name| format!("{folder}/{name}/cpu_partial")) {
+        match case.peek(&path) {
+            Fact::Known(number) if number.trim() == "0" => seen += 1,
+            Fact::Absent => {}
+            // The first one that has such a list, or that only the administrator may read, decides.
+            fact => {
+                case.cite(&path, &fact);
+                return case.known(&path, fact, Missing::TellsNothing("not shown")).map(|_| false);
+            }
+        }
+    }
+    case.note(format!("{folder}/*/cpu_partial"), format!("0 in all {seen} of them"));
+    if seen == 0 { Doubt::unknown("no cache shows such a list") } else { Ok(true) }
 }
+
+/// More caches than this are not looked at; machines have some hundreds.
+const MOST_CACHES: usize = 512;
 
 fn futex_pi(case: &Case<'_>) -> Judged {
     built_with(case, "FUTEX_PI")

@@ -99,47 +99,6 @@ pub(in crate::knobs) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt
     Ok(found)
 }
 
-/// What the caller's group and those above it may use of the CPU, and so ordinary threads in them: a quota where there
-/// is one.
-pub(in crate::knobs) fn quotas(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
-    let is_quota = |text: &str| text.split_whitespace().next().is_some_and(|quota| quota != "max" && quota != "-1");
-    let mut files = Vec::new();
-    match caller(case)? {
-        Group::First(group) => {
-            let parts: Vec<&str> = group.split('/').filter(|part| !part.is_empty()).collect();
-            for mount in V1_MOUNTS {
-                let above = (1..=parts.len()).map(|n| format!("{mount}/{}", parts[..n].join("/")));
-                files.extend(above.chain([mount.to_owned()]).map(|folder| format!("{folder}/cpu.cfs_quota_us")));
-            }
-        }
-        Group::Second(_) => {
-            // Every group above one that counts counts, too.
-            let mut file = counted(case)?;
-            while let Some(path) = file {
-                let above =
-                    path.trim_end_matches("/cpu.max").rsplit_once('/').map(|(above, _)| format!("{above}/cpu.max"));
-                file = above.filter(|above| case.exists(above));
-                files.push(path);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    let mut seen = matches!(caller(case), Ok(Group::Second(_)));
-    for file in files {
-        if let Some(text) = case.peek(&file).known() {
-            seen = true;
-            case.note(&file, text.trim());
-            if is_quota(text) {
-                found.push((file, text.clone()));
-            }
-        }
-    }
-    if !seen {
-        return Doubt::unknown("the caller's group of the CPU controller cannot be seen here");
-    }
-    Ok(found)
-}
-
 /// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up.
 pub(super) fn severity(case: &Case<'_>, severity: Severity) -> Severity {
     if may_be_real_time(case) == Ok(true) { severity.min(Medium) } else { severity }

@@ -4,6 +4,7 @@ use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
+use crate::knobs::isolation::domain;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::Flavour;
 use crate::profile::Kind;
@@ -96,26 +97,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "unverified: size of the effect",
         ],
     },
-    Knob {
-        id: "sched.core",
-        title: "Siblings not tied to each other's tasks",
-        family: Family::Scheduler,
-        severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "whether tasks carry a core-scheduling cookie is not shown to others; ask whoever started them \
-                (container runtimes, browsers, prctl PR_SCHED_CORE_GET)",
-            applies: core_scheduling,
-        },
-        why: "With core scheduling a task with another cookie keeps the sibling thread idle, and a change of task on \
-            one sibling waits for the other.",
-        fix: "Leave real-time threads without a cookie, and their siblings idle or offline (see cpu.smt).",
-        persist: &[Lasting::Other("Switch the feature off where the tasks are started.")],
-        undo: "Give the cookie back.",
-        cost: "A barrier against spying between siblings.",
-        blast: Blast::Harmless,
-        confidence: Confidence::Medium,
-        sources: &["kernel admin-guide/hw-vuln/core-scheduling.rst", "kernel 7.3 kernel/Kconfig.preempt: SCHED_CORE"],
-    },
 ];
 
 /// What each of the CPUs is balanced with, out of `/proc/schedstat`; CPUs without a domain are balanced with nobody.
@@ -151,6 +132,9 @@ fn domains(case: &Case<'_>) -> Judged {
     let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt.contains(*cpu)).collect();
     if ours.len() != case.rt.len() {
         return Doubt::unknown(format!("{path} does not show all of CPUs {}", case.rt));
+    }
+    if domain(case) == Ok(false) {
+        return Doubt::not_applicable("these CPUs are not set apart, which iso.domain tells already");
     }
     let mixed: Vec<String> = ours
         .iter()
@@ -211,14 +195,6 @@ fn psi(case: &Case<'_>) -> Judged {
             Ok(true)
         }
         Err(doubt) => Err(doubt),
-    }
-}
-
-fn core_scheduling(case: &Case<'_>) -> Result<(), Doubt> {
-    match case.machine.topology.smt_active {
-        Fact::Known(true) => Ok(()),
-        Fact::Known(false) => Doubt::not_applicable("no two CPUs share a core"),
-        _ => Doubt::unknown("whether CPUs share a core is not known"),
     }
 }
 

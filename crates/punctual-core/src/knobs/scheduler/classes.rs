@@ -2,7 +2,7 @@
 
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
-use crate::knobs::kernel::{has_rt_group, may_be_real_time, quotas};
+use crate::knobs::kernel::{has_rt_group, may_be_real_time};
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Task, Weight};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
@@ -32,27 +32,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 kernel/sched/syscalls.c, core.c",
             "kernel scheduler/sched-rt-group.rst",
         ],
-    },
-    Knob {
-        id: "sched.cfs_quota",
-        title: "Caller's control group has no CPU quota",
-        family: Family::Scheduler,
-        severity: Weight::of(Medium, Medium, High),
-        probe: Probe::Effective(quota),
-        why: "Ordinary threads of a group that used its quota up stop until the next period (usually 100 ms). \
-            Real-time threads are not counted, but wait for what ordinary ones of the application hold.",
-        fix: "echo max > GROUP/cpu.max (cgroup v1: echo -1 > GROUP/cpu.cfs_quota_us) for each group named here.",
-        persist: &[
-            Lasting::Unit("CPUQuota="),
-            Lasting::Other(
-                "Containers: no --cpus and no CPU limit (Kubernetes: a Guaranteed pod with the static CPU manager).",
-            ),
-        ],
-        undo: "Write back the quota that was there.",
-        cost: "The group can use all of the CPUs it may run on.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
-        sources: &["kernel admin-guide/cgroup-v2.rst: cpu.max", "kernel scheduler/sched-bwc.rst"],
     },
     Knob {
         id: "sched.deadline",
@@ -137,10 +116,6 @@ fn rt_group(case: &Case<'_>) -> Judged {
     may_be_real_time(case)
 }
 
-fn quota(case: &Case<'_>) -> Judged {
-    quotas(case).map(|found| found.is_empty())
-}
-
 /// Numbers of scheduling policies, as `/proc/PID/stat` has them.
 const FIFO: u32 = 1;
 const RR: u32 = 2;
@@ -165,6 +140,12 @@ fn deadline(case: &Case<'_>) -> Judged {
 }
 
 fn dl_period(case: &Case<'_>) -> Judged {
+    // A governor's kernel threads are of this class, too, and ask for no such period.
+    let users = case.tasks(|task| !task.is_kernel && task.policy == DEADLINE)?;
+    case.note("deadline tasks", names(&users.iter().collect::<Vec<_>>()));
+    if users.is_empty() {
+        return Doubt::not_applicable("no task with a deadline runs here");
+    }
     let missing = Missing::CannotBe("this kernel does not limit the periods");
     let least = case.number("/proc/sys/kernel/sched_deadline_period_min_us", missing)?;
     let most = case.number("/proc/sys/kernel/sched_deadline_period_max_us", missing)?;
