@@ -282,11 +282,11 @@ fn judged(pieces: &[Piece], target: &Target) -> Vec<(bool, Placed)> {
         let last = on_line.map(|(_, column)| *column).max().unwrap_or(first);
         (line, (first, last.saturating_add(1)))
     };
-    let placed = tokens.iter().zip(verdicts).map(|(token, word)| {
+    let found = tokens.iter().zip(verdicts).map(|(token, word)| {
         let (line, columns) = place(token);
         (token.is_for_init || token.raw == "--", Placed { word: at_boot(word), line, columns })
     });
-    placed.collect()
+    found.collect()
 }
 
 /// What stands between `$(` and `)` or two backquotes is one thing, whatever is in it.

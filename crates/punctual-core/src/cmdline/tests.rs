@@ -131,6 +131,10 @@ fn of_two_words_that_do_not_agree_the_second_is_refused() {
     let with = |file: &str| format!("{log}/sys/devices/system/cpu/{file}\n");
     assert_eq!(verdicts(&with("nohz_full = 2"), "nohz_full=2 nohz_full=3"), [Effective, RejectedValue]);
     assert_eq!(verdicts(&with("isolated = 2"), "isolcpus=2 isolcpus=3"), [Effective, RejectedValue]);
+    let log = "punctual:/kernel/log =\n    Housekeeping: must include one present CPU neither in nohz_full= nor in \
+        isolcpus=domain, ignoring setting 2-3\n/sys/devices/system/cpu/nohz_full = 0-1\n\
+        /proc/sys/kernel/osrelease = 7.3.1\n";
+    assert_eq!(verdicts(log, "nohz_full=0-1 isolcpus=2-3"), [Clamped, RejectedValue]);
     let missing = "/sys/devices/system/cpu/isolated =\n";
     assert_eq!(verdicts(missing, "isolcpus=2 isolcpus=3"), [Clamped, RejectedValue]);
 }
