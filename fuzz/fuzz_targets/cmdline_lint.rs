@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::cmdline::{Evidence, Target, lines, lint, words};
+use punctual_core::cmdline::{Evidence, Target, lint, lint_file, words};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::fact::Fact;
 use punctual_core::machine::{Arch, Flavour, Machine, Version};
@@ -27,9 +27,10 @@ fuzz_target!(|bytes: &[u8]| {
     let machine = Machine::read(&tree);
     assert_eq!(lint(line, &target, &Evidence::live(&tree, &machine)).len(), judged.len());
     if let Ok(text) = std::str::from_utf8(rest) {
-        for placed in lines(text) {
+        for placed in lint_file(text, &target).words {
             let line = text.lines().nth(placed.line - 1).unwrap_or_default();
-            assert!(line.chars().skip(placed.before).collect::<String>().starts_with(placed.text));
+            let (first, end) = placed.columns;
+            assert!(first >= 1 && first < end && end <= line.chars().count() + 1);
         }
     }
 });

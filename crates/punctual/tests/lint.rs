@@ -128,6 +128,23 @@ fn sarif_shows_the_word_where_it_stands() {
     assert_eq!(place["region"], serde_json::json!({ "startLine": 3, "startColumn": 27, "endColumn": 34 }));
 }
 
+/// As RHEL ships it, with a remark in Latin-1.
+#[test]
+fn what_a_shell_fills_in_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grub");
+    std::fs::write(
+        &path,
+        b"# f\xfcr sp\xe4ter\nGRUB_CMDLINE_LINUX=\"noht\"\n\
+          GRUB_CMDLINE_LINUX=\"crashkernel=auto $([ -x /usr/sbin/kd ] && /usr/sbin/kd || :) \\\n  rhgb quiet\"\n",
+    )
+    .unwrap();
+    let output = words(&[&["--file", path.to_str().unwrap(), "--fail-on", "warn"], &KERNEL[..]].concat());
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.starts_with("4 words") && text.contains("decided at boot"), "{text}");
+}
+
 #[test]
 fn a_file_that_holds_no_line_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -140,8 +157,9 @@ fn a_file_that_holds_no_line_is_refused() {
     refused("cannot read");
     std::fs::write(&path, "# only a remark\n").unwrap();
     refused("holds no command line");
-    std::fs::write(&path, b"quiet \xff").unwrap();
-    refused("is not text");
+    std::fs::write(&path, "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n")
+        .unwrap();
+    refused("none of its words");
     std::fs::write(&path, vec![b'a'; 100_000]).unwrap();
     refused("is larger than");
 }

@@ -87,6 +87,11 @@ impl<'a> Evidence<'a> {
         Self { live: Some(Live { tree, config: &machine.config, log, loaded: tree.list("/sys/module") }) }
     }
 
+    /// Whether the kernel's log says which words nobody took.
+    pub fn lists_unknown(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
+    }
+
     /// Whether a machine testifies.
     pub(super) fn is_live(&self) -> bool {
         self.live.is_some()
@@ -252,7 +257,8 @@ const FATES: &[(&str, &[&str], bool)] = &[
     ("nohz_full= must match isolcpus=", &["isolcpus", "nohz_full"], true),
     ("isolcpus: Invalid flag", &["isolcpus"], true),
     ("isolcpus: Skipped unknown flag", &["isolcpus"], false),
-    ("Housekeeping: must include one present CPU", &["isolcpus", "nohz_full"], false),
+    ("Housekeeping: must include one present CPU, using", &["isolcpus", "nohz_full"], false),
+    ("Housekeeping: must include one present CPU neither", &["isolcpus", "nohz_full"], true),
     ("Housekeeping: nohz unsupported", &["nohz_full"], true),
     ("NO_HZ: Clearing", &["nohz_full"], false),
     ("rcu_nocbs= bad CPU range", &["rcu_nocbs"], true),

@@ -6,13 +6,14 @@
 
 use super::duplicates::is_overridden;
 use super::evidence::{Became, Evidence, Says};
+use super::housekeeping;
 use super::line::{KEPT_BYTES, Token};
 use super::names::NAMES;
 use super::near::near;
 use super::rules::{self, Rule};
 use super::standing::{Standing, by_name, options};
 use super::user_space;
-use super::values;
+use super::values::{self, Wrong};
 use super::{Target, Verdict, Word};
 use crate::machine::Arch;
 
@@ -30,7 +31,7 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
         standing.verdict = Verdict::Accepted;
         "what it asks for is in force".clone_into(&mut standing.why);
     }
-    let wrong = if standing.is_taken() { fate(token, target, evidence, standing.kind) } else { None };
+    let wrong = if standing.is_taken() { fate(token, line, target, evidence, standing.kind) } else { None };
     if let Some(wrong) = wrong {
         return word(token, wrong, false);
     }
@@ -44,7 +45,7 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
     }
     let rule = rules::find(token, target, line, standing.is_taken());
     if let Some(rule) = rule {
-        apply(rule, &mut standing);
+        apply(rule, token, &mut standing);
     } else if standing.verdict == Verdict::Unknown {
         suggest(token, line, target, &mut standing);
     }
@@ -145,12 +146,16 @@ fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Sta
 }
 
 /// What became of a word that the kernel takes, where that is not what was written.
-fn fate(token: &Token, target: &Target, evidence: &Evidence<'_>, kind: char) -> Option<Standing> {
-    if let Some(became) = evidence.became(token) {
-        // The log does not repeat the value it refused: where the same word stands twice, it was the other one.
-        if matches!(became, Became::Rejected(_)) && is_proven(token, evidence) {
-            return None;
-        }
+fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>, kind: char) -> Option<Standing> {
+    // Of two words that do not agree the log does not say which one it means; what is in force does.
+    let is_another = |became: &Became| matches!(became, Became::Rejected(_)) && is_proven(token, evidence);
+    let told =
+        |wrong: Wrong| Standing { instead: wrong.instead, ..Standing::new(wrong.verdict, wrong.why, wrong.source) };
+    let refused = |other: &Token| is_refused(other, target, kind);
+    if let Some(wrong) = housekeeping::check(token, line, target, refused).filter(|_| !is_proven(token, evidence)) {
+        return Some(told(wrong));
+    }
+    if let Some(became) = evidence.became(token).filter(|became| !is_another(became)) {
         let (verdict, why) = match became {
             Became::Rejected(why) => (Verdict::RejectedValue, why),
             Became::Changed(why) => (Verdict::Clamped, why),
@@ -158,12 +163,10 @@ fn fate(token: &Token, target: &Target, evidence: &Evidence<'_>, kind: char) -> 
         };
         return Some(Standing::new(verdict, why, "this machine's kernel log"));
     }
-    let wrong = values::check(token, target, kind)?;
-    let instead = wrong.instead;
-    Some(Standing { instead, ..Standing::new(wrong.verdict, wrong.why, wrong.source) })
+    values::check(token, target, kind).map(told)
 }
 
-fn apply(rule: &Rule, standing: &mut Standing) {
+fn apply(rule: &Rule, token: &Token, standing: &mut Standing) {
     let is_new = rule.verdict.is_some_and(|verdict| verdict != standing.verdict);
     // A module that is not loaded does no harm yet.
     if let Some(verdict) = rule.verdict {
@@ -176,16 +179,20 @@ fn apply(rule: &Rule, standing: &mut Standing) {
     } else {
         format!("{}; {}", standing.why, rule.why)
     };
-    standing.instead = rule.instead.map(str::to_owned);
+    standing.instead = rule.instead.map(|instead| with_list(instead, token));
     standing.sources.extend(rule.sources.iter().map(|source| (*source).to_owned()));
+}
+
+/// What to write, with the CPUs of the word in the place of `LIST`.
+fn with_list(instead: &str, token: &Token) -> String {
+    match &token.value {
+        Some(value) if housekeeping::is_one(token) => instead.replace("LIST", values::cpu_list(value).1),
+        _ => instead.to_owned(),
+    }
 }
 
 /// What may have been meant, and whether even that would be wanted.
 fn suggest(token: &Token, line: &[Token], target: &Target, standing: &mut Standing) {
-    // What another kernel takes under exactly this name is no typing error.
-    if !NAMES.exact(&token.name, true).is_empty() {
-        return;
-    }
     let Some(name) = near(&token.name, target).filter(|name| *name != token.name) else { return };
     let meant = Token { name: name.clone(), raw: name.clone(), ..token.clone() };
     let text = token.value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}"));

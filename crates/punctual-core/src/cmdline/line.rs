@@ -3,6 +3,8 @@
 //! Works on bytes, since the kernel does: it knows no encoding, and takes a no-break space of Latin-1 for a blank. Knows
 //! nothing of what the words mean.
 
+use std::ops::Range;
+
 /// Bytes of the command line that x86 and arm64 keep, the final NUL included (`COMMAND_LINE_SIZE`).
 pub const KEPT_BYTES: usize = 2048;
 
@@ -15,6 +17,8 @@ pub struct Token {
     pub name: String,
     /// What stands behind `=`, without quotes; `None` where there is no `=`.
     pub value: Option<String>,
+    /// Bytes of the line in front of this word.
+    pub start: usize,
     /// Bytes of the line up to the end of this word.
     pub end: usize,
     /// Behind a lone `--`.
@@ -32,7 +36,7 @@ pub fn words(line: &[u8]) -> Vec<Token> {
             continue;
         }
         let end = end_of_word(&line[at..]) + at;
-        let token = token(&line[at..end], end, is_for_init);
+        let token = token(line, at..end, is_for_init);
         is_for_init |= token.name == "__" && token.raw == "--";
         words.push(token);
         at = end;
@@ -62,7 +66,8 @@ fn end_of_word(text: &[u8]) -> usize {
     text.len()
 }
 
-fn token(raw: &[u8], end: usize, is_for_init: bool) -> Token {
+fn token(line: &[u8], Range { start, end }: Range<usize>, is_for_init: bool) -> Token {
+    let raw = &line[start..end];
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let unquoted = raw.strip_prefix(b"\"").map(|rest| rest.strip_suffix(b"\"").unwrap_or(rest));
     let inner = unquoted.unwrap_or(raw);
@@ -76,7 +81,7 @@ fn token(raw: &[u8], end: usize, is_for_init: bool) -> Token {
         Some(rest) => text(rest.strip_suffix(b"\"").unwrap_or(rest)),
         None => text(value),
     });
-    Token { raw: text(raw), name: same_dashes(&text(name)), value, end, is_for_init }
+    Token { raw: text(raw), name: same_dashes(&text(name)), value, start, end, is_for_init }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 mod duplicates;
 mod evidence;
 mod file;
+mod housekeeping;
 mod judge;
 mod line;
 mod names;
@@ -24,7 +25,7 @@ mod tests;
 
 pub use duplicates::is_overridden;
 pub use evidence::Evidence;
-pub use file::{Placed, lines};
+pub use file::{Contents, Placed, lint_file};
 pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
 use crate::cpu_set::CpuSet;
@@ -58,6 +59,11 @@ impl Target {
     pub fn was_looked_at(&self) -> bool {
         let [first, .., last] = names::LOOKED_AT;
         (first..=last).contains(&self.version) && self.arch != Arch::Other
+    }
+
+    /// Whether exactly this version was looked at.
+    pub fn is_looked_at(&self) -> bool {
+        names::LOOKED_AT.contains(&self.version) && self.arch != Arch::Other
     }
 
     /// How many CPUs a list may name; `None` where that is not known.

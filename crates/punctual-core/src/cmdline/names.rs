@@ -11,6 +11,13 @@ use std::sync::LazyLock;
 /// Versions that were looked at.
 pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 
+/// The versions that speak for another: itself where it was looked at, otherwise those around it.
+pub(super) fn nearest(version: Version) -> (Version, Version) {
+    let after = LOOKED_AT.iter().find(|looked_at| **looked_at >= version).unwrap_or(&LOOKED_AT[LOOKED_AT.len() - 1]);
+    let before = LOOKED_AT.iter().rfind(|looked_at| **looked_at <= version).unwrap_or(&LOOKED_AT[0]);
+    (*before, *after)
+}
+
 /// In which of the kernels that were looked at a name exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Where {
@@ -46,14 +53,13 @@ impl Where {
             let is_there = self.on_others || self.bits.iter().any(|b| *b != 0);
             return if is_there { Presence::Yes } else { Presence::No };
         }
-        let at = |n: usize| self.bits[n] & mask != 0;
-        let after = LOOKED_AT.iter().position(|v| *v >= target.version).unwrap_or(LOOKED_AT.len() - 1);
-        let before = LOOKED_AT.iter().rposition(|v| *v <= target.version).unwrap_or(0);
+        let at = |version| LOOKED_AT.iter().zip(self.bits).any(|(v, bits)| *v == version && bits & mask != 0);
+        let (before, after) = nearest(target.version);
         match (at(before), at(after)) {
             (true, true) => Presence::Yes,
             (false, false) => Presence::No,
-            (true, false) => Presence::Perhaps(LOOKED_AT[before]),
-            (false, true) => Presence::Perhaps(LOOKED_AT[after]),
+            (true, false) => Presence::Perhaps(before),
+            (false, true) => Presence::Perhaps(after),
         }
     }
 
@@ -107,6 +113,11 @@ impl Entry {
         let (kinds, name, place) = (parts.next()?, parts.next()?, parts.next()?);
         let kind = parts.next()?.chars().next()?;
         Some(Self { name, kinds, place: Where::parse(place), kind, needs: parts.next()? })
+    }
+
+    /// Whether the kernel's own code writes its value into a variable.
+    pub(super) fn is_variable(&self) -> bool {
+        self.kinds == "c"
     }
 
     /// Whether its beginning is all that is compared.

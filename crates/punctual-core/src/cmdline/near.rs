@@ -3,11 +3,44 @@
 use super::Target;
 use super::names::{NAMES, Presence};
 
-/// Words that take CPUs away: nobody should come by them through a typing error.
-const NEVER: &[&str] = &["nosmp", "maxcpus", "nr_cpus"];
+/// Words that take CPUs or protections away: nobody should come by them through a typing error.
+const NEVER: &[&str] = &[
+    "maxcpus",
+    "noapic",
+    "nolapic",
+    "nomce",
+    "nopti",
+    "nosmp",
+    "nospec_store_bypass_disable",
+    "nospectre_bhb",
+    "nospectre_v1",
+    "nospectre_v2",
+    "nr_cpus",
+];
 
-/// The name that `target` knows and that is nearest to `name`, if any is near.
+/// Words that got another name, the older first.
+const RENAMED: &[(&str, &str)] = &[
+    ("slub_debug", "slab_debug"),
+    ("slub_max_order", "slab_max_order"),
+    ("slub_min_objects", "slab_min_objects"),
+    ("slub_min_order", "slab_min_order"),
+];
+
+/// The name that `target` knows and that is nearest to `name`, if any is near. What another kernel takes under exactly
+/// this name is no typing error: then only its other name is told.
 pub(super) fn near(name: &str, target: &Target) -> Option<String> {
+    let renamed = RENAMED.iter().find_map(|(old, new)| match name {
+        _ if name == *old => Some(*new),
+        _ if name == *new => Some(*old),
+        _ => None,
+    });
+    if let Some(other) = renamed {
+        let is_there = NAMES.exact(other, true).iter().any(|entry| entry.place.on(target) == Presence::Yes);
+        return is_there.then(|| other.to_owned());
+    }
+    if is_a_name(name) {
+        return None;
+    }
     // In a short name, one letter is a large part.
     let most = match name.len() {
         0..=3 => return None,
@@ -18,8 +51,19 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
         return near_parameter(module, parameter, target);
     }
     let known = NAMES.words.iter().filter(|entry| entry.place.on(target) != Presence::No);
+    let is_negated = |name: &str| name.starts_with("no");
     let known = known.filter(|entry| !NEVER.contains(&entry.name.trim_end_matches('=')));
+    // Of a word and its opposite, neither was meant for the other.
+    let known = known.filter(|entry| is_negated(entry.name) == is_negated(name));
     nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
+}
+
+/// Whether any kernel that was looked at takes exactly this name.
+fn is_a_name(name: &str) -> bool {
+    let is_parameter = name.split_once('.').is_some_and(|(module, parameter)| {
+        NAMES.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
+    });
+    is_parameter || !NAMES.exact(name, true).is_empty()
 }
 
 fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<String> {
@@ -74,6 +118,32 @@ fn distance(a: &str, b: &str, most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_other_kernels_word_and_no_opposite_is_a_typing_error() {
+        use crate::machine::{Arch, Flavour, Version};
+        let on = |arch, version: (u32, u32), name: &str| {
+            let version = Version::new(version.0, version.1);
+            near(name, &Target { version, flavour: Flavour::Stock, arch, possible: None })
+        };
+        for arch in [Arch::X86, Arch::Arm64] {
+            for version in [(6, 1), (6, 12), (7, 3)] {
+                for name in ["nosmep", "nosmap", "nosmt", "spectre_v2", "nospectre_v1", "highmem", "kpti", "nomca"] {
+                    assert_eq!(on(arch, version, name), None, "{name} on {arch:?} {version:?}");
+                }
+                for name in ["spectre_v3", "nospectre_v3", "nomcf", "nosmq", "nospectre_v22"] {
+                    let found = on(arch, version, name);
+                    assert!(found.iter().all(|found| !NEVER.contains(&found.as_str())), "{name}: {found:?}");
+                    assert!(found.iter().all(|found| found.starts_with("no") == name.starts_with("no")), "{name}");
+                }
+                assert_eq!(on(arch, version, "pcie_asmp").as_deref(), Some("pcie_aspm"));
+                assert_eq!(on(arch, version, "nohz_ful").as_deref(), Some("nohz_full"));
+            }
+        }
+        assert_eq!(on(Arch::X86, (6, 1), "slab_debug").as_deref(), Some("slub_debug"));
+        assert_eq!(on(Arch::X86, (7, 3), "slub_max_order").as_deref(), Some("slab_max_order"));
+        assert_eq!(on(Arch::Arm64, (6, 12), "i915.enable_dc"), None);
+    }
 
     #[test]
     fn swapped_letters_are_one_mistake() {

@@ -6,7 +6,7 @@
 
 use super::Verdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
 use super::line::Token;
-use super::values::integer;
+use super::values::{cpu_list, integer};
 use super::{Target, words};
 use crate::machine::{Arch, Flavour, Version};
 
@@ -17,6 +17,12 @@ pub(super) enum If {
     Is(&'static [&'static str]),
     /// It has a value.
     HasValue,
+    /// Flags stand in front of its list of CPUs.
+    HasFlags,
+    /// None stands there.
+    LacksFlags,
+    /// This one does not.
+    LacksFlag(&'static str),
     /// Its value as a number has this bit clear.
     BitClear(u32),
     /// The kernel is of this kind.
@@ -96,6 +102,9 @@ impl If {
         match self {
             Self::Is(values) => value.is_some_and(|v| values.contains(&v)),
             Self::HasValue => value.is_some(),
+            Self::HasFlags => value.is_some_and(|v| !cpu_list(v).0.is_empty()),
+            Self::LacksFlags => value.is_some_and(|v| cpu_list(v).0.is_empty()),
+            Self::LacksFlag(flag) => value.is_some_and(|v| !cpu_list(v).0.contains(&flag)),
             Self::BitClear(bit) => value.and_then(integer).is_some_and(|n| n & (1 << bit) == 0),
             Self::Rt => target.flavour == Flavour::Rt,
             Self::NotRt => target.flavour != Flavour::Rt,
@@ -127,6 +136,15 @@ pub(super) fn about(token: &Token, target: &Target, line: &[Token]) -> Option<&'
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     // Isolation.
+    trap("isolcpus", &[If::HasFlags, If::LacksFlag("domain")],
+        "without the flag domain these CPUs stay with the scheduler: tasks are still moved there, unless a cpuset \
+         partition keeps them away")
+        .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_isolcpus_setup"]),
+    note("isolcpus", &[If::LacksFlags, If::Before(7, 0), If::Without("nohz_full")],
+        "managed interrupts still go there, and up to 6.12 only nohz_full= keeps unbound kernel threads off these CPUs")
+        .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 6.1, 6.12 kernel/sched/isolation.c, kernel/kthread.c"]),
+    note("isolcpus", &[If::LacksFlags], "managed interrupts still go there; cpuset partitions do the same at run time")
+        .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 7.3 kernel/sched/isolation.c", "kernel 7.3 admin-guide/cpu-isolation.rst"]),
     note("isolcpus", &[If::Before(7, 0), If::Without("nohz_full")],
         "up to 6.12 only nohz_full= keeps unbound kernel threads off these CPUs")
         .from(&["kernel 6.1, 6.12 kernel/sched/isolation.c, kernel/kthread.c"]),

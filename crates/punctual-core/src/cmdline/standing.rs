@@ -3,7 +3,7 @@
 //! Knows nothing of a machine's testimony, and looks at no value.
 
 use super::line::Token;
-use super::names::{NAMES, Presence, Where, number};
+use super::names::{NAMES, Presence, Where, nearest, number};
 use super::user_space;
 use super::{Target, Verdict};
 use crate::machine::{Arch, Flavour, Version};
@@ -76,15 +76,27 @@ fn rank(presence: Presence) -> u8 {
     }
 }
 
-/// Said of kernels that were not looked at.
-const NEAREST: &str = ", for which the nearest of 6.1, 6.12 and 7.3 stands in";
+/// The versions whose names speak for the target's, and what they are to it.
+fn looked_at(target: &Target, and: &str) -> (String, String) {
+    let (before, after) = nearest(target.version);
+    let asked = number(target.version);
+    if before == after && before == target.version {
+        (asked, String::new())
+    } else if before == after {
+        (number(before), format!(", the nearest to {asked} that was looked at"))
+    } else {
+        (format!("{} {and} {}", number(before), number(after)), format!(", the nearest to {asked} that were looked at"))
+    }
+}
 
 fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
     let version = number(target.version);
-    let looked = if target.was_looked_at() { "" } else { NEAREST };
     let source = format!("kernel 6.1, 6.12, 7.3: names registered{of}");
     match place.on(target) {
-        Presence::Yes => Standing::new(Verdict::Accepted, format!("a {what} of {version}{looked}"), source),
+        Presence::Yes => {
+            let (versions, nearest) = looked_at(target, "and");
+            Standing::new(Verdict::Accepted, format!("a {what} of {versions}{nearest}"), source)
+        }
         Presence::Perhaps(has) => {
             let why = format!(
                 "a {what} of {}; of the versions around {version} that were looked at, the other lacks it",
@@ -93,10 +105,11 @@ fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
             Standing::new(Verdict::Accepted, why, source)
         }
         Presence::No => {
+            let (versions, nearest) = looked_at(target, "or");
             let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
             Standing::new(
                 Verdict::Unknown,
-                format!("no {what} of {version} for {}{looked}{elsewhere}", kernel(target)),
+                format!("no {what} of {versions} for {}{nearest}{elsewhere}", kernel(target)),
                 source,
             )
         }
@@ -181,22 +194,22 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
 
 fn unknown_bare(token: &Token, target: &Target) -> Standing {
     let source = "kernel 6.1, 6.12, 7.3: names registered; init/main.c: obsolete_checksetup";
-    let version = number(target.version);
+    let (versions, nearest) = looked_at(target, "or");
     let begins =
         NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);
     let only_valued = NAMES.exact(&token.name, true);
     let why = if let Some(entry) =
         only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No)
     {
-        format!("{} of {version} wants a value", entry.name)
+        format!("{} of {versions} wants a value{nearest}", entry.name)
     } else if let Some(entry) = begins {
         format!(
-            "no kernel parameter of {version}; the handler of '{}' gets to see it, as the kernel compares the beginning only",
+            "no kernel parameter of {versions}{nearest}; the handler of '{}' gets to see it, as the kernel compares the \
+             beginning only",
             entry.name
         )
     } else {
-        let looked = if target.was_looked_at() { "" } else { NEAREST };
-        format!("no kernel parameter of {version} for {}{looked}", kernel(target))
+        format!("no kernel parameter of {versions} for {}{nearest}", kernel(target))
     };
     Standing::new(Verdict::Unknown, why, source)
 }

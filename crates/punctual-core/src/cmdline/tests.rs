@@ -43,7 +43,12 @@ fn the_log_knows_which_words_were_not_taken() {
 #[test]
 fn an_old_kernel_lists_no_unknown_words() {
     let snapshot = format!("{LOG}/proc/sys/kernel/osrelease = 4.18.0\n");
-    says(&snapshot, "vendor_word=1", Verdict::Unknown, "stands in");
+    says(
+        &snapshot,
+        "vendor_word=1",
+        Verdict::Unknown,
+        "of 6.1 for x86-64, stock (PREEMPT_DYNAMIC), the nearest to 4.18",
+    );
 }
 
 #[test]
@@ -125,6 +130,23 @@ fn what_is_in_force_is_the_last_word() {
     assert_eq!((*first, *second), (Verdict::RejectedValue, Verdict::Effective), "{why}");
     says("/proc/sys/kernel/nmi_watchdog = 0\n", "nmi_watchdog=0", Verdict::Effective, "nmi_watchdog = 0");
     says("/proc/sys/kernel/nmi_watchdog = 1\n", "nmi_watchdog=0", Verdict::Accepted, "");
+}
+
+/// The log names no word, what is in force does.
+#[test]
+fn of_two_words_that_do_not_agree_the_second_is_refused() {
+    use Verdict::{Clamped, Effective, RejectedValue};
+    let log = format!("{LOG}    <4>[    0.2] Housekeeping: nohz_full= must match isolcpus=\n");
+    let verdicts = |snapshot: &str, line: &str| live(snapshot, line).into_iter().map(|(v, _)| v).collect::<Vec<_>>();
+    let with = |file: &str| format!("{log}/sys/devices/system/cpu/{file}\n");
+    assert_eq!(verdicts(&with("nohz_full = 2"), "nohz_full=2 nohz_full=3"), [Effective, RejectedValue]);
+    assert_eq!(verdicts(&with("isolated = 2"), "isolcpus=2 isolcpus=3"), [Effective, RejectedValue]);
+    let log = "punctual:/kernel/log =\n    Housekeeping: must include one present CPU neither in nohz_full= nor in \
+        isolcpus=domain, ignoring setting 2-3\n/sys/devices/system/cpu/nohz_full = 0-1\n\
+        /proc/sys/kernel/osrelease = 7.3.1\n";
+    assert_eq!(verdicts(log, "nohz_full=0-1 isolcpus=2-3"), [Clamped, RejectedValue]);
+    let missing = "/sys/devices/system/cpu/isolated =\n";
+    assert_eq!(verdicts(missing, "isolcpus=2 isolcpus=3"), [Clamped, RejectedValue]);
 }
 
 fn targets() -> impl Strategy<Value = Target> {

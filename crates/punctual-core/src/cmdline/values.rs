@@ -17,7 +17,7 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    fn rejected(why: impl Into<String>, source: &'static str) -> Self {
+    pub(super) fn rejected(why: impl Into<String>, source: &'static str) -> Self {
         Self { verdict: Verdict::RejectedValue, why: why.into(), instead: None, source }
     }
 }
@@ -122,6 +122,18 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
         return Some(Wrong { verdict, instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
     }
     None
+}
+
+/// The flags of `isolcpus=` and the list behind them, as the kernel parts them.
+pub(super) fn cpu_list(value: &str) -> (Vec<&str>, &str) {
+    let mut flags = Vec::new();
+    let mut rest = value;
+    while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let (flag, after) = rest.split_once(',').unwrap_or((rest, ""));
+        flags.push(flag);
+        rest = after;
+    }
+    (flags, rest)
 }
 
 /// CPUs to set apart: at least one, and not all.

@@ -493,6 +493,11 @@ impl<'a> Case<'a> {
         self.kept(&self.words, judge).as_deref()
     }
 
+    /// Whether the kernel's log still says which words of the command line nobody took.
+    pub(super) fn log_lists_unknown_words(&self) -> bool {
+        cmdline::Evidence::live(self.tree, self.machine).lists_unknown()
+    }
+
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
     pub(super) fn task_list(&self) -> &Fact<TaskList> {
         self.kept(&self.tasks, || self.peek(TASKS).map(|list| TaskList::parse(&list)))

@@ -8,7 +8,7 @@ use crate::cli::{ArchName, FlavourName, LintArgs, LintLevel};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, anyhow, bail};
-use punctual_core::cmdline::{Evidence, Target, Verdict, Word, lines, lint};
+use punctual_core::cmdline::{Evidence, Placed, Target, Verdict, Word, lint, lint_file};
 use punctual_core::fact::Fact;
 use punctual_core::machine::{Arch, CMDLINE, Flavour, Machine};
 use punctual_core::tree::Tree;
@@ -44,20 +44,21 @@ pub fn run(args: &LintArgs) -> anyhow::Result<Exit> {
     let source = Source::open(args.machine.as_deref())?;
     let machine = Machine::read(source.tree.as_ref());
     let target = target(args, &machine)?;
-    let file = args.file.as_deref().map(text_of).transpose()?;
-    let line = match &file {
-        Some(text) => lines(text).iter().map(|placed| placed.text).collect::<Vec<_>>().join(" ").into_bytes(),
-        None => line(args, source.tree.as_ref())?,
+    let placed = args.file.as_deref().map(|path| words_of(path, &target)).transpose()?;
+    let words = if let Some(placed) = &placed {
+        placed.iter().map(|placed| placed.word.clone()).collect()
+    } else {
+        let line = line(args, source.tree.as_ref())?;
+        // What the machine testifies is about its own line under its own kernel.
+        let is_its_own = !is_another_line(args) && Target::of(&machine).as_ref() == Some(&target);
+        let evidence = if is_its_own { Evidence::live(source.tree.as_ref(), &machine) } else { Evidence::none() };
+        lint(&line, &target, &evidence)
     };
-    // What the machine testifies is about its own line under its own kernel.
-    let is_its_own = !is_another_line(args) && Target::of(&machine).as_ref() == Some(&target);
-    let evidence = if is_its_own { Evidence::live(source.tree.as_ref(), &machine) } else { Evidence::none() };
-    let words = lint(&line, &target, &evidence);
 
     let text = if args.json {
         render::lint::json(&target, &words)?
     } else if args.sarif {
-        let places = args.file.as_deref().zip(file.as_deref());
+        let places = args.file.as_deref().zip(placed.as_deref());
         render::lint::sarif(&target, &words, places)?
     } else {
         render::lint::text(&target, &words)
@@ -71,8 +72,8 @@ fn is_another_line(args: &LintArgs) -> bool {
     args.cmdline.is_some() || args.file.is_some()
 }
 
-/// The text of a file with a command line in it.
-fn text_of(path: &Path) -> anyhow::Result<String> {
+/// The words of a file with a command line in it, judged.
+fn words_of(path: &Path, target: &Target) -> anyhow::Result<Vec<Placed>> {
     let name = path.display();
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -80,11 +81,15 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
     if bytes.len() as u64 > MOST_BYTES {
         bail!("{name} is larger than {MOST_BYTES} bytes, which no file with a command line is");
     }
-    let text = String::from_utf8(bytes).with_context(|| format!("{name} is not text"))?;
-    if lines(&text).is_empty() {
-        bail!("{name} holds no command line");
+    // A remark may hold bytes of any encoding.
+    let contents = lint_file(&String::from_utf8_lossy(&bytes), target);
+    if !contents.is_command_line() {
+        bail!(
+            "{name} holds no command line: no setting of a boot loader stands there, and none of its words is one that \
+             kernels take; give the file that the boot loader reads"
+        );
     }
-    Ok(text)
+    Ok(contents.words)
 }
 
 fn fails(word: &Word, level: LintLevel) -> bool {

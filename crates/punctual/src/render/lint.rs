@@ -5,7 +5,7 @@
 
 use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
-use punctual_core::cmdline::{Target, Verdict, Word, lines, words as tokens};
+use punctual_core::cmdline::{Placed, Target, Verdict, Word};
 use punctual_core::fact::printable;
 use punctual_core::machine::{Arch, CMDLINE, Flavour};
 use serde::Serialize;
@@ -144,8 +144,7 @@ pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error
 }
 
 /// What is at fault, as one SARIF document; with the file the line stands in, its place there.
-pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &str)>) -> Result<String, serde_json::Error> {
-    let regions = file.map(|(_, text)| regions(text)).unwrap_or_default();
+pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> Result<String, serde_json::Error> {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
     let rules = Verdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
@@ -156,7 +155,10 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &str)>) -> Re
             let instead = word.instead.as_ref().map(|instead| format!(" Instead: {instead}")).unwrap_or_default();
             let shown = printable(&word.word, WORD_CHARS);
             let place = match file {
-                Some((path, _)) => Place::File { path: path.to_owned(), region: regions.get(*n).copied() },
+                Some((path, placed)) => {
+                    let region = |word: &Placed| Region { line: word.line, columns: Some(word.columns) };
+                    Place::File { path: path.to_owned(), region: placed.get(*n).map(region) }
+                }
                 None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },
             };
             Found {
@@ -221,16 +223,4 @@ fn rule(verdict: Verdict) -> Rule {
         level,
         tags: vec!["real-time".to_owned(), "command line".to_owned()],
     }
-}
-
-/// Where each word stands in the file, in the order of the words.
-fn regions(text: &str) -> Vec<Region> {
-    let mut regions = Vec::new();
-    for placed in lines(text) {
-        for token in tokens(placed.text.as_bytes()) {
-            let end = placed.before + placed.text.get(..token.end).map_or(0, |head| head.chars().count()) + 1;
-            regions.push(Region { line: placed.line, columns: Some((end - token.raw.chars().count(), end)) });
-        }
-    }
-    regions
 }
