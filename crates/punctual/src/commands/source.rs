@@ -1,5 +1,6 @@
 //! Where the facts come from: a captured machine in a file, found, bounded and understood, or this machine.
 
+use super::internal::READ;
 use crate::render::audit::Captured;
 use anyhow::{Context, Result, bail};
 use punctual_core::tree::{MemTree, Tree};
@@ -21,7 +22,7 @@ pub struct Source {
 impl Source {
     /// A captured machine, or this one.
     pub fn open(captured: Option<&Path>) -> Result<Self> {
-        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::new("/")), captured: None }) };
+        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::apart(READ)), captured: None }) };
         let name = path.display();
         let unread = || format!("cannot read the captured machine {name}; is the path right?");
         let not_one = || format!("{name} is not a captured machine this program understands");
