@@ -26,6 +26,11 @@ impl Source {
         let name = path.display();
         let unread = || format!("cannot read the captured machine {name}; is the path right?");
         let not_one = || format!("{name} is not a captured machine this program understands");
+        let kind = std::fs::metadata(path).with_context(unread)?.file_type();
+        if !kind.is_file() && !is_handed_over(path) {
+            // Whoever opens a pipe waits for somebody to write.
+            bail!("{name} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only");
+        }
         let mut bytes = Vec::new();
         File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).with_context(unread)?;
         if bytes.len() as u64 > MOST_BYTES {
@@ -40,4 +45,9 @@ impl Source {
     pub fn captured(&self) -> Option<Captured<'_>> {
         self.captured.as_ref().map(|(path, text)| Captured { path, text })
     }
+}
+
+/// Whether the path names what somebody opened for this program, and so may be a pipe.
+fn is_handed_over(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }

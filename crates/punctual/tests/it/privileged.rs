@@ -120,19 +120,20 @@ fn what_hangs_for_good_keeps_nobody_from_ending() {
     let asked = std::thread::spawn(move || {
         let (mut device, mut asked) = (device, 0);
         let mut request = vec![0; 1 << 17];
-        // The first question is about the protocol: `fuse_in_header` is 40 bytes, of which 8 to 16 name the question.
-        if device.read(&mut request).is_ok() {
-            let mut reply = vec![0_u8; 80];
-            (reply[0], reply[16], reply[20]) = (80, 7, 31);
-            reply[8..16].copy_from_slice(&request[8..16]);
-            reply[36..40].copy_from_slice(&4096_u32.to_le_bytes());
-            device.write_all(&reply).unwrap();
+        let is_late = || start.elapsed() > Duration::from_secs(10);
+        // Refused until it is mounted.
+        while device.read(&mut request).is_err() && !is_late() {
+            std::thread::sleep(Duration::from_millis(5));
         }
+        // The first question is about the protocol: `fuse_in_header` is 40 bytes, of which 8 to 16 name the question.
+        let mut reply = vec![0_u8; 80];
+        (reply[0], reply[16], reply[20]) = (80, 7, 31);
+        reply[8..16].copy_from_slice(&request[8..16]);
+        reply[36..40].copy_from_slice(&4096_u32.to_le_bytes());
+        device.write_all(&reply).unwrap();
         let flags = rustix::fs::fcntl_getfl(&device).unwrap();
         rustix::fs::fcntl_setfl(&device, flags | rustix::fs::OFlags::NONBLOCK).unwrap();
-        while is_done.recv_timeout(Duration::from_millis(5)) == Err(mpsc::RecvTimeoutError::Timeout)
-            && start.elapsed() < Duration::from_secs(10)
-        {
+        while is_done.recv_timeout(Duration::from_millis(5)) == Err(mpsc::RecvTimeoutError::Timeout) && !is_late() {
             asked += usize::from(device.read(&mut request).is_ok());
         }
         // With the device the kernel lets everybody go.
