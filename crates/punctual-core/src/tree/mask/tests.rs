@@ -191,7 +191,6 @@ fn names_and_labels_of_disks_go() {
         "Serial: 8250/16550 driver",
         "Serial: AMBA PL011 UART driver",
         "root=LABEL=root",
-        "subvol=@\n",
         "subvol=@ ",
         ",ssd ",
         "-> ../../nvme0n1",
