@@ -15,6 +15,9 @@ pub use transcript::Transcript;
 
 use crate::fact::Fact;
 
+/// How many bytes the command line had, in a machine whose command line is not as it was: it is masked.
+pub const CMDLINE_BYTES: &str = "punctual:/cmdline/bytes";
+
 /// Something that can be read like a machine's file system. Paths are absolute, with `/` between the parts.
 pub trait Tree {
     /// What the file holds.

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Load(args) => commands::internal::load(&args),
+        Command::Read => commands::internal::read(),
         Command::Man { dir } => commands::internal::man(&dir),
         Command::Completions { dir } => commands::internal::completions(&dir),
     };

@@ -23,7 +23,7 @@ pub(super) fn judge(line: &[Token], target: &Target, evidence: &Evidence<'_>) ->
 }
 
 fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) -> Word {
-    if let Some(standing) = not_for_the_kernel(token, target) {
+    if let Some(standing) = not_for_the_kernel(token, target, evidence) {
         return word(token, standing, false);
     }
     let mut standing = standing(token, target, evidence);
@@ -74,9 +74,10 @@ fn word(token: &Token, standing: Standing, is_trap: bool) -> Word {
     }
 }
 
-fn not_for_the_kernel(token: &Token, target: &Target) -> Option<Standing> {
+fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Option<Standing> {
     const SOURCE: &str = "kernel init/main.c";
-    if token.end >= KEPT_BYTES && target.arch != Arch::Other {
+    // A running kernel's own line is what it kept, and longer only where stand-ins for what is private made it so.
+    if token.end >= KEPT_BYTES && !evidence.is_live() && target.arch != Arch::Other {
         let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", KEPT_BYTES - 1);
         let instead = Some("CPU lists as ranges, and fewer words".to_owned());
         return Some(Standing { instead, ..Standing::new(Verdict::Unknown, why, "kernel COMMAND_LINE_SIZE") });

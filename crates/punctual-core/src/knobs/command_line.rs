@@ -7,7 +7,7 @@ use crate::cmdline::{KEPT_BYTES, Target, Token, Verdict, Word, is_kernels, is_ov
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info, Medium};
 use crate::machine::{Arch, CMDLINE};
-use crate::tree::without_private_values;
+use crate::tree::{CMDLINE_BYTES, without_private_values};
 
 const LINTER: &[&str] = &[
     "kernel 6.1, 6.12, 7.3: names registered by early_param, __setup, core_param and module_param",
@@ -159,9 +159,11 @@ fn length(case: &Case<'_>) -> Judged {
     if !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64)) {
         return Doubt::unknown("how much this architecture keeps was not looked at");
     }
-    case.note(CMDLINE, format!("{} of {} bytes", line.len(), KEPT_BYTES - 1));
+    let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
+    let bytes = before_masking.unwrap_or(line.len());
+    case.note(CMDLINE, format!("{bytes} of {} bytes", KEPT_BYTES - 1));
     // The kernel shows what it kept: a line of exactly that length was cut, or is as long as may be.
-    Ok(line.len() < KEPT_BYTES - 1)
+    Ok(bytes < KEPT_BYTES - 1)
 }
 
 fn duplicates(case: &Case<'_>) -> Judged {

@@ -17,6 +17,9 @@
 //! `absent`, `denied` or `garbled` and why. A path that ends in `/` is a folder; a blank in a path is `\x20`. Later
 //! lines replace earlier ones.
 //!
+//! A file that says in its second line who wrote it ends in the remark `# end`: without that it was cut, and what is
+//! missing would look like what does not exist.
+//!
 //! This module knows nothing of what the files mean.
 
 use super::Tree;
@@ -26,6 +29,10 @@ use std::fmt;
 use std::ops::Bound;
 
 const FIRST_LINE: &str = "punctual-machine 1";
+/// How the second line begins in what `punctual snapshot` writes.
+const WRITTEN_BY: &str = "# Written by punctual ";
+/// The last line of what it writes.
+const END: &str = "# end";
 const INDENT: &str = "    ";
 
 /// A machine held in memory.
@@ -80,9 +87,21 @@ impl MemTree {
             };
             return Err(SnapshotError { line: 1, reason });
         }
+        if is_cut(rest) {
+            let reason = format!("the file is cut: its last line, '{END}', is missing; copy it again, or make it anew");
+            return Err(SnapshotError { line: text.lines().count(), reason });
+        }
         let mut tree = Self::new();
         tree.overlay(rest, 2)?;
         Ok(tree)
+    }
+
+    /// The snapshot as a file that shows where it was cut, if it is: `version` and `date` say what wrote it when, and
+    /// `remarks` are lines of their own, each with a hash.
+    pub fn signed(&self, version: &str, date: &str, remarks: &str) -> String {
+        let text = self.to_string();
+        let (first, entries) = text.split_once('\n').unwrap_or((&text, ""));
+        format!("{first}\n{WRITTEN_BY}{version} at {date}.\n{remarks}{entries}{END}\n")
     }
 
     /// Adds entries written as in a snapshot, without its first line. `first_line` numbers the errors.
@@ -153,6 +172,13 @@ impl MemTree {
         }
         Ok(())
     }
+}
+
+/// Whether `punctual snapshot` wrote this, and not all of it is here. What somebody added behind the end counts.
+fn is_cut(rest: &str) -> bool {
+    let (second, has_more) = rest.split_once('\n').map_or((rest, false), |(second, _)| (second, true));
+    let is_begun = !has_more && !second.is_empty() && WRITTEN_BY.starts_with(second);
+    is_begun || (second.starts_with(WRITTEN_BY) && !rest.lines().any(|line| line == END))
 }
 
 fn trimmed(folder: &str) -> &str {
@@ -369,6 +395,24 @@ mod tests {
         ] {
             assert_eq!(MemTree::parse(text).unwrap_err().line, line, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_no_smaller_machine() {
+        let mut tree = MemTree::parse("punctual-machine 1\n/a = 1\n/b =\n    # end\n    x\n/d/\n").unwrap();
+        tree.symlink("/l", "x");
+        let text = tree.signed("1.2.3", "today", "# Nothing is masked.\n");
+        assert_eq!(MemTree::parse(&text), Ok(tree.clone()));
+        assert_eq!(MemTree::parse(&text.replace('\n', "\r\n")), Ok(tree.clone()));
+        let first = FIRST_LINE.len() + 1;
+        // Only the very last newline is not missed.
+        for length in first + 1..text.len() - 1 {
+            let error = MemTree::parse(&text[..length]).unwrap_err();
+            assert!(error.reason.contains("the file is cut"), "{length}: {error}");
+        }
+        let more = MemTree::parse(&format!("{text}/a = 2\n")).unwrap();
+        assert_eq!(more.read("/a"), Fact::Known(b"2\n".to_vec()), "what was added by hand");
+        assert_eq!(MemTree::parse(&tree.to_string()), Ok(tree), "what was made by hand needs no end");
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod links;
 mod modinfo;
 mod modules;
 mod patient;
+mod reader;
 mod smi;
 mod tasks;
 
@@ -35,6 +36,7 @@ use patient::Patient;
 use punctual_core::fact::Fact;
 use punctual_core::tree::Tree;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -42,7 +44,13 @@ use std::time::{Duration, Instant};
 
 /// So long after its first reading a file is read again: three ticks of the slowest kernel (100 a second).
 const LATER: Duration = Duration::from_millis(30);
+const ROOT: &str = "/";
 const LATER_PREFIX: &str = "punctual:/later";
+
+/// Reads for a [`LiveTree::apart`] in another process, until that asks no more.
+pub fn answer() -> io::Result<()> {
+    reader::answer(&Files::new(ROOT.into()))
+}
 
 /// The live machine below a root folder.
 #[derive(Debug)]
@@ -53,7 +61,13 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// The machine whose files are below `root`; `/` is this machine.
+    /// This machine, read by processes of their own: this program, which a first argument `word` makes [`answer`]. So
+    /// no file that hangs keeps the program from ending.
+    pub fn apart(word: &'static str) -> Self {
+        Self { files: Patient::apart(Files::new(ROOT.into()), word), first_read: Mutex::default() }
+    }
+
+    /// The machine whose files are below `root`, read by threads; `/` is this machine.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { files: Patient::new(Files::new(root.into())), first_read: Mutex::default() }
     }

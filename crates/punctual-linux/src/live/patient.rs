@@ -1,18 +1,19 @@
-//! A tree that is asked on another thread, so that a file which never answers costs a moment and not the audit.
+//! A tree that others ask for us, so that a file which never answers costs a moment and not the audit.
 //!
 //! A read that hangs in the kernel (a file system in user space whose program is stuck, an attribute whose driver
-//! waits for its hardware) cannot be called back. It is left behind with the thread that asked, and the next question
-//! goes to a new one. How long to wait is [`Patience`]: generous at first, because a busy machine is slow, and less
-//! with every file that hung, because one stuck file system has many files. This module knows nothing of files.
+//! waits for its hardware) cannot be called back. It is left behind with whoever asked, and the next question goes to
+//! another. How long to wait is [`Patience`]: generous at first, because a busy machine is slow, and less with every
+//! file that hung, because one stuck file system has many files. This module knows nothing of files.
 //!
-//! A thread that is stuck for good keeps the ended program from leaving the process table until the kernel lets go.
+//! Who asks is a process of its own where that can be: the end of a program waits for all its threads, and until then
+//! it holds its pipes open, while a process that is stuck keeps nobody.
 
+use super::reader::{Question, Reader};
 use punctual_core::fact::Fact;
 use punctual_core::tree::Tree;
 use std::collections::BTreeMap;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// A question waits this long at most.
@@ -23,12 +24,10 @@ const MOST_FOR_ALL: Duration = Duration::from_secs(2);
 const LEAST: Duration = Duration::from_millis(10);
 /// After so many files of a folder that hung, its other files are not asked.
 const MOST_OF_FOLDER: u32 = 2;
-/// After so many files that hung, nothing is asked any more; each has left a thread behind.
+/// After so many files that hung, nothing is asked any more; each has left a reader behind.
 const MOST_HUNG: u32 = 32;
 /// Questions that take computing (`punctual:/...`) may take so many times longer.
 const COMPUTING: u32 = 4;
-/// Reading is shallow; unpacking a module is the deepest it gets.
-const STACK_BYTES: usize = 512 << 10;
 
 /// How long to wait for which file, given what hung before.
 #[derive(Debug)]
@@ -77,86 +76,91 @@ fn folder(path: &str) -> String {
     squashed
 }
 
-type Question<T> = Box<dyn FnOnce(&T) + Send>;
-
-/// Asks `T` on another thread, and not longer than is reasonable.
+/// Asks somebody else, and not longer than is reasonable.
 #[derive(Debug)]
 pub(super) struct Patient<T> {
     tree: Arc<T>,
-    state: Mutex<State<T>>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct State<T> {
-    reader: Option<Sender<Question<T>>>,
+struct State {
+    reader: Option<Reader>,
+    /// The word that makes this program a reader, as long as that works.
+    word: Option<&'static str>,
     patience: Patience,
 }
 
+impl State {
+    fn reader<T: Tree + Send + Sync + 'static>(&mut self, tree: &Arc<T>) -> Option<&mut Reader> {
+        if self.reader.is_none() {
+            self.reader = self.word.and_then(|word| Reader::process(word).ok());
+            if self.reader.is_none() {
+                self.word = None;
+                self.reader = Reader::thread(Arc::clone(tree)).ok();
+            }
+        }
+        self.reader.as_mut()
+    }
+}
+
 impl<T: Tree + Send + Sync + 'static> Patient<T> {
+    /// Has threads of this process ask `tree`.
     pub(super) fn new(tree: T) -> Self {
-        let state = Mutex::new(State { reader: None, patience: Patience::new() });
-        Self { tree: Arc::new(tree), state }
+        let state = State { reader: None, word: None, patience: Patience::new() };
+        Self { tree: Arc::new(tree), state: Mutex::new(state) }
     }
 
-    fn ask<R: Send + 'static>(&self, path: &str, question: impl FnOnce(&T) -> Fact<R> + Send + 'static) -> Fact<R> {
+    /// Has processes ask: this program, told by `word` to answer from the same tree.
+    pub(super) fn apart(tree: T, word: &'static str) -> Self {
+        let state = State { reader: None, word: Some(word), patience: Patience::new() };
+        Self { tree: Arc::new(tree), state: Mutex::new(state) }
+    }
+
+    fn ask(&self, question: Question, path: &str) -> Fact<Vec<u8>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let limit = match state.patience.limit(path) {
             Ok(limit) => limit,
             Err(why) => return Fact::Garbled(why),
         };
-        if state.reader.is_none() {
-            state.reader = reader(Arc::clone(&self.tree));
-        }
-        let Some(reader) = &state.reader else {
-            // No thread is to be had (a limit on tasks): an answer without a time limit is better than none.
-            return question(&self.tree);
+        let Some(reader) = state.reader(&self.tree) else {
+            // Neither process nor thread is to be had (a limit on tasks): an answer without a time limit is better
+            // than none.
+            return question.of(&*self.tree, path);
         };
-        let (reply, answer) = mpsc::channel();
-        let asked = reader.send(Box::new(move |tree| {
-            // Nobody waits any longer for an answer that came too late.
-            let _ = reply.send(question(tree));
-        }));
         let start = Instant::now();
-        let failure = match asked.map_err(|_| RecvTimeoutError::Disconnected).and_then(|()| answer.recv_timeout(limit))
-        {
+        let failure = match reader.ask(question, path, limit) {
             Ok(fact) => return fact,
-            Err(failure) => failure,
+            Err(failure) => failure.kind(),
         };
         state.reader = None;
-        match failure {
-            RecvTimeoutError::Timeout => {
-                state.patience.lose(path, start.elapsed());
-                Fact::Garbled(format!("did not answer within {} ms", limit.as_millis()))
-            }
-            RecvTimeoutError::Disconnected => Fact::Garbled("reading it failed; please report this".to_owned()),
+        if matches!(failure, ErrorKind::TimedOut | ErrorKind::WouldBlock) {
+            state.patience.lose(path, start.elapsed());
+            Fact::Garbled(format!("did not answer within {} ms", limit.as_millis()))
+        } else {
+            Fact::Garbled("reading it failed; please report this".to_owned())
         }
     }
-}
-
-/// Starts a thread that answers questions until nobody can ask any more. It sleeps between them: spinning for the next
-/// one saves microseconds on an idle machine, and was measured to cost milliseconds on a busy one.
-fn reader<T: Send + Sync + 'static>(tree: Arc<T>) -> Option<Sender<Question<T>>> {
-    let (ask, questions) = mpsc::channel::<Question<T>>();
-    let answer = move || questions.iter().for_each(|question| question(&tree));
-    thread::Builder::new().name("punctual-reader".to_owned()).stack_size(STACK_BYTES).spawn(answer).ok()?;
-    Some(ask)
 }
 
 impl<T: Tree + Send + Sync + 'static> Tree for Patient<T> {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
-        let place = path.to_owned();
-        self.ask(path, move |tree| tree.read(&place))
+        self.ask(Question::Read, path)
     }
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {
-        let place = path.to_owned();
-        self.ask(path, move |tree| tree.list(&place))
+        let names = text(self.ask(Question::List, path));
+        names.map(|names| names.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 
     fn link(&self, path: &str) -> Fact<String> {
-        let place = path.to_owned();
-        self.ask(path, move |tree| tree.link(&place))
+        text(self.ask(Question::Link, path))
     }
+}
+
+/// Names were text before they were sent.
+fn text(fact: Fact<Vec<u8>>) -> Fact<String> {
+    fact.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -33,6 +33,20 @@ pub fn fork_and_wait() -> io::Result<()> {
     }
 }
 
+/// Closes every file this process inherited beside the three standard ones. To be called before it opens any itself.
+pub fn close_inherited() {
+    const FIRST: libc::c_int = 3;
+    // SAFETY: nothing of ours is open yet, so no owner loses its file.
+    if unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) } == 0 {
+        return;
+    }
+    // Before Linux 5.9.
+    for file in FIRST..1024 {
+        // SAFETY: as above; a number that is no file is refused.
+        unsafe { libc::close(file) };
+    }
+}
+
 /// Lets the program that `command` will start be killed when the calling thread ends, however it ends.
 pub fn tie_to_this_thread(command: &mut Command) {
     let parent = rustix::process::getpid();

@@ -49,6 +49,9 @@ pub enum Command {
     /// (internal) run one load until standard input closes
     #[command(name = "__load", hide = true)]
     Load(LoadArgs),
+    /// (internal) read files for another process of this program
+    #[command(name = "__read", hide = true)]
+    Read,
     /// (internal) write man pages into a directory
     #[command(name = "__man", hide = true)]
     Man {

@@ -1,5 +1,6 @@
 //! The machine the program runs on, as the commands need it.
 
+use super::internal::READ;
 use punctual_core::audit::audit;
 use punctual_core::finding::Finding;
 use punctual_core::machine::Machine;
@@ -20,7 +21,7 @@ pub struct Here {
 impl Here {
     /// Reads it.
     pub fn read() -> Self {
-        let tree = LiveTree::new("/");
+        let tree = LiveTree::apart(READ);
         let machine = Machine::read(&tree);
         Self { cpus: Cpus::read(&tree, &machine), machine, tree }
     }

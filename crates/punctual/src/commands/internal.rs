@@ -13,6 +13,15 @@ pub fn load(args: &LoadArgs) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// The word for [`read`].
+pub const READ: &str = "__read";
+
+/// Reads files in the place of another process of this program.
+pub fn read() -> Result<Exit> {
+    punctual_linux::live::answer().context("standard input is not a stream of questions from this program")?;
+    Ok(Exit::Fine)
+}
+
 /// The commands a user is told of.
 fn public() -> Command {
     let all = Cli::command();

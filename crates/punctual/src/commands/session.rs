@@ -11,7 +11,7 @@ use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingWriter;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Where results go.
@@ -114,8 +114,15 @@ pub fn check_loads(phases: &[LoadPhase], dir: &Path) -> Result<()> {
 
 /// Makes a file that must not exist yet, so that no result is ever overwritten.
 pub fn create_new(path: &Path) -> Result<File> {
-    let remedy = || format!("create {}: choose another path, or remove what is there", path.display());
-    File::options().write(true).create_new(true).open(path).with_context(remedy)
+    File::options().write(true).create_new(true).open(path).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::AlreadyExists => "choose another path, or remove what is there",
+            ErrorKind::NotFound => "make its folder, or choose another path",
+            ErrorKind::PermissionDenied => "choose a folder you may write to",
+            _ => "choose another path",
+        };
+        anyhow::Error::new(error).context(format!("create {}: {remedy}", path.display()))
+    })
 }
 
 /// Nothing was measured, so the files made for it are in nobody's way.

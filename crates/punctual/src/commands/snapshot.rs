@@ -2,6 +2,7 @@
 //!
 //! Tree -> everything an audit may ask -> masked -> text. Reads only.
 
+use super::internal::READ;
 use super::session::create_new;
 use crate::cli::SnapshotArgs;
 use crate::exit::Exit;
@@ -16,7 +17,7 @@ use std::io::Write;
 pub fn run(args: &SnapshotArgs) -> Result<Exit> {
     // Opened first: nobody waits for a result that cannot be written, and no result is overwritten.
     let file = args.out.as_deref().map(create_new).transpose()?;
-    let raw = capture(&LiveTree::new("/"));
+    let raw = capture(&LiveTree::apart(READ));
     let machine = if args.raw { raw } else { masked(&raw) };
     let text = render::snapshot(&machine, args.raw);
     match (file, &args.out) {

@@ -1,5 +1,6 @@
 //! Where the facts come from: a captured machine in a file, found, bounded and understood, or this machine.
 
+use super::internal::READ;
 use crate::render::audit::Captured;
 use anyhow::{Context, Result, bail};
 use punctual_core::tree::{MemTree, Tree};
@@ -21,10 +22,15 @@ pub struct Source {
 impl Source {
     /// A captured machine, or this one.
     pub fn open(captured: Option<&Path>) -> Result<Self> {
-        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::new("/")), captured: None }) };
+        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::apart(READ)), captured: None }) };
         let name = path.display();
         let unread = || format!("cannot read the captured machine {name}; is the path right?");
         let not_one = || format!("{name} is not a captured machine this program understands");
+        let kind = std::fs::metadata(path).with_context(unread)?.file_type();
+        if !kind.is_file() && !is_handed_over(path) {
+            // Whoever opens a pipe waits for somebody to write.
+            bail!("{name} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only");
+        }
         let mut bytes = Vec::new();
         File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).with_context(unread)?;
         if bytes.len() as u64 > MOST_BYTES {
@@ -39,4 +45,9 @@ impl Source {
     pub fn captured(&self) -> Option<Captured<'_>> {
         self.captured.as_ref().map(|(path, text)| Captured { path, text })
     }
+}
+
+/// Whether the path names what somebody opened for this program, and so may be a pipe.
+fn is_handed_over(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }

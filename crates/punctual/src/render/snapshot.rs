@@ -5,8 +5,6 @@ use punctual_core::tree::MemTree;
 
 /// The text of a snapshot.
 pub fn snapshot(machine: &MemTree, is_raw: bool) -> String {
-    let text = machine.to_string();
-    let (first, entries) = text.split_once('\n').unwrap_or((&text, ""));
     let masking = if is_raw {
         "# Nothing is masked: names, addresses and serial numbers of this machine are in here.\n"
     } else {
@@ -14,6 +12,5 @@ pub fn snapshot(machine: &MemTree, is_raw: bool) -> String {
          # command line that are not the kernel's. Look through it all the same before it is shown to anybody: names of\n\
          # processes, network devices and control groups are as they were.\n"
     };
-    let (version, date) = (env!("CARGO_PKG_VERSION"), units::utc_stamp());
-    format!("{first}\n# Written by punctual {version} at {date}.\n{masking}{entries}")
+    machine.signed(env!("CARGO_PKG_VERSION"), &units::utc_stamp(), masking)
 }

@@ -88,3 +88,65 @@ fn a_file_system_that_hangs_costs_a_moment() {
     unmount(&place, UnmountFlags::DETACH).unwrap();
     assert!(took < Duration::from_secs(3), "{took:?}");
 }
+
+/// A file system in user space whose program takes every question and never answers, so that nothing but its end lets
+/// go of who asks: not even a signal that kills. What is told of the rest must end all the same, and close its pipes.
+#[test]
+#[ignore = "needs root"]
+fn what_hangs_for_good_keeps_nobody_from_ending() {
+    use std::io::{Read, Write};
+    use std::os::fd::OwnedFd;
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    let run = Run::new();
+    let Ok(device) = std::fs::File::options().read(true).write(true).open("/dev/fuse") else {
+        println!("not tried: there is no /dev/fuse");
+        return;
+    };
+    let script = format!(
+        "mount -i -t fuse -o fd=0,rootmode=40000,user_id=0,group_id=0 none /sys/class/net && exec </dev/null\n\
+         {} audit --json | cat",
+        env!("CARGO_BIN_EXE_punctual")
+    );
+    let theirs = OwnedFd::from(device.try_clone().unwrap());
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &script]).current_dir(run.dir.path());
+    command.stdin(theirs).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let start = Instant::now();
+    let child = command.spawn().unwrap();
+    drop(command);
+    let (done, is_done) = mpsc::channel::<()>();
+    let asked = std::thread::spawn(move || {
+        let (mut device, mut asked) = (device, 0);
+        let mut request = vec![0; 1 << 17];
+        let is_late = || start.elapsed() > Duration::from_secs(10);
+        // Refused until it is mounted.
+        while device.read(&mut request).is_err() && !is_late() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // The first question is about the protocol: `fuse_in_header` is 40 bytes, of which 8 to 16 name the question.
+        let mut reply = vec![0_u8; 80];
+        (reply[0], reply[16], reply[20]) = (80, 7, 31);
+        reply[8..16].copy_from_slice(&request[8..16]);
+        reply[36..40].copy_from_slice(&4096_u32.to_le_bytes());
+        device.write_all(&reply).unwrap();
+        let flags = rustix::fs::fcntl_getfl(&device).unwrap();
+        rustix::fs::fcntl_setfl(&device, flags | rustix::fs::OFlags::NONBLOCK).unwrap();
+        while is_done.recv_timeout(Duration::from_millis(5)) == Err(mpsc::RecvTimeoutError::Timeout) && !is_late() {
+            asked += usize::from(device.read(&mut request).is_ok());
+        }
+        // With the device the kernel lets everybody go.
+        asked
+    });
+    let output = child.wait_with_output().unwrap();
+    let took = start.elapsed();
+    drop(done);
+    let said = Said::of(output);
+    let asked = asked.join().unwrap();
+    assert!(asked >= 1, "nothing was asked, so nothing hung: {said:?}");
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert!(said.out.contains("did not answer within"), "no finding tells of it");
+    assert!(report["findings"].as_array().is_some_and(|findings| findings.len() > 100));
+}

@@ -1,6 +1,6 @@
 //! `punctual snapshot` on this machine: the same findings elsewhere, and nothing in it that tells whose it is.
 
-use crate::run::Run;
+use crate::run::{Run, Said};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -71,7 +71,11 @@ fn a_snapshot_overwrites_nothing_and_says_what_is_wrong_with_one() {
     fs::write(run.path("s.machine"), "precious").unwrap();
     run.punctual(&["snapshot", "-o", "s.machine"]).refused(&["s.machine", "exists"]);
     assert_eq!(fs::read_to_string(run.path("s.machine")).unwrap(), "precious");
-    run.punctual(&["snapshot", "-o", "no/such/folder"]).refused(&["no/such/folder", "No such file"]);
+    let said = run.punctual(&["snapshot", "-o", "no/such/folder"]);
+    said.refused(&["no/such/folder", "No such file", "make its folder"]);
+    assert!(!said.err.contains("remove what is there"), "{said:?}");
+    let said = run.punctual(&["snapshot", "-o", "/proc/version"]);
+    said.refused(&["/proc/version", "remove what is there"]);
     run.punctual(&["audit", "--machine", "s.machine"]).refused(&["s.machine", "line 1", "punctual-machine 1"]);
     for (text, parts) in [
         (&b"punctual-machine 1\n/a = \xff\n"[..], &["line 2", "offset 24", "UTF-8"][..]),
@@ -81,7 +85,19 @@ fn a_snapshot_overwrites_nothing_and_says_what_is_wrong_with_one() {
         fs::write(run.path("bad.machine"), text).unwrap();
         run.punctual(&["audit", "--machine", "bad.machine"]).refused(parts);
     }
-    run.punctual(&["audit", "--machine", "/dev/zero"]).refused(&["larger than", "/dev/zero"]);
+    run.punctual(&["audit", "--machine", "/dev/zero"]).refused(&["/dev/zero", "not a regular file"]);
+    assert!(std::process::Command::new("mkfifo").arg(run.path("pipe")).status().unwrap().success());
+    run.punctual(&["audit", "--machine", "pipe"]).refused(&["pipe", "not a regular file", "/dev/stdin"]);
+    let whole = run.punctual(&["snapshot"]).out;
+    assert!(whole.ends_with("\n# end\n"));
+    for (text, code) in [(&whole[..30_000.min(whole.len() / 2)], 1), (&whole[..], 0)] {
+        fs::write(run.path("piped.machine"), text).unwrap();
+        let mut command = run.command(&["audit", "--machine", "/dev/stdin"]);
+        let mut cat = std::process::Command::new("cat");
+        let cat = cat.arg(run.path("piped.machine")).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let said = Said::of(command.stdin(cat.stdout.unwrap()).output().unwrap());
+        assert_eq!((said.code, said.err.contains("the file is cut")), (code, code == 1), "{}", said.err);
+    }
     let crlf = "punctual-machine 1\r\n/sys/devices/system/cpu/online = 0-3\r\n";
     fs::write(run.path("crlf.machine"), crlf).unwrap();
     assert_eq!(run.punctual(&["audit", "--cpus", "3", "--machine", "crlf.machine"]).code, 0);

@@ -123,6 +123,10 @@ fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
             found.extend(private(body, false).into_iter().map(|range| start + range.start..start + range.end));
         } else if !body.is_empty() && (is_init || !is_kernels(name)) && !is_simple(body) {
             found.push(start..start + body.len());
+        } else if let Some(at) = body.find("LABEL=").filter(|_| body.contains(char::is_whitespace)) {
+            // In quotes it may hold blanks; else it is found by its look.
+            let (label, end) = (start + at + "LABEL=".len(), start + body.len());
+            found.extend((label < end).then_some(label..end));
         }
     }
     found

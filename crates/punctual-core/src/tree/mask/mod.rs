@@ -12,7 +12,7 @@ mod scan;
 
 pub use cmdline::without_private_values;
 
-use super::MemTree;
+use super::{CMDLINE_BYTES, MemTree, text};
 use crate::fact::Fact;
 use std::collections::BTreeMap;
 
@@ -43,6 +43,7 @@ pub struct Masks {
     release: String,
 }
 
+const CMDLINE: &str = "/proc/cmdline";
 /// Files that hold one serial number or the like, by their names.
 const IDENTITIES: [&str; 24] = [
     "asset_tag",
@@ -93,7 +94,13 @@ pub fn masked(tree: &MemTree) -> MemTree {
     masks.learn(tree);
     // Once for what is recognised, once with what was recognised.
     masks.over(tree);
-    masks.over(tree)
+    let mut out = masks.over(tree);
+    let is_masked = tree.files.contains_key(CMDLINE_BYTES);
+    if let Some(line) = text(tree, CMDLINE).known().filter(|_| !is_masked) {
+        // Stand-ins are shorter or longer than what they stand for; whether the kernel cut the line shows in this.
+        out.file(CMDLINE_BYTES, Fact::Known(format!("{}\n", line.len()).into_bytes()));
+    }
+    out
 }
 
 impl Masks {

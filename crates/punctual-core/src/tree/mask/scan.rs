@@ -15,6 +15,12 @@ const LONGEST_NAME: usize = 255;
 const MAC_NAMES: [&str; 4] = ["enx", "wlx", "wwx", "ibx"];
 /// Folders below which each user has one.
 const HOMES: [&str; 2] = ["/home/", "/Users/"];
+/// Below these each disk and each part of one has a name, which holds its serial number, its label or the like.
+const DISKS: [&str; 2] = ["/dev/disk/by-", "dev-disk-by\\x2d"];
+/// Before what a disk, a part of one or a file system is called.
+const LABELS: [&str; 5] = ["LABEL=", "PARTLABEL=", "PARTUUID=", "UUID=", "subvol="];
+/// What installers call file systems, without `/` and `@`.
+const ORDINARY_LABELS: [&str; 4] = ["", "root", "rootfs", "home"];
 /// After these words a value follows that is nobody's business.
 const SECRETS: [&str; 9] =
     ["password", "passwd", "passphrase", "secret", "token", "psk", "api_key", "apikey", "credential"];
@@ -82,7 +88,9 @@ impl Masks {
         let rest = &bytes[at..];
         let first = *rest.first()?;
         self.known_word(rest, first).or_else(|| match first {
-            b'/' => self.home(rest),
+            b'/' => self.home(rest).or_else(|| self.disk(rest)),
+            b'd' => self.disk(rest).or_else(|| self.number(rest, None)).or_else(|| self.mac_name(rest)),
+            b'L' | b'P' | b'U' | b's' => self.label(rest),
             b'(' => builder(rest),
             b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b':' => {
                 let before = at.checked_sub(1).map(|before| bytes[before]);
@@ -115,6 +123,48 @@ impl Masks {
         // Masked before: the second time over, it stays.
         let stand_in = if name.starts_with("masked-user-") { name.to_owned() } else { self.stand_in(Kind::User, name) };
         Some((start.len() + name.len(), format!("{start}{stand_in}")))
+    }
+
+    fn disk(&mut self, rest: &[u8]) -> Found {
+        let start = DISKS.iter().find(|start| rest.starts_with(start.as_bytes()))?;
+        let is_unit = !start.starts_with('/');
+        let rest = &rest[..rest.len().min(LONGEST_NAME)];
+        // Behind the kind of name: `id/`, of a unit `id-`.
+        let kind = count(&rest[start.len()..], |b| b.is_ascii_alphanumeric());
+        let from = start.len() + kind + 1;
+        let has_name = rest.get(from - 1) == Some(if is_unit { &b'-' } else { &b'/' });
+        let rest = std::str::from_utf8(rest)
+            .unwrap_or_else(|e| std::str::from_utf8(&rest[..e.valid_up_to()]).unwrap_or_default());
+        let name = rest.get(from..).filter(|_| has_name)?;
+        let name = &name[..label_length(name)];
+        let name = name.split('/').next().unwrap_or_default();
+        // Of a unit the kind stays.
+        let name = if is_unit { name.rsplit_once('.').map_or(name, |(name, _)| name) } else { name };
+        let stand_in = self.stand_in_for_label(name, Kind::Serial)?;
+        Some((from + name.len(), format!("{}{stand_in}", &rest[..from])))
+    }
+
+    fn label(&mut self, rest: &[u8]) -> Found {
+        let start = LABELS.iter().find(|start| rest.starts_with(start.as_bytes()))?;
+        let value = rest.get(start.len()..)?;
+        let value = value[..value.len().min(LONGEST_NAME)].utf8_chunks().next()?.valid();
+        let quote = value.bytes().next().filter(|b| matches!(b, b'"' | b'\''));
+        let from = start.len() + usize::from(quote.is_some());
+        let value = match quote {
+            Some(quote) => value[1..].split(char::from(quote)).next().unwrap_or_default(),
+            None => &value[..label_length(value)],
+        };
+        let stand_in = self.stand_in_for_label(value, Kind::Value)?;
+        let start = std::str::from_utf8(&rest[..from]).ok()?;
+        Some((from + value.len(), format!("{start}{stand_in}")))
+    }
+
+    /// Nothing for what is found by its look, tells nothing, or is a stand-in.
+    fn stand_in_for_label(&mut self, name: &str, kind: Kind) -> Option<String> {
+        let plain = name.trim_matches(['/', '@']);
+        let is_variable = name.starts_with(['$', '%']);
+        let is_left = ORDINARY_LABELS.contains(&plain) || is_variable || name.starts_with("masked-");
+        (!is_left && self.uuid(name.as_bytes()).is_none()).then(|| self.stand_in(kind, name))
     }
 
     fn number(&mut self, rest: &[u8], before: Option<u8>) -> Found {
@@ -226,7 +276,9 @@ impl Masks {
             found.extend(values.map(|(from, to)| (from, to, kind)));
         }
         found.retain(|(from, to, kind)| {
-            let is_masked = line[*from..*to].starts_with("masked-");
+            // `Serial: 8250/16550 driver` is what the kernel says of a kind of port.
+            let is_driver = line[..*from].ends_with("Serial: ") && line[*to..].contains(" driver");
+            let is_masked = line[*from..*to].starts_with("masked-") || is_driver;
             !is_masked && (*kind != Kind::Serial || to - from >= LEAST_SERIAL)
         });
         found.sort_unstable();
@@ -293,6 +345,11 @@ fn domain_length(rest: &[u8]) -> usize {
         length += 1 + label;
     }
     length
+}
+
+/// How long a label is, or a disk's name with what lies below it.
+fn label_length(text: &str) -> usize {
+    text.find(|c: char| c.is_whitespace() || c.is_control() || "\"',;)(]<>".contains(c)).unwrap_or(text.len())
 }
 
 /// How long a file name is that ends where a path or a word does.

@@ -1,0 +1,236 @@
+//! Somebody who reads in our place, at the other end of a stream: another process, or a thread where none is to be had.
+//!
+//! A question is one byte for what is asked, the length of the path and the path; an answer is one byte for the kind of
+//! fact, the length of its content and the content. Whoever reads says hello first, so that the time it takes to start
+//! is not taken for a file that hangs. How long to wait for an answer is not decided here.
+
+use punctual_core::fact::Fact;
+use punctual_core::tree::Tree;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io::{self, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// This program, even where an update has just replaced its file.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+const HELLO: u8 = b'p';
+/// Who has not said hello by then is not waited for.
+const MOST_FOR_HELLO: Duration = Duration::from_secs(2);
+/// An answer that has begun is whole by then.
+const MOST_FOR_THE_REST: Duration = Duration::from_secs(1);
+/// What most answers fit into.
+const USUAL_BYTES: usize = 16 << 10;
+/// Longer than any answer; the largest is the table of interrupts.
+const MOST_BYTES: u32 = 64 << 20;
+/// Reading is shallow; unpacking a module is the deepest it gets.
+const STACK_BYTES: usize = 512 << 10;
+
+/// What is asked of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    Read,
+    List,
+    Link,
+}
+
+impl Question {
+    const ALL: [Self; 3] = [Self::Read, Self::List, Self::Link];
+
+    fn code(self) -> u8 {
+        match self {
+            Self::Read => b'r',
+            Self::List => b'l',
+            Self::Link => b'k',
+        }
+    }
+
+    /// The answer as bytes: names with `/` between them, which no name holds.
+    pub(super) fn of(self, tree: &impl Tree, path: &str) -> Fact<Vec<u8>> {
+        match self {
+            Self::Read => tree.read(path),
+            Self::List => tree.list(path).map(|names| names.join("/").into_bytes()),
+            Self::Link => tree.link(path).map(String::into_bytes),
+        }
+    }
+}
+
+/// Whoever answers.
+#[derive(Debug)]
+pub(super) struct Reader {
+    stream: BufReader<UnixStream>,
+    process: Option<Child>,
+}
+
+impl Reader {
+    /// Starts this program once more, told by `word` to [`answer`].
+    pub(super) fn process(word: &str) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(THIS_PROGRAM);
+        // It may outlive us: it holds nothing that others wait for the end of.
+        command.arg(word).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn()?;
+        // With the command our copy of their end goes, so that their death shows.
+        drop(command);
+        Self::greeted(ours, Some(process))
+    }
+
+    /// Starts a thread. One that is stuck for good keeps the ended program from leaving the process table.
+    pub(super) fn thread<T: Tree + Send + Sync + 'static>(tree: Arc<T>) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let answer = move || {
+            // It ends when nobody asks any more.
+            let _ = serve(&*tree, &theirs);
+        };
+        thread::Builder::new().name("punctual-reader".to_owned()).stack_size(STACK_BYTES).spawn(answer)?;
+        Self::greeted(ours, None)
+    }
+
+    fn greeted(stream: UnixStream, process: Option<Child>) -> io::Result<Self> {
+        stream.set_read_timeout(Some(MOST_FOR_THE_REST))?;
+        let mut reader = Self { stream: BufReader::with_capacity(USUAL_BYTES, stream), process };
+        reader.wait(MOST_FOR_HELLO)?;
+        let mut hello = [0];
+        reader.stream.read_exact(&mut hello)?;
+        if hello == [HELLO] { Ok(reader) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+
+    /// Asks, and waits for the beginning of the answer at most that long.
+    pub(super) fn ask(&mut self, question: Question, path: &str, limit: Duration) -> io::Result<Fact<Vec<u8>>> {
+        put(self.stream.get_ref(), question.code(), path.as_bytes())?;
+        self.wait(limit)?;
+        let (code, bytes) = take(&mut self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        decoded(code, bytes)
+    }
+
+    fn wait(&self, limit: Duration) -> io::Result<()> {
+        let end = Instant::now() + limit;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).map_err(|_| io::ErrorKind::InvalidInput)?;
+            let mut asked = [PollFd::new(self.stream.get_ref(), PollFlags::IN)];
+            match poll(&mut asked, Some(&left)) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(Errno::INTR) => {}
+                done => return Ok(done.map(|_| ())?),
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            // It has only read. Where it is stuck it cannot be waited for, and init will.
+            let _ = process.kill();
+            let _ = process.try_wait();
+        }
+    }
+}
+
+/// Answers at standard input, a stream, until nobody can ask any more.
+pub(super) fn answer(tree: &impl Tree) -> io::Result<()> {
+    use std::os::fd::AsFd;
+    crate::sys::process::close_inherited();
+    // The name is for those who look at the list of processes.
+    let _ = rustix::thread::set_name(c"punctual-reader");
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    serve(tree, &stream)
+}
+
+fn serve(tree: &impl Tree, stream: &UnixStream) -> io::Result<()> {
+    (&*stream).write_all(&[HELLO])?;
+    let mut questions = BufReader::new(stream);
+    while let Some((code, path)) = take(&mut questions)? {
+        let question = Question::ALL.into_iter().find(|question| question.code() == code);
+        let (Some(question), Ok(path)) = (question, String::from_utf8(path)) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        match question.of(tree, &path) {
+            Fact::Known(bytes) => put(stream, b'k', &bytes),
+            Fact::Absent => put(stream, b'a', &[]),
+            Fact::Denied => put(stream, b'd', &[]),
+            Fact::Garbled(why) => put(stream, b'g', why.as_bytes()),
+        }?;
+    }
+    Ok(())
+}
+
+fn decoded(code: u8, bytes: Vec<u8>) -> io::Result<Fact<Vec<u8>>> {
+    Ok(match code {
+        b'k' => Fact::Known(bytes),
+        b'a' => Fact::Absent,
+        b'd' => Fact::Denied,
+        b'g' => Fact::Garbled(String::from_utf8_lossy(&bytes).into_owned()),
+        _ => return Err(io::ErrorKind::InvalidData.into()),
+    })
+}
+
+fn put(mut stream: &UnixStream, code: u8, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= MOST_BYTES);
+    let length = length.ok_or(io::ErrorKind::InvalidInput)?;
+    let mut message = Vec::with_capacity(5 + bytes.len());
+    message.push(code);
+    message.extend_from_slice(&length.to_le_bytes());
+    message.extend_from_slice(bytes);
+    stream.write_all(&message)
+}
+
+/// The next message; `None` where there will be none.
+fn take(source: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
+    let mut head = [0; 5];
+    match source.read_exact(&mut head) {
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        done => done?,
+    }
+    let [code, length @ ..] = head;
+    let length = u32::from_le_bytes(length);
+    if length > MOST_BYTES {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut bytes = Vec::new();
+    source.take(u64::from(length)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 != u64::from(length) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some((code, bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::tree::MemTree;
+
+    #[test]
+    fn an_answer_is_the_same_at_the_other_end() {
+        let tree = MemTree::parse(
+            "punctual-machine 1\n/a/x = \\xff\n/a/y y = 2\n/b/ ! denied\n/c ! garbled odd\n/l -> ../x y\n/e/\n",
+        );
+        let mut tree = tree.unwrap_or_default();
+        tree.file("/large", Fact::Known(vec![7; 5 << 20]));
+        let tree = Arc::new(tree);
+        let mut reader = Reader::thread(Arc::clone(&tree)).unwrap();
+        for question in Question::ALL {
+            for path in ["/", "/a", "/a/x", "/b", "/c", "/e", "/l", "/large", "/none", ""] {
+                let asked = reader.ask(question, path, Duration::from_secs(5)).unwrap();
+                assert_eq!(asked, question.of(&*tree, path), "{question:?} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn rubbish_ends_the_conversation_and_nothing_else() {
+        for rubbish in [&b"x\0\0\0\0"[..], b"r\xff\xff\xff\xff", b"r\x01\0\0\0\xff", b"r"] {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            (&ours).write_all(rubbish).unwrap();
+            ours.shutdown(std::net::Shutdown::Write).unwrap();
+            let done = serve(&MemTree::new(), &theirs);
+            assert_eq!(done.is_ok(), rubbish == b"r", "{rubbish:?}");
+        }
+        assert!(Reader::process("--version").is_err(), "who says no hello is no reader");
+    }
+}
