@@ -58,8 +58,7 @@ pub fn run(args: &LintArgs) -> anyhow::Result<Exit> {
     let text = if args.json {
         render::lint::json(&target, &words)?
     } else if args.sarif {
-        let places = args.file.as_deref().zip(placed.as_deref());
-        render::lint::sarif(&target, &words, places)?
+        render::lint::sarif(&target, &words, args.file.as_deref().zip(placed.as_deref()))?
     } else {
         render::lint::text(&target, &words)
     };
