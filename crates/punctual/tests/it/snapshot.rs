@@ -92,10 +92,9 @@ fn a_snapshot_overwrites_nothing_and_says_what_is_wrong_with_one() {
     assert!(whole.ends_with("\n# end\n"));
     for (text, code) in [(&whole[..30_000.min(whole.len() / 2)], 1), (&whole[..], 0)] {
         fs::write(run.path("piped.machine"), text).unwrap();
-        let mut command = run.command(&["audit", "--machine", "/dev/stdin"]);
-        let mut cat = std::process::Command::new("cat");
-        let cat = cat.arg(run.path("piped.machine")).stdout(std::process::Stdio::piped()).spawn().unwrap();
-        let said = Said::of(command.stdin(cat.stdout.unwrap()).output().unwrap());
+        let script = format!("cat piped.machine | {} audit --machine /dev/stdin", env!("CARGO_BIN_EXE_punctual"));
+        let mut shell = std::process::Command::new("sh");
+        let said = Said::of(shell.args(["-c", &script]).current_dir(run.dir.path()).output().unwrap());
         assert_eq!((said.code, said.err.contains("the file is cut")), (code, code == 1), "{}", said.err);
     }
     let crlf = "punctual-machine 1\r\n/sys/devices/system/cpu/online = 0-3\r\n";
