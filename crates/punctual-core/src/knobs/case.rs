@@ -10,10 +10,7 @@ use crate::cmdline::{self, Target, Word};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::finding::{Evidence, State};
-use crate::machine::{
-    Arch, CMDLINE, Cmdline, Configured, Flavour, ISOLATED, KINDS, Machine, NODES, NOHZ_FULL, Node, Version,
-    Virtualisation, configured,
-};
+use crate::machine::{Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
@@ -154,8 +151,14 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Bad by what was seen, whatever else was refused.
+    pub fn bad_anyway(&self) -> Judged {
+        self.refused.take();
+        Ok(false)
+    }
+
     /// Remembers what was refused. A look at something else that tells the same is taken aside, see [`Case::aside`].
-    fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
+    pub(super) fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
         if matches!(fact, Fact::Denied) {
             self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
         }
@@ -395,81 +398,6 @@ impl<'a> Case<'a> {
             Fact::Absent => Ok(CpuSet::new()),
             other => self.known(path, other.clone(), Missing::TellsNothing("not there")),
         }
-    }
-
-    /// The architecture, where it is known.
-    pub fn arch(&self) -> Option<&Arch> {
-        self.told("/proc/sys/kernel/arch", &self.machine.kernel.arch)
-    }
-
-    /// What the kernel was booted with, where it is known.
-    pub fn cmdline(&self) -> Option<&Cmdline> {
-        self.told(CMDLINE, &self.machine.cmdline)
-    }
-
-    /// The CPUs that run, where they are known.
-    pub fn online(&self) -> Option<&CpuSet> {
-        self.told("/sys/devices/system/cpu/online", &self.machine.topology.online)
-    }
-
-    /// The CPUs that could exist, where they are known.
-    pub fn possible(&self) -> Option<&CpuSet> {
-        self.told("/sys/devices/system/cpu/possible", &self.machine.topology.possible)
-    }
-
-    /// What is between the kernel and the hardware, where it is known.
-    pub fn virtualisation(&self) -> Option<&Virtualisation> {
-        self.told("/proc/cpuinfo", &self.machine.virtualisation)
-    }
-
-    /// Whether this is `PREEMPT_RT`.
-    pub fn is_rt(&self) -> bool {
-        self.told("/proc/sys/kernel/version", &self.machine.kernel.flavour) == Some(&Flavour::Rt)
-    }
-
-    /// Whether the kernel is known to be built without an option.
-    pub fn lacks(&self, option: &str) -> bool {
-        let config = &self.machine.config;
-        self.told(&config.source, &config.value(option)).is_some_and(|value| value == "n")
-    }
-
-    /// Bad by what was seen, whatever else was refused.
-    pub fn bad_anyway(&self) -> Judged {
-        self.refused.take();
-        Ok(false)
-    }
-
-    /// The container this runs in.
-    pub fn container(&self) -> Option<&String> {
-        self.peek("/run/systemd/container");
-        self.machine.boot.container.as_ref()
-    }
-
-    /// The memory nodes, all of them or none.
-    pub fn nodes(&self) -> &[Node] {
-        let names = self.list(NODES);
-        let nodes = names.known().into_iter().flatten().filter(|name| name.starts_with("node"));
-        nodes.for_each(|name| drop(self.peek(&format!("{NODES}/{name}/cpulist"))));
-        &self.machine.topology.nodes
-    }
-
-    /// CPUs by kind of core.
-    pub fn kinds(&self) -> &[(&'static str, CpuSet)] {
-        KINDS.iter().for_each(|kind| drop(self.peek(&format!("/sys/devices/{kind}/cpus"))));
-        &self.machine.topology.kinds
-    }
-
-    /// The kernel's build line, where it is known.
-    pub fn build(&self) -> Option<&String> {
-        self.told("/proc/sys/kernel/version", &self.machine.kernel.build)
-    }
-
-    /// The value of one of the machine's own facts; being refused it is remembered as anywhere else.
-    pub fn told<'f, T>(&self, path: &str, fact: &'f Fact<T>) -> Option<&'f T> {
-        if matches!(fact, Fact::Denied) {
-            self.seen(path, Fact::<()>::Denied);
-        }
-        fact.known()
     }
 
     /// Whether the need is for work of this kind.

@@ -11,6 +11,7 @@ mod case;
 mod chosen;
 mod lasting;
 mod tasks;
+mod told;
 
 mod agreement;
 mod caches;
