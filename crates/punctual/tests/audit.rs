@@ -213,7 +213,8 @@ fn mistakes_are_told_with_a_remedy() {
         (&["--cpus", ""], Some("rt-tuned"), &["names no CPU"]),
         (&["--cpus", "3-1"], Some("rt-tuned"), &["backwards"]),
         (&["--machine", "/does/not/exist"], None, &["/does/not/exist", "is the path right"]),
-        (&["--machine", "/dev/null"], None, &["/dev/null", "punctual-machine 1"]),
+        (&["--machine", "/dev/null"], None, &["/dev/null", "is not a regular file"]),
+        (&["--machine", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")], None, &["punctual-machine 1"]),
         (&["--profile", "fast"], None, &["periodic"]),
     ] {
         let output = audit(args, captured);
