@@ -4,7 +4,7 @@
 
 use crate::fact::printable;
 use crate::finding::{Evidence, Finding, Severity, State};
-use crate::knobs::{self, Case, Doubt, Knob, Lasting, Probe};
+use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting, Probe};
 use crate::machine::Machine;
 use crate::profile::Need;
 use crate::tree::Tree;
@@ -17,9 +17,13 @@ const REASON_CHARS: usize = 300;
 /// Every knob, judged; worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
     let case = begun(tree, machine, need);
-    let mut findings: Vec<Finding> = knobs::ALL.iter().map(|knob| examine(knob, &case)).collect();
-    findings.sort_by_key(|finding| (rank(&finding.state), std::cmp::Reverse(finding.severity)));
-    findings
+    // Those that look at interrupts a second time come last, so that the time between is spent on the others.
+    let looks_twice = |(_, knob): &(usize, &Knob)| matches!(knob.family, Family::Interrupts | Family::Agreement);
+    let (last, first): (Vec<_>, Vec<_>) = knobs::ALL.iter().enumerate().partition(looks_twice);
+    let judged = first.into_iter().chain(last).map(|(place, knob)| (place, examine(knob, &case)));
+    let mut findings: Vec<(usize, Finding)> = judged.collect();
+    findings.sort_by_key(|(place, finding)| (rank(&finding.state), std::cmp::Reverse(finding.severity), *place));
+    findings.into_iter().map(|(_, finding)| finding).collect()
 }
 
 /// The worst severity among what is bad; `None` when nothing is.
