@@ -2,7 +2,7 @@
 //!
 //! Two knobs and the throttling knob need the same answer, so it is found here once.
 
-use crate::finding::Severity::{self, Medium};
+use crate::finding::Severity::{self, Info};
 use crate::knobs::{Case, Doubt, Judged};
 
 /// Where groups of the first kind are usually mounted for the CPU controller.
@@ -99,7 +99,8 @@ pub(in crate::knobs) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt
     Ok(found)
 }
 
-/// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up.
+/// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which
+/// `sched.rt_runtime` tells.
 pub(super) fn severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if may_be_real_time(case) == Ok(true) { severity.min(Medium) } else { severity }
+    if may_be_real_time(case) == Ok(true) { severity.min(Info) } else { severity }
 }

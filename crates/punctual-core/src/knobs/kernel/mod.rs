@@ -131,7 +131,7 @@ const OWN: &[Knob] = &[
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
         fix: "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
-            (cgroup v1), or move the work to the root group: echo PID > /sys/fs/cgroup/cgroup.procs. \
+            (cgroup v1), or move the work to the root group: echo PID > cgroup.procs at the top of that hierarchy. \
             sched.rt_group says what this caller's group allows.",
         persist: &[
             Lasting::Word("rt_group_sched=0"),
