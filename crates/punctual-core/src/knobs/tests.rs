@@ -196,7 +196,7 @@ fn weight_follows_kernel_size_and_need() {
     // A group that has a budget is stopped only when that is used up.
     let budget = |us| format!("/proc/self/cgroup = 2:cpu:/rt\n/sys/fs/cgroup/cpu/rt/cpu.rt_runtime_us = {us}");
     let of_group = |us| severity("kconf.rt_group", &budget(us), None);
-    assert_eq!((of_group(400_000), of_group(0)), (Severity::Medium, Severity::High));
+    assert_eq!((of_group(400_000), of_group(0)), (Severity::Info, Severity::High));
 }
 
 #[test]
