@@ -4,6 +4,7 @@ use crate::{check, repository};
 use punctual_core::audit::audit;
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::finding::State;
+use punctual_core::knobs::{ALL, Case, Lasting};
 use punctual_core::machine::Machine;
 use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::MemTree;
@@ -58,4 +59,25 @@ fn captured_machines_get_the_expected_findings() {
         }
     }
     assert!(seen >= 6, "only {seen} machines");
+}
+
+/// Who was booted with a word that did not help is not told to add it, and not to take it off afterwards.
+#[test]
+fn a_word_of_this_boot_is_not_added_again() {
+    let mut seen = 0;
+    for name in ["debian-12-rt-isolated", "debian-13-rt-isolated", "debian-12-rt-arm64-isolated"] {
+        let text = std::fs::read_to_string(repository(&format!("fixtures/machines/{name}.machine"))).unwrap();
+        let tree = MemTree::parse(&text).unwrap();
+        let (machine, need) = (Machine::read(&tree), Need::default());
+        let case = Case::new(&tree, &machine, &need);
+        for place in ALL.iter().flat_map(|knob| knob.persist) {
+            let Lasting::Word(word) = place else { continue };
+            if machine.cmdline.known().unwrap().words().any(|booted| booted == case.fill(word)) {
+                assert!(place.here(&case).ends_with("is on this boot's command line already"), "{}", place.here(&case));
+                assert_eq!(place.undo_here(&case), None);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 9, "only {seen}");
 }

@@ -9,10 +9,18 @@ use crate::machine::{Cmdline, Initramfs, Loader};
 /// The fragment of ours, after those of packages.
 const GRUB_FRAGMENT: &str = "/etc/default/grub.d/60-punctual.cfg";
 
-/// How to add a word, or to take the added word off again.
+/// How to add a word, or to take the added word off again. Nothing is to be added where the machine was booted with it,
+/// unless its loader's files do not hold it; and what stood there before is not ours to take off.
 pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String {
     let name = word.split('=').next().unwrap_or(word);
     let standing = standing(case, name);
+    let is_lost = standing.is_none() && !case.configured().is_empty();
+    if is_booted(case, name, word) && !is_lost {
+        return match direction {
+            Direction::Do => format!("{word} is on this boot's command line already"),
+            Direction::Undo => String::new(),
+        };
+    }
     if let Some((place, _)) = standing.as_ref().filter(|(_, old)| old == word) {
         match direction {
             Direction::Do => return format!("{word} stands in {place} already; it counts from the next boot on"),
@@ -33,6 +41,12 @@ pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String 
         Some((place, old)) => format!("{how}; take {old} out of {place}"),
         None => how,
     }
+}
+
+/// Whether this boot's command line holds exactly that word.
+fn is_booted(case: &Case<'_>, name: &str, word: &str) -> bool {
+    let value = case.machine.cmdline.known().and_then(|line| line.value(name));
+    value.is_some_and(|value| word.split_once('=').map_or("", |(_, wanted)| wanted) == value)
 }
 
 /// How to take a word off, or to put it back.

@@ -73,7 +73,8 @@ impl Lasting {
     /// How to take that back on this machine; what was written at run time stays until the next boot. `None` where the
     /// knob's own words on undoing have to do.
     pub fn undo_here(&self, case: &Case<'_>) -> Option<String> {
-        (!matches!(self, Self::Firmware(_) | Self::Other(_))).then(|| self.on(case, Direction::Undo))
+        let undone = (!matches!(self, Self::Firmware(_) | Self::Other(_))).then(|| self.on(case, Direction::Undo));
+        undone.filter(|how| !how.is_empty())
     }
 
     fn on(&self, case: &Case<'_>, direction: Direction) -> String {
