@@ -123,7 +123,8 @@ fn line(finding: &Finding, room: usize) -> String {
     if deed.chars().count() + LEAST_SEEN <= room {
         return shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed;
     }
-    fitting(shown(&finding.evidence), || brief(&finding.evidence, &finding.state), room)
+    // Without the deed, what is wanted tells what is wrong.
+    shortened(&format!("wanted: {}; {}", finding.title, brief(&finding.evidence, &finding.state)), room)
 }
 
 fn fitting(full: String, brief: impl Fn() -> String, room: usize) -> String {
