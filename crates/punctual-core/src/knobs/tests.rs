@@ -247,6 +247,28 @@ fn one_state_is_told_once_above_info() {
 }
 
 #[test]
+fn debugfs_without_interrupts_is_told_from_no_debugfs() {
+    let because = |lines: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
+             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/nvme0q1/\n{lines}\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+        let findings = audit(&tree, &Machine::read(&tree), &need);
+        match &findings.iter().find(|finding| finding.id == "irq.managed").unwrap().state {
+            State::Unknown(because) => because.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let without = "built without CONFIG_GENERIC_IRQ_DEBUGFS";
+    assert!(because("/sys/kernel/debug/sched/preempt = (full)").contains(without));
+    assert!(because("/sys/kernel/debug/").contains("not mounted"));
+    let other_line = "/sys/kernel/debug/irq/irqs/1 = handler:  handle_edge_irq";
+    assert!(!because(other_line).contains(without));
+}
+
+#[test]
 fn advice_follows_the_work_and_the_machine() {
     let told = |id: &str, kind: Kind, lines: &str| {
         let text = format!("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n{lines}\n");
