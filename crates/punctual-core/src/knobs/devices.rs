@@ -1,6 +1,7 @@
 //! Storage and devices: what they do unasked, and for whom.
 
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{Info, Medium};
 use crate::profile::Kind;
@@ -188,7 +189,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "dev.rng",
-        title: "No kernel thread drains the hardware generator",
+        title: "No kernel thread drains the hardware generator here",
         family: Family::Devices,
         severity: Weight::all(Info),
         probe: Probe::Effective(rng),
@@ -392,10 +393,17 @@ fn evbug(case: &Case<'_>) -> Judged {
 
 fn rng(case: &Case<'_>) -> Judged {
     let threads = case.tasks(|task| task.is_kernel && task.name == "hwrng")?;
-    case.note("kernel thread hwrng", if threads.is_empty() { "none" } else { "runs" });
-    if !threads.is_empty() {
+    let keeps_off = |cpus: &CpuSet| !case.rt.is_empty() && cpus.intersection(&case.rt).is_empty();
+    let is_elsewhere = !threads.is_empty() && threads.iter().all(|task| task.cpus.as_ref().is_some_and(keeps_off));
+    let places = threads.iter().map(|task| match &task.cpus {
+        Some(cpus) => format!("runs on CPUs {cpus}"),
+        None => "runs, where is not known".to_owned(),
+    });
+    let places: Vec<String> = places.collect();
+    case.note("kernel thread hwrng", if places.is_empty() { "none".to_owned() } else { places.join("; ") });
+    if !threads.is_empty() && !is_elsewhere {
         let path = "/sys/class/misc/hw_random/rng_current";
         case.cite(path, &case.peek(path));
     }
-    Ok(threads.is_empty())
+    Ok(threads.is_empty() || is_elsewhere)
 }

@@ -40,7 +40,7 @@ mod watchdogs;
 
 pub use case::{Case, Doubt, Judged, Missing};
 pub use chosen::Chosen;
-pub use lasting::Lasting;
+pub use lasting::{Lasting, When};
 pub use tasks::{TASKS, Task};
 
 use crate::finding::{Confidence, Severity};

@@ -234,13 +234,6 @@ fn one_state_is_told_once_above_info() {
         severity("cache.l2", &lists.join("\n"))
     };
     assert_eq!((shares("0,2"), shares("0-3")), (Severity::Info, Severity::Medium));
-    // A slow source of time is slow by every way to read it.
-    let source = "/proc/sys/kernel/arch = x86_64\n\
-                  /sys/devices/system/clocksource/clocksource0/current_clocksource";
-    assert_eq!(
-        (severity("clk.vdso", &format!("{source} = hpet")), severity("clk.vdso", &format!("{source} = tsc"))),
-        (Severity::Info, Severity::Medium)
-    );
     // How a serial console prints is what matters of it.
     let consoles = "/proc/consoles = ttyS0                -W- (EC   a)    4:64";
     let tasks = "punctual:/tasks =\n    2129984 0 0 0 kthreadd";
@@ -251,6 +244,51 @@ fn one_state_is_told_once_above_info() {
     // Where the kernel controls the links, pm.aspm tells of them.
     let link = "/sys/bus/pci/devices/0000:00:1c.0/link/l1_aspm = 1";
     assert_eq!((severity("fw.pcie_aspm", ""), severity("fw.pcie_aspm", link)), (Severity::Medium, Severity::Info));
+}
+
+#[test]
+fn debugfs_without_interrupts_is_told_from_no_debugfs() {
+    let because = |lines: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
+             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/nvme0q1/\n{lines}\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+        let findings = audit(&tree, &Machine::read(&tree), &need);
+        match &findings.iter().find(|finding| finding.id == "irq.managed").unwrap().state {
+            State::Unknown(because) => because.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let without = "built without CONFIG_GENERIC_IRQ_DEBUGFS";
+    assert!(because("/sys/kernel/debug/sched/preempt = (full)").contains(without));
+    assert!(because("/sys/kernel/debug/").contains("not mounted"));
+    let other_line = "/sys/kernel/debug/irq/irqs/1 = handler:  handle_edge_irq";
+    assert!(!because(other_line).contains(without));
+}
+
+#[test]
+fn advice_follows_the_work_and_the_machine() {
+    let told = |id: &str, kind: Kind, lines: &str| {
+        let text = format!("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n{lines}\n");
+        let tree = MemTree::parse(&text).unwrap();
+        let (machine, need) =
+            (Machine::read(&tree), Need { kind, cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() });
+        let finding = audit(&tree, &machine, &need).into_iter().find(|finding| finding.id == id).unwrap();
+        (finding.fix, lasting(super::find(id).unwrap(), &Case::new(&tree, &machine, &need)))
+    };
+    let (poll, _) = told("iso.nohz_full", Kind::Poll, "/sys/devices/system/cpu/nohz_full = (null)");
+    assert!(poll.contains("nohz_full=2-3") && !poll.contains("without"), "{poll}");
+    for kind in [Kind::Periodic, Kind::Audio] {
+        let (other, _) = told("iso.nohz_full", kind, "/sys/devices/system/cpu/nohz_full = 2-3");
+        assert_eq!(other, "Kernel command line: without nohz_full");
+    }
+    for id in ["clk.source", "clk.vdso"] {
+        let with = |flags| told(id, Kind::Periodic, &format!("/proc/cpuinfo =\n    flags\t\t: {flags}")).1;
+        let (sound, unsound) = (with("tsc constant_tsc nonstop_tsc"), with("tsc constant_tsc"));
+        assert!(sound.contains("clocksource=tsc") && !unsound.contains("clocksource=tsc"), "{sound} {unsound}");
+    }
 }
 
 /// A machine on which every answer is the same.

@@ -9,4 +9,4 @@ use super::{Knob, count, joined};
 const PARTS: &[&[Knob]] = &[sources::KNOBS, events::KNOBS, setting::KNOBS];
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(PARTS) }>(PARTS);
 
-pub(super) use sources::cpu_flags;
+pub(super) use sources::{cpu_flags, is_sound};

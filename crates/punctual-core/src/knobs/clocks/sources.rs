@@ -1,8 +1,8 @@
 //! Clock sources: what is read when somebody asks for the time.
 
 use crate::finding::Confidence;
-use crate::finding::Severity::{self, High, Info, Medium};
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::finding::Severity::{High, Info, Medium};
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, When};
 use crate::machine::{Arch, CLOCKSOURCE, Version};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -14,9 +14,10 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(source),
         why: "A clock in the CPU is read in tens of nanoseconds; HPET and the ACPI timer are reached over a bus, \
             in microseconds, by one CPU at a time.",
-        fix: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is among the \
-            available ones; if not, the kernel found it unstable and its log says why.",
-        persist: &[Lasting::Word("clocksource=tsc")],
+        fix: "Where the CPU has constant_tsc and nonstop_tsc: echo tsc > \
+            /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is among the available ones; if \
+            not, the kernel found it unstable and its log says why. Without these flags leave it, see clk.tsc_check.",
+        persist: &[TSC],
         undo: "Write back the name that was there.",
         cost: "None, unless the kernel was right to refuse it: then time itself is wrong.",
         blast: Blast::Disturbing,
@@ -27,13 +28,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "clk.vdso",
         title: "Clock read without entering the kernel",
         family: Family::Clocks,
-        severity: Weight::all(Medium).adjusted(told_by_source),
+        severity: Weight::all(Medium),
         probe: Probe::Effective(vdso),
         why: "Every look at the clock that enters the kernel costs several times as much and is one more place to \
             be delayed. Judged by the clock source and its cost together: bad is a source the vDSO cannot read, or \
             one that takes above 1000 ns.",
-        fix: "Use a clock source the vDSO can read: tsc, arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
-        persist: &[Lasting::Word("clocksource=tsc")],
+        fix: "Use a clock source the vDSO can read: tsc (only with the CPU's flags constant_tsc and nonstop_tsc), \
+            arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
+        persist: &[TSC],
         undo: "Boot as before.",
         cost: "None.",
         blast: Blast::Disturbing,
@@ -84,13 +86,13 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "clk.hpet",
-        title: "HPET left alone, and not read for the time",
+        title: "HPET left alone",
         family: Family::Clocks,
         severity: Weight::all(Info),
         probe: Probe::Effective(hpet),
         why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \
             CPU at a time; switched off, the TSC may have nothing left to be checked against.",
-        fix: "See clk.source, if it is the clock source.",
+        fix: "None at run time.",
         persist: &[Lasting::NoWord("hpet"), Lasting::NoWord("nohpet")],
         undo: "Boot with the word that was there.",
         cost: "None.",
@@ -116,38 +118,42 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
+/// Never asked for where the TSC would be wrong.
+const TSC: Lasting = Lasting::Either {
+    when: When::TscIsSound,
+    then: &Lasting::Word("clocksource=tsc"),
+    otherwise: &Lasting::Other(
+        "This CPU is not known to have constant_tsc and nonstop_tsc, without which the TSC is no clock to ask for, see \
+            clk.tsc_check.",
+    ),
+};
+
+/// Clock sources that are slow by every way to read them.
+const SLOW: [&str; 7] = ["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
+
+/// Why a knob about the same slow clock has nothing to add.
+const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read, see clk.source";
+
 fn source(case: &Case<'_>) -> Judged {
     let name = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
     match name.as_str() {
         "tsc" | "arch_sys_counter" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Ok(true),
-        "tsc-early" | "hpet" | "acpi_pm" | "jiffies" | "refined-jiffies" | "pit" | "hyperv_clocksource_msr" => {
-            Ok(false)
-        }
+        slow if SLOW.contains(&slow) => Ok(false),
         other => Doubt::unknown(format!("the clock source '{other}' is not known to this program")),
     }
 }
 
-/// A slow source is slow by every way to read it: `clk.source` tells of it.
-fn told_by_source(case: &Case<'_>, severity: Severity) -> Severity {
-    if source(case) == Ok(false) { severity.min(Info) } else { severity }
-}
-
 fn vdso(case: &Case<'_>) -> Judged {
     let name = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
+    if SLOW.contains(&name.as_str()) {
+        return Doubt::not_applicable(TOLD_BY_SOURCE);
+    }
     let in_vdso = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
     let missing = Missing::TellsNothing("the cost of reading the clock was not measured");
     let cost_ns = case.number("punctual:/clock/read_cost_ns", missing)?;
     if !in_vdso.contains(&name.as_str()) {
         return match name.as_str() {
-            "tsc-early"
-            | "hpet"
-            | "acpi_pm"
-            | "jiffies"
-            | "refined-jiffies"
-            | "pit"
-            | "hyperv_clocksource_msr"
-            | "xen"
-            | "arch_mem_counter" => Ok(false),
+            "xen" | "arch_mem_counter" => Ok(false),
             other => Doubt::unknown(format!("whether the vDSO can read '{other}' is not known to this program")),
         };
     }
@@ -165,13 +171,21 @@ fn vdso(case: &Case<'_>) -> Judged {
 fn tsc(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "only x86 has a TSC")?;
     let flags = cpu_flags(case)?;
-    let wanted = ["constant_tsc", "nonstop_tsc"];
-    let there: Vec<&str> = wanted.into_iter().filter(|flag| flags.split_whitespace().any(|f| f == *flag)).collect();
+    let there: Vec<&str> = SOUND.into_iter().filter(|flag| flags.split_whitespace().any(|f| f == *flag)).collect();
     case.note(
         "/proc/cpuinfo flags",
-        if there.is_empty() { format!("none of {}", wanted.join(", ")) } else { there.join(" ") },
+        if there.is_empty() { format!("none of {}", SOUND.join(", ")) } else { there.join(" ") },
     );
-    Ok(there.len() == wanted.len())
+    Ok(there.len() == SOUND.len())
+}
+
+/// What the flags of a TSC to be trusted are.
+const SOUND: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
+
+/// Whether the flags promise a TSC that keeps its pace and does not stop; looked at without keeping it as evidence.
+pub(in crate::knobs) fn is_sound(case: &Case<'_>) -> Judged {
+    let flags = cpu_flags(case)?;
+    Ok(SOUND.into_iter().all(|flag| flags.split_whitespace().any(|f| f == flag)))
 }
 
 /// The flags of the first CPU, which no evidence is made of: there are over a hundred.
@@ -189,18 +203,22 @@ fn watchdog(case: &Case<'_>) -> Judged {
     if case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))? != "tsc" {
         return Doubt::not_applicable("the TSC is not in use");
     }
+    // Where a hypervisor vouches for the TSC nothing is compared, whatever the flags.
+    let is_vouched_for = case.cpu_flag("tsc_reliable")?;
+    if !is_vouched_for && !is_sound(case)? {
+        return Doubt::not_applicable(
+            "without constant_tsc and nonstop_tsc the watchdog is needed here, see clk.tsc_check",
+        );
+    }
     match case.word("tsc")?.as_deref() {
         Some("reliable" | "nowatchdog") => return Ok(true),
         Some("watchdog") => return Ok(false),
         _ => {}
     }
-    let mut is_sound = true;
-    for flag in ["constant_tsc", "nonstop_tsc", "tsc_adjust"] {
-        is_sound &= case.cpu_flag(flag)?;
-    }
-    if case.cpu_flag("tsc_reliable")? {
+    if is_vouched_for {
         return Ok(true);
     }
+    let is_adjusted = case.cpu_flag("tsc_adjust")?;
     let trusted = trusted_packages(case.version()?);
     let nodes = "/sys/devices/system/node/online";
     let (what, packages) = if trusted == 2 {
@@ -219,14 +237,14 @@ fn watchdog(case: &Case<'_>) -> Judged {
         )
     };
     case.note(what, format!("{packages}; a TSC is trusted up to {trusted}"));
-    Ok(is_sound && packages <= trusted)
+    Ok(is_adjusted && packages <= trusted)
 }
 
 fn hpet(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "only x86 has a HPET")?;
     let current = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
     if current == "hpet" {
-        return Ok(false);
+        return Doubt::not_applicable(TOLD_BY_SOURCE);
     }
     let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
     let names = case.text(path, Missing::TellsNothing("the clock sources are not shown"))?;

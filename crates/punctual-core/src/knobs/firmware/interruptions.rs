@@ -2,6 +2,7 @@
 
 use crate::finding::Confidence;
 use crate::finding::Severity::{High, Info};
+use crate::knobs::kernel::has_tracers;
 use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
 use crate::machine::Arch;
 
@@ -107,5 +108,9 @@ fn hwlat(case: &Case<'_>) -> Judged {
     let path = "/sys/kernel/tracing/available_tracers";
     let unshown = Missing::TellsNothing("the tracers are not shown: tracefs is not mounted, or not for everybody");
     let tracers = case.text(path, unshown)?;
-    Ok(tracers.split_whitespace().any(|tracer| tracer == "hwlat"))
+    let is_there = tracers.split_whitespace().any(|tracer| tracer == "hwlat");
+    if !is_there && !has_tracers(&tracers) {
+        return Doubt::not_applicable("a kernel without these tracers is told of by kconf.tracers");
+    }
+    Ok(is_there)
 }

@@ -306,6 +306,22 @@ fn requested(case: &Case<'_>) -> Judged {
     Ok(found.is_empty())
 }
 
+/// Why debugfs does not show what becomes of an interrupt.
+fn unshown(case: &Case<'_>) -> &'static str {
+    let debugfs = case.aside(|case| case.list("/sys/kernel/debug"));
+    // Where it is not mounted the folder is empty.
+    match debugfs.known() {
+        Some(names) if !names.is_empty() && !names.iter().any(|name| name == "irq") => {
+            "which interrupts the kernel manages itself is only shown in debugfs, and this kernel was built without \
+                CONFIG_GENERIC_IRQ_DEBUGFS"
+        }
+        _ => {
+            "which interrupts the kernel manages itself is only shown in debugfs: not mounted, locked down, or not \
+                built"
+        }
+    }
+}
+
 fn managed(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = delivered(case)?;
@@ -313,9 +329,9 @@ fn managed(case: &Case<'_>) -> Judged {
     let mut found = Vec::new();
     for line in &ours {
         let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
-        let because = "which interrupts the kernel manages itself is only shown in debugfs: not mounted, locked down, \
-            or not built";
-        let state = case.known(&path, case.peek(&path), Missing::TellsNothing(because))?;
+        let state = case.peek(&path);
+        let because = if state == Fact::Absent { unshown(case) } else { "" };
+        let state = case.known(&path, state, Missing::TellsNothing(because))?;
         if state.contains("IRQD_AFFINITY_MANAGED") {
             found.push(format!("{} ({})", line.number, line.handlers(case).join(", ")));
         }

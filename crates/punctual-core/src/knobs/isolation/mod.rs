@@ -8,7 +8,7 @@ mod workqueues;
 
 pub(super) use workqueues::unbound;
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, When, count, joined};
 use crate::cpu_set::CpuSet;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, High, Info, Medium};
@@ -53,11 +53,14 @@ const OWN: &[Knob] = &[
         why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
             it at every entry, which is why the kernel's own guide advises periodic loops against it.",
         fix: "None at run time.",
-        persist: &[Lasting::Other(
-            "Kernel command line: nohz_full=<I> for busy-polling work; no nohz_full= for periodic work.",
-        )],
+        persist: &[Lasting::Either {
+            when: When::Polls,
+            then: &Lasting::Word("nohz_full=<I>"),
+            otherwise: &Lasting::NoWord("nohz_full"),
+        }],
         undo: "Put the word back as it was and boot again.",
-        cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second.",
+        cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to 6.12 \
+            unbound kernel threads then return to these CPUs (kthr.affinity).",
         blast: Blast::Harmless,
         confidence: Confidence::High,
         sources: &[

@@ -201,6 +201,11 @@ fn idle(case: &Case<'_>) -> Judged {
     if !case.is(Kind::Periodic) {
         return Doubt::not_applicable("it only counts for loops that sleep and wake fast");
     }
+    if !case.tick_free()?.is_empty() {
+        return Doubt::not_applicable(
+            "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
+        );
+    }
     let of_ours = |tick: &Tick| case.rt.contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
     let seen: Vec<(u32, bool)> = timer_list(case)?.iter().filter_map(of_ours).collect();
     if seen.is_empty() {

@@ -409,13 +409,17 @@ fn is_no(case: &Case<'_>, path: &str, missing: Missing) -> Judged {
     }
 }
 
+/// Whether a list of tracers holds those that say who took the CPU.
+pub(in crate::knobs) fn has_tracers(names: &str) -> bool {
+    ["osnoise", "timerlat"].iter().all(|name| names.split_whitespace().any(|word| word == *name))
+}
+
 fn tracers(case: &Case<'_>) -> Judged {
-    let wanted = ["osnoise", "timerlat"];
     for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let path = format!("{folder}/available_tracers");
         if let Fact::Known(names) = case.peek(&path) {
             case.cite(&path, &Fact::Known(names.clone()));
-            return Ok(wanted.iter().all(|name| names.split_whitespace().any(|word| word == *name)));
+            return Ok(has_tracers(&names));
         }
     }
     Ok(built_with(case, "OSNOISE_TRACER")? && built_with(case, "TIMERLAT_TRACER")?)

@@ -3,6 +3,7 @@
 mod build;
 mod groups;
 
+pub(super) use build::has_tracers;
 pub(super) use groups::{counted, has_rt_group, may_be_real_time};
 
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};

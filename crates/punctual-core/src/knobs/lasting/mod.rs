@@ -7,7 +7,8 @@
 mod cmdline;
 mod places;
 
-use super::Case;
+use super::{Case, clocks};
+use crate::profile::Kind;
 
 /// One place that makes a change last. `<I>`, `<H>` and `<H mask>` stand for CPUs, as in every text of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,40 @@ pub enum Lasting {
     Firmware(&'static str),
     /// Anything else, as a sentence.
     Other(&'static str),
+    /// One place or another, as the case may be.
+    Either {
+        /// What decides.
+        when: When,
+        /// Where that holds.
+        then: &'static Lasting,
+        /// Where it does not, or is not known.
+        otherwise: &'static Lasting,
+    },
+}
+
+/// What a place may depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// The work never gives up its CPU.
+    Polls,
+    /// The flags of the CPU promise a TSC that keeps its pace and does not stop.
+    TscIsSound,
+}
+
+impl When {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Polls => ("For busy-polling work", "for other work"),
+            Self::TscIsSound => ("With constant_tsc and nonstop_tsc among the CPU's flags", "without"),
+        }
+    }
+
+    fn holds(self, case: &Case<'_>) -> bool {
+        match self {
+            Self::Polls => case.is(Kind::Poll),
+            Self::TscIsSound => clocks::is_sound(case) == Ok(true),
+        }
+    }
 }
 
 impl Lasting {
@@ -62,19 +97,32 @@ impl Lasting {
             Self::Kernel(option) => format!("Build the kernel with CONFIG_{option}"),
             Self::Firmware(place) => format!("Firmware: {place}"),
             Self::Other(sentence) => (*sentence).to_owned(),
+            Self::Either { when, then, otherwise } => {
+                let (here, elsewhere) = when.words();
+                format!("{here}: {}; {elsewhere}: {}", then.anywhere(), otherwise.anywhere())
+            }
         }
     }
 
     /// What to do on this machine, with its boot loader and its init.
     pub fn here(&self, case: &Case<'_>) -> String {
-        self.on(case, Direction::Do)
+        self.chosen(case).on(case, Direction::Do)
     }
 
     /// How to take that back on this machine; what was written at run time stays until the next boot. `None` where the
     /// knob's own words on undoing have to do.
     pub fn undo_here(&self, case: &Case<'_>) -> Option<String> {
-        let undone = (!matches!(self, Self::Firmware(_) | Self::Other(_))).then(|| self.on(case, Direction::Undo));
+        let chosen = self.chosen(case);
+        let undone = (!matches!(chosen, Self::Firmware(_) | Self::Other(_))).then(|| chosen.on(case, Direction::Undo));
         undone.filter(|how| !how.is_empty())
+    }
+
+    /// The place that counts in this case.
+    fn chosen(&self, case: &Case<'_>) -> &Self {
+        match self {
+            Self::Either { when, then, otherwise } => (if when.holds(case) { *then } else { *otherwise }).chosen(case),
+            plain => plain,
+        }
     }
 
     fn on(&self, case: &Case<'_>, direction: Direction) -> String {
@@ -101,6 +149,7 @@ impl Lasting {
             Self::Limit(line) => places::limit(case, line, direction),
             Self::Kernel(_) if direction == Direction::Undo => "Boot the kernel that was there before".to_owned(),
             Self::Kernel(_) | Self::Firmware(_) | Self::Other(_) => case.fill(&self.anywhere()),
+            Self::Either { .. } => self.chosen(case).on(case, direction),
         }
     }
 }

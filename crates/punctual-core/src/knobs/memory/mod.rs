@@ -428,13 +428,21 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(probes::damon),
         why: "DAMON clears the accessed marks of pages at a steady beat to see who uses them, and may reclaim or \
             move pages for it.",
-        fix: "echo off > /sys/kernel/mm/damon/admin/kdamonds/N/state; echo N > \
-            /sys/module/damon_reclaim/parameters/enabled; echo N > /sys/module/damon_lru_sort/parameters/enabled",
-        persist: &[Lasting::Word("damon_reclaim.enabled=N"), Lasting::Word("damon_lru_sort.enabled=N")],
+        fix: "echo off > /sys/kernel/mm/damon/admin/kdamonds/NUMBER/state, for the one that is on; or echo N > \
+            /sys/module/MODULE/parameters/enabled, for the damon_* module that is on.",
+        persist: &[
+            Lasting::Word("damon_reclaim.enabled=N"),
+            Lasting::Word("damon_lru_sort.enabled=N"),
+            Lasting::Word("damon_stat.enabled=N"),
+        ],
         undo: "Write on and Y back.",
         cost: "Proactive reclaim.",
         blast: Blast::Harmless,
         confidence: Confidence::Medium,
-        sources: &["kernel admin-guide/mm/damon/usage.rst", "unverified: the effect on a real-time thread"],
+        sources: &[
+            "kernel admin-guide/mm/damon/usage.rst",
+            "kernel 7.3 mm/damon/{reclaim,lru_sort,stat}.c: enabled",
+            "unverified: the effect on a real-time thread",
+        ],
     },
 ];
