@@ -68,6 +68,7 @@ fn word(token: &Token, standing: Standing, is_trap: bool) -> Word {
         word: token.raw.clone(),
         verdict: standing.verdict,
         is_trap,
+        is_untold: standing.is_untold,
         why: standing.why,
         instead: standing.instead,
         sources: standing.sources,
@@ -136,12 +137,16 @@ fn not_taken(token: &Token, named: Standing, why: String, needs: &str) -> Standi
     Standing { verdict: Verdict::RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
 }
 
-/// A module that no trace of is found on a live machine.
+/// A module that no trace of is found on a live machine, or none can be found of.
 fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Standing {
     let module = token.name.split_once('.').and_then(|(module, _)| NAMES.modules.get(module));
     if evidence.is_live() && named.verdict == Verdict::Accepted && module.is_some_and(|m| m.can_be_loaded) {
         let why = format!("{}, and nothing on this machine shows that it is loaded", named.why);
         return Standing { verdict: Verdict::ModuleNotLoaded, why, ..named };
+    }
+    if named.verdict == Verdict::Unknown && token.name.contains('.') && evidence.hides_modules() {
+        let why = format!("{}; whether this machine has it is not told, as /sys/module cannot be listed", named.why);
+        return Standing { why, is_untold: true, ..named };
     }
     named
 }
@@ -172,6 +177,7 @@ fn apply(rule: &Rule, token: &Token, standing: &mut Standing) {
     // A module that is not loaded does no harm yet.
     if let Some(verdict) = rule.verdict {
         standing.verdict = verdict;
+        standing.is_untold = false;
     } else if rule.is_always {
         standing.verdict = Verdict::Accepted;
     }

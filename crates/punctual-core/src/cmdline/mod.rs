@@ -134,6 +134,8 @@ pub struct Word {
     pub verdict: Verdict,
     /// Taken, but it does something else than is commonly believed.
     pub is_trap: bool,
+    /// Nobody lists the word, and this machine, which could tell more, shows no modules.
+    pub is_untold: bool,
     /// Why.
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.
