@@ -4,6 +4,7 @@
 //! which wins), what the log says became of it, whether the value is right, what is known of the word beyond its name,
 //! and what is in force.
 
+use super::contradictions;
 use super::duplicates::is_overridden;
 use super::evidence::{Became, Evidence, Says};
 use super::housekeeping;
@@ -60,7 +61,32 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
             standing = Standing { instead, ..Standing::new(Verdict::Inert, why, "kernel/params.c: parse_args") };
         }
     }
-    word(token, standing, rule.is_some_and(|rule| rule.is_trap))
+    let is_trap = rule.is_some_and(|rule| rule.is_trap);
+    let is_contradiction = contradict(token, line, target, evidence, is_trap, &mut standing);
+    word(token, standing, is_trap || is_contradiction)
+}
+
+/// What does not fit the words in front of it; a machine that runs shows what came of them.
+fn contradict(
+    token: &Token,
+    line: &[Token],
+    target: &Target,
+    evidence: &Evidence<'_>,
+    is_trap: bool,
+    standing: &mut Standing,
+) -> bool {
+    if evidence.is_live() || standing.verdict != Verdict::Accepted {
+        return false;
+    }
+    let refused = |other: &Token| is_refused(other, target, standing.kind);
+    let Some(found) = contradictions::find(token, line, target, refused) else { return false };
+    standing.why = format!("{}; {}", found.why, standing.why);
+    standing.instead = Some(match standing.instead.take().filter(|_| is_trap) {
+        Some(before) => format!("{}; and {before}", found.instead),
+        None => found.instead,
+    });
+    standing.sources.push(found.source.to_owned());
+    true
 }
 
 fn word(token: &Token, standing: Standing, is_trap: bool) -> Word {

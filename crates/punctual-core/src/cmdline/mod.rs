@@ -7,6 +7,7 @@
 //!
 //! [`Tree`]: crate::tree::Tree
 
+mod contradictions;
 mod duplicates;
 mod evidence;
 mod file;
