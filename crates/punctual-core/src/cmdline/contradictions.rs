@@ -81,8 +81,8 @@ impl Asked<'_> {
         let mut named = self.isolated.iter().chain(&self.tickless);
         let (cpus, word) = named.find(|(cpus, word)| word.end == token.end && cpus.contains(self.boot))?;
         let rest: CpuSet = cpus.iter().filter(|cpu| *cpu != self.boot).collect();
-        let flags = cpu_list(word.value.as_deref().unwrap_or_default()).0;
-        let flags: String = flags.iter().map(|flag| format!("{flag},")).collect();
+        let value = word.value.as_deref().unwrap_or_default();
+        let flags = value.strip_suffix(cpu_list(value).1).unwrap_or_default();
         let instead = if rest.is_empty() {
             format!("{} with other CPUs", word.name)
         } else {
@@ -119,7 +119,7 @@ impl Asked<'_> {
         let (wanted, word) = self.interrupts.as_ref()?;
         let (apart, mut words) = self.apart();
         let both = wanted.intersection(&apart);
-        words.retain(|word| [&self.isolated, &self.tickless].iter().any(|n| has(n, word, &both)));
+        words.retain(|word| [&self.isolated, &self.tickless].iter().any(|named| has(named.as_ref(), word, &both)));
         words.push(*word);
         if both.is_empty() || !is_last(token, &words) {
             return None;
@@ -161,8 +161,8 @@ impl Asked<'_> {
 }
 
 /// Whether that word names some of the CPUs.
-fn has(named: &Option<Named<'_>>, word: &Token, cpus: &CpuSet) -> bool {
-    named.as_ref().is_some_and(|(own, by)| by.end == word.end && !own.intersection(cpus).is_empty())
+fn has(named: Option<&Named<'_>>, word: &Token, cpus: &CpuSet) -> bool {
+    named.is_some_and(|(own, by)| by.end == word.end && !own.intersection(cpus).is_empty())
 }
 
 /// The words that set CPUs apart: all but the last, which is compared with them.
