@@ -123,6 +123,8 @@ fn sarif_shows_the_word_where_it_stands() {
     let results = document["runs"][0]["results"].as_array().unwrap();
     let [result] = results.as_slice() else { panic!("{results:#?}") };
     assert_eq!((&result["ruleId"], &result["level"]), (&"cmdline.harmful".into(), &"error".into()));
+    let message = result["message"]["text"].as_str().unwrap();
+    assert!(message.contains("nobody claims. Instead: find"), "{message}");
     let place = &result["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], format!("file://{file}"));
     assert_eq!(place["region"], serde_json::json!({ "startLine": 3, "startColumn": 27, "endColumn": 34 }));
@@ -162,4 +164,41 @@ fn a_file_that_holds_no_line_is_refused() {
     refused("none of its words");
     std::fs::write(&path, vec![b'a'; 100_000]).unwrap();
     refused("is larger than");
+}
+
+#[test]
+fn a_pipe_nobody_writes_into_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for command in [&["lint", "--file"][..], &["report"]] {
+        // A program that hangs is ended, and the test with it fails.
+        let output = Command::new("timeout")
+            .args(["20", env!("CARGO_BIN_EXE_punctual")])
+            .args(command)
+            .arg(&pipe)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains("not a regular file"), "{command:?}: {said}");
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["lint", "--file", "/dev/stdin"])
+        .args(KERNEL)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"quiet nosmt\n").unwrap();
+    assert!(stdout(&child.wait_with_output().unwrap()).starts_with("2 words for"));
+}
+
+#[test]
+fn one_word_is_not_words() {
+    let text = |line: &str| stdout(&words(&[&["--cmdline", line], &KERNEL[..]].concat()));
+    assert!(text("quiet").starts_with("1 word for 6.12"), "{}", text("quiet"));
+    assert!(text("").starts_with("0 words for 6.12") && text("").trim_end().ends_with("x86-64"), "{}", text(""));
+    assert!(text("quiet -- a").contains("the word behind it is init's"), "{}", text("quiet -- a"));
+    assert!(text("quiet -- a b").contains("the 2 words behind it are init's"), "{}", text("quiet -- a b"));
+    assert!(text("quiet --").contains("no word stands behind it"), "{}", text("quiet --"));
 }

@@ -82,6 +82,7 @@ mod tests {
             "i915.dyndbg=+p i915.dyndbg=+l",
             "nobody.knows=1 nobody.knows=2",
             "panic=1 panic=1",
+            "quiet quiet",
             "root=/dev/sda1 -- root=/dev/sdb1",
         ] {
             assert!(!first_is_overridden(line), "{line}");

@@ -97,6 +97,11 @@ impl<'a> Evidence<'a> {
         self.live.is_some()
     }
 
+    /// Whether a machine testifies that does not show which modules it has; every running kernel has some built in.
+    pub(super) fn hides_modules(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.loaded.known().is_none_or(Vec::is_empty))
+    }
+
     /// Asks the sources in their order; `needs` are the options the word is compiled with.
     pub(super) fn ask(&self, token: &Token, needs: &str) -> Option<Says> {
         let live = self.live.as_ref()?;

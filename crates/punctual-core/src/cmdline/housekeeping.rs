@@ -32,30 +32,49 @@ pub(super) fn check(
     if !is_one(token) {
         return None;
     }
+    if is_refused(token) {
+        return None;
+    }
+    let place = line.iter().position(|word| word.end == token.end)?;
+    let (kinds, apart) = read(token, target)?;
+    let why = refusal(&kinds, &apart, &kept(&line[..place], target, is_refused), target)?;
+    Some(Wrong::rejected(why, SOURCE))
+}
+
+/// What the words of a line come to, and which word it was.
+pub(super) fn kept<'a>(
+    line: &'a [Token],
+    target: &Target,
+    is_refused: impl Fn(&Token) -> bool,
+) -> [Option<(CpuSet, &'a Token)>; 3] {
     let mut kept: [Option<(CpuSet, &Token)>; 3] = [None, None, None];
-    for word in line.iter().filter(|word| is_one(word) && word.end <= token.end && !is_refused(word)) {
+    for word in line.iter().filter(|word| is_one(word) && !is_refused(word)) {
         let Some((kinds, apart)) = read(word, target) else { continue };
-        let refusal = disagrees(&kinds, &apart, &kept).or_else(|| leaves_none(&kinds, &apart, &kept, target));
-        match refusal {
-            Some(why) if word.end == token.end => return Some(Wrong::rejected(why, SOURCE)),
-            Some(_) => {}
-            None => {
-                for kind in kinds {
-                    kept[kind].get_or_insert_with(|| (apart.clone(), word));
-                }
+        if refusal(&kinds, &apart, &kept, target).is_none() {
+            for kind in kinds {
+                kept[kind].get_or_insert_with(|| (apart.clone(), word));
             }
         }
     }
-    None
+    kept
+}
+
+fn refusal(kinds: &[usize], apart: &CpuSet, kept: &[Option<(CpuSet, &Token)>; 3], target: &Target) -> Option<String> {
+    disagrees(kinds, apart, kept).or_else(|| leaves_none(kinds, apart, kept, target))
+}
+
+/// The CPUs of a list; `None` where they are not known without the machine.
+pub(super) fn cpus(list: &str, target: &Target) -> Option<CpuSet> {
+    let needs_machine = list.contains('N') || list.contains("all");
+    if needs_machine && target.possible.is_none() {
+        return None;
+    }
+    CpuSet::parse_kernel(list, target.cpus().unwrap_or(u32::MAX)).ok()
 }
 
 /// What a word keeps from its CPUs, and which these are; `None` where that is not known without the machine.
 fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
     let value = word.value.as_deref()?;
-    let needs_machine = value.contains('N') || value.contains("all");
-    if needs_machine && target.possible.is_none() {
-        return None;
-    }
     let (flags, list) = if word.name == "nohz_full" { (Vec::new(), value) } else { cpu_list(value) };
     let mut kinds: Vec<usize> = flags
         .iter()
@@ -71,7 +90,7 @@ fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
     } else if kinds.is_empty() {
         kinds.push(DOMAIN);
     }
-    let apart = CpuSet::parse_kernel(list, target.cpus().unwrap_or(u32::MAX)).ok()?;
+    let apart = cpus(list, target)?;
     let Some(possible) = &target.possible else { return Some((kinds, apart)) };
     // Where no CPU would be left, the boot CPU is taken out again.
     let apart = apart.intersection(possible);

@@ -4,6 +4,7 @@
 //! which wins), what the log says became of it, whether the value is right, what is known of the word beyond its name,
 //! and what is in force.
 
+use super::contradictions;
 use super::duplicates::is_overridden;
 use super::evidence::{Became, Evidence, Says};
 use super::housekeeping;
@@ -60,7 +61,32 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
             standing = Standing { instead, ..Standing::new(Verdict::Inert, why, "kernel/params.c: parse_args") };
         }
     }
-    word(token, standing, rule.is_some_and(|rule| rule.is_trap))
+    let is_trap = rule.is_some_and(|rule| rule.is_trap);
+    let is_contradiction = contradict(token, line, target, evidence, is_trap, &mut standing);
+    word(token, standing, is_trap || is_contradiction)
+}
+
+/// What does not fit the words in front of it; a machine that runs shows what came of them.
+fn contradict(
+    token: &Token,
+    line: &[Token],
+    target: &Target,
+    evidence: &Evidence<'_>,
+    is_trap: bool,
+    standing: &mut Standing,
+) -> bool {
+    if evidence.is_live() || standing.verdict != Verdict::Accepted {
+        return false;
+    }
+    let refused = |other: &Token| is_refused(other, target, standing.kind);
+    let Some(found) = contradictions::find(token, line, target, refused) else { return false };
+    standing.why = format!("{}; {}", found.why, standing.why);
+    standing.instead = Some(match standing.instead.take().filter(|_| is_trap) {
+        Some(before) => format!("{}; and {before}", found.instead),
+        None => found.instead,
+    });
+    standing.sources.push(found.source.to_owned());
+    true
 }
 
 fn word(token: &Token, standing: Standing, is_trap: bool) -> Word {
@@ -68,6 +94,7 @@ fn word(token: &Token, standing: Standing, is_trap: bool) -> Word {
         word: token.raw.clone(),
         verdict: standing.verdict,
         is_trap,
+        is_untold: standing.is_untold,
         why: standing.why,
         instead: standing.instead,
         sources: standing.sources,
@@ -136,12 +163,16 @@ fn not_taken(token: &Token, named: Standing, why: String, needs: &str) -> Standi
     Standing { verdict: Verdict::RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
 }
 
-/// A module that no trace of is found on a live machine.
+/// A module that no trace of is found on a live machine, or none can be found of.
 fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Standing {
     let module = token.name.split_once('.').and_then(|(module, _)| NAMES.modules.get(module));
     if evidence.is_live() && named.verdict == Verdict::Accepted && module.is_some_and(|m| m.can_be_loaded) {
         let why = format!("{}, and nothing on this machine shows that it is loaded", named.why);
         return Standing { verdict: Verdict::ModuleNotLoaded, why, ..named };
+    }
+    if named.verdict == Verdict::Unknown && token.name.contains('.') && evidence.hides_modules() {
+        let why = format!("{}; whether this machine has it is not told, as /sys/module cannot be listed", named.why);
+        return Standing { why, is_untold: true, ..named };
     }
     named
 }
@@ -172,6 +203,7 @@ fn apply(rule: &Rule, token: &Token, standing: &mut Standing) {
     // A module that is not loaded does no harm yet.
     if let Some(verdict) = rule.verdict {
         standing.verdict = verdict;
+        standing.is_untold = false;
     } else if rule.is_always {
         standing.verdict = Verdict::Accepted;
     }

@@ -7,6 +7,7 @@
 //!
 //! [`Tree`]: crate::tree::Tree
 
+mod contradictions;
 mod duplicates;
 mod evidence;
 mod file;
@@ -134,6 +135,8 @@ pub struct Word {
     pub verdict: Verdict,
     /// Taken, but it does something else than is commonly believed.
     pub is_trap: bool,
+    /// Nobody lists the word, and this machine, which could tell more, shows no modules.
+    pub is_untold: bool,
     /// Why.
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.

@@ -17,12 +17,14 @@ pub(super) struct Standing {
     pub(super) sources: Vec<String>,
     /// Type of its value.
     pub(super) kind: char,
+    /// That nobody lists it proves nothing: the machine that could tell more does not show its modules.
+    pub(super) is_untold: bool,
 }
 
 impl Standing {
     /// A verdict with its reason.
     pub(super) fn new(verdict: Verdict, why: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-' }
+        Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-', is_untold: false }
     }
 
     /// Whether something takes the word.

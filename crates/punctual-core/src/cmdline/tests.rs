@@ -107,6 +107,21 @@ fn parameters_and_modules_of_the_machine_are_asked() {
 }
 
 #[test]
+fn where_no_module_is_shown_none_is_told_of() {
+    let untold = |snapshot: &str, word: &str| {
+        let (verdict, why) = live(snapshot, word).remove(0);
+        assert_eq!(verdict, Verdict::Unknown, "{word}: {why}");
+        why.contains("not told")
+    };
+    assert!(untold("", "vendor_module.enable=1"));
+    assert!(untold("/sys/module ! denied\n", "vendor_module.enable=1"));
+    assert!(untold("/sys/module/\n", "kvm.nobody_has_this=1"));
+    assert!(!untold("/sys/module/kernel/\n", "vendor_module.enable=1"));
+    assert!(!untold("", "processor_idle.max_cstate=0"), "what is known of a word needs no machine");
+    assert!(!untold("", "vendor_word=1"));
+}
+
+#[test]
 fn options_that_are_off_explain_a_dead_word() {
     let config = "punctual:/kernel/config =\n    CONFIG_64BIT=y\n    CONFIG_PCIEASPM=y\n";
     says(config, "numa_balancing=disable", Verdict::Unknown, "CONFIG_NUMA_BALANCING");

@@ -92,13 +92,17 @@ fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
 
 const UNSEEN: Missing = Missing::TellsNothing("the command line is not shown");
 
+fn counted(words: usize) -> String {
+    format!("{words} word{}", if words == 1 { "" } else { "s" })
+}
+
 /// Good when no word is of that kind; the words that are become the evidence.
 fn none_is(case: &Case<'_>, what: &str, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
     let words = judged(case)?;
     let found = words.iter().filter(|word| is_of_kind(word));
     let found: Vec<String> = found.map(|word| without_private_values(&word.word)).collect();
     if found.is_empty() {
-        case.note(CMDLINE, format!("{} words, none of them {what}", words.len()));
+        case.note(CMDLINE, format!("{}, none of them {what}", counted(words.len())));
     } else {
         case.note(CMDLINE, format!("{}: {}", what, found.join(" ")));
     }
@@ -112,7 +116,15 @@ fn unknown(case: &Case<'_>) -> Judged {
         return Doubt::unknown("which words this kernel knows was not looked at: 6.1 to 7.3 on x86-64 and arm64 were");
     }
     case.peek(LOG);
-    let is_good = none_is(case, "unknown", |word| word.verdict == Verdict::Unknown)?;
+    let is_unknown = |word: &&Word| word.verdict == Verdict::Unknown;
+    let is_untold = judged(case)?.iter().any(|word| word.is_untold);
+    if is_untold && judged(case)?.iter().filter(is_unknown).all(|word| word.is_untold) {
+        return Doubt::unknown(
+            "no kernel that was looked at has some of the words with a dot, and whether this machine has a module for \
+             them is not told, as /sys/module cannot be listed",
+        );
+    }
+    let is_good = none_is(case, "unknown", |word| is_unknown(&word) && !word.is_untold)?;
     // That the versions around it lack a word proves nothing of this one.
     let is_exact = Target::of(case.machine).is_some_and(|target| target.is_looked_at());
     if !is_good && !is_exact && !case.log_lists_unknown_words() {
@@ -190,7 +202,7 @@ fn separator(case: &Case<'_>) -> Judged {
     // Names only: what is for init may be private.
     let found: Vec<&str> = behind.iter().filter(|word| is_kernels(word)).map(|word| word.name.as_str()).collect();
     let shown = if found.is_empty() {
-        format!("{} words behind --, none of them the kernel's", behind.len())
+        format!("{} behind --, none of them the kernel's", counted(behind.len()))
     } else {
         format!("behind --: {}", found.join(" "))
     };

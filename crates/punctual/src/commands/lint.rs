@@ -3,7 +3,7 @@
 //! Line and target -> words -> text, JSON or SARIF. Reads only; with `--cmdline` or `--file` it needs nothing of the
 //! machine it runs on.
 
-use super::source::Source;
+use super::source::{Source, refuse_pipe};
 use crate::cli::{ArchName, FlavourName, LintArgs, LintLevel};
 use crate::exit::Exit;
 use crate::render;
@@ -73,6 +73,7 @@ fn is_another_line(args: &LintArgs) -> bool {
 
 /// The words of a file with a command line in it, judged.
 fn words_of(path: &Path, target: &Target) -> anyhow::Result<Vec<Placed>> {
+    refuse_pipe(path)?;
     let name = path.display();
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));

@@ -2,6 +2,7 @@
 
 use crate::cli::ReportArgs;
 use crate::commands::session::{create_new, title};
+use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result};
@@ -11,6 +12,7 @@ use std::io::Write;
 
 /// Reads, renders. A recording that was cut off is rendered up to its last good frame, and exits with 3.
 pub fn run(args: &ReportArgs) -> Result<Exit> {
+    refuse_pipe(&args.recording)?;
     let recording = read_file(&args.recording)?;
     let report = Report::of(&recording);
     if let Some(path) = &args.html {

@@ -26,11 +26,7 @@ impl Source {
         let name = path.display();
         let unread = || format!("cannot read the captured machine {name}; is the path right?");
         let not_one = || format!("{name} is not a captured machine this program understands");
-        let kind = std::fs::metadata(path).with_context(unread)?.file_type();
-        if !kind.is_file() && !is_handed_over(path) {
-            // Whoever opens a pipe waits for somebody to write.
-            bail!("{name} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only");
-        }
+        refuse_pipe(path)?;
         let mut bytes = Vec::new();
         File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).with_context(unread)?;
         if bytes.len() as u64 > MOST_BYTES {
@@ -45,6 +41,16 @@ impl Source {
     pub fn captured(&self) -> Option<Captured<'_>> {
         self.captured.as_ref().map(|(path, text)| Captured { path, text })
     }
+}
+
+/// Refuses what somebody must write into before it can be opened; what is not there is told by who opens it.
+pub fn refuse_pipe(path: &Path) -> Result<()> {
+    let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if is_other && !is_handed_over(path) {
+        // Whoever opens a pipe waits for somebody to write.
+        bail!("{} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only", path.display());
+    }
+    Ok(())
 }
 
 /// Whether the path names what somebody opened for this program, and so may be a pipe.

@@ -35,12 +35,13 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     let Target { version, flavour, arch, .. } = target;
     writeln!(
         out,
-        "{BOLD}{} words for {}.{}, {}, {}{BOLD:#}: {}",
-        words.len(),
+        "{BOLD}{} for {}.{}, {}, {}{BOLD:#}{}{}",
+        counted(words.len()),
         version.major,
         version.minor,
         flavour.name(),
         arch.name(),
+        if words.is_empty() { "" } else { ": " },
         totals(words)
     )?;
     if !target.was_looked_at() {
@@ -75,12 +76,18 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
         }
     }
     if let Some(behind) = words.len().checked_sub(dashes + 1) {
-        writeln!(
-            out,
-            "  {DIM}for-user-space    --: the {behind} words behind it are init's, untouched by the kernel{DIM:#}"
-        )?;
+        let told = match behind {
+            0 => "no word stands behind it".to_owned(),
+            1 => "the word behind it is init's, untouched by the kernel".to_owned(),
+            _ => format!("the {behind} words behind it are init's, untouched by the kernel"),
+        };
+        writeln!(out, "  {DIM}for-user-space    --: {told}{DIM:#}")?;
     }
     Ok(())
+}
+
+fn counted(words: usize) -> String {
+    format!("{words} word{}", if words == 1 { "" } else { "s" })
 }
 
 fn totals(words: &[Word]) -> String {
@@ -152,7 +159,7 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
     let found: Vec<Found> = faults
         .iter()
         .map(|(n, word, level)| {
-            let instead = word.instead.as_ref().map(|instead| format!(" Instead: {instead}")).unwrap_or_default();
+            let instead = word.instead.as_ref().map(|instead| format!(". Instead: {instead}")).unwrap_or_default();
             let shown = printable(&word.word, WORD_CHARS);
             let place = match file {
                 Some((path, placed)) => {
