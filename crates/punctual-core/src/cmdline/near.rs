@@ -90,29 +90,10 @@ fn nearest<'a>(wanted: &str, most: usize, names: impl Iterator<Item = &'a str>) 
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// How many letters have to be added, removed, replaced or swapped; more than `most` is not counted out.
+/// How many letters have to be added, removed, replaced or swapped; more than `most` is not counted out, and nobody
+/// mistypes a word that long.
 fn distance(a: &str, b: &str, most: usize) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len().abs_diff(b.len()) > most || a.len() > 64 {
-        return most + 1;
-    }
-    let mut before: Vec<usize> = vec![0; b.len() + 1];
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
-        let mut next = vec![i + 1];
-        for j in 0..b.len() {
-            let mut best = (row[j] + usize::from(a[i] != b[j])).min(row[j + 1] + 1).min(next[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                best = best.min(before[j - 1] + 1);
-            }
-            next.push(best);
-        }
-        if next.iter().all(|d| *d > most) {
-            return most + 1;
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[b.len()]
+    if a.len().abs_diff(b.len()) > most || a.len() > 64 { most + 1 } else { strsim::osa_distance(a, b) }
 }
 
 #[cfg(test)]

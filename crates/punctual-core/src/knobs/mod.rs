@@ -270,26 +270,11 @@ pub fn near(id: &str) -> Vec<&'static str> {
     let is_part = |knob: &str| !wanted.is_empty() && (knob.contains(&wanted) || wanted.contains(knob));
     let mut found: Vec<(usize, &str)> = ALL
         .iter()
-        .map(|knob| (if is_part(knob.id) { 0 } else { distance(&wanted, knob.id) }, knob.id))
+        .map(|knob| (if is_part(knob.id) { 0 } else { strsim::levenshtein(&wanted, knob.id) }, knob.id))
         .filter(|(distance, _)| *distance <= 3)
         .collect();
     found.sort_unstable();
     found.into_iter().map(|(_, id)| id).take(5).collect()
-}
-
-/// How many letters have to be added, removed or replaced.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

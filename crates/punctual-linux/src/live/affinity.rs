@@ -2,7 +2,6 @@
 //! say.
 
 use rustix::thread::{CpuSet, sched_getaffinity};
-use std::fmt::Write as _;
 
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Set for threads that belong to one CPU; nothing is learnt by asking.
@@ -27,23 +26,10 @@ pub(super) fn told(pid: &str, line: String) -> String {
 /// for.
 fn of(pid: &str) -> Option<String> {
     let pid = rustix::process::Pid::from_raw(pid.parse().ok()?)?;
-    let set = sched_getaffinity(Some(pid)).ok()?;
-    let mut list = String::new();
-    let mut cpu = 0;
-    while cpu < CpuSet::MAX_CPU {
-        if !set.is_set(cpu) {
-            cpu += 1;
-            continue;
-        }
-        let first = cpu;
-        while cpu < CpuSet::MAX_CPU && set.is_set(cpu) {
-            cpu += 1;
-        }
-        let comma = if list.is_empty() { "" } else { "," };
-        let end = cpu - 1;
-        if first == end { write!(list, "{comma}{first}") } else { write!(list, "{comma}{first}-{end}") }.ok()?;
-    }
-    (!list.is_empty()).then_some(list)
+    let allowed = sched_getaffinity(Some(pid)).ok()?;
+    let cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok());
+    let cpus: punctual_core::cpu_set::CpuSet = cpus.collect();
+    (!cpus.is_empty()).then(|| cpus.to_string())
 }
 
 #[cfg(test)]

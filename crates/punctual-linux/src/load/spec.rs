@@ -66,23 +66,9 @@ fn bad_command(command: &str, reason: &'static str) -> LoadError {
 
 fn unknown(name: &str) -> LoadError {
     let names = || ALL.iter().map(|load| load.name).chain(PRESETS.iter().map(|preset| preset.name));
-    let near = names().map(|known| (distance(name, known), known)).min().filter(|(edits, _)| *edits <= 2);
+    let near = names().map(|known| (strsim::levenshtein(name, known), known)).min().filter(|(edits, _)| *edits <= 2);
     let hint = near.map_or_else(String::new, |(_, known)| format!(", did you mean '{known}'?"));
     LoadError::Unknown { name: name.to_owned(), hint, known: names().collect::<Vec<_>>().join(", ") }
-}
-
-/// How many letters must be added, dropped or changed to turn one word into the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, b) in other.iter().enumerate() {
-            next.push((row[j] + usize::from(a != *b)).min(row[j + 1] + 1).min(next[j] + 1));
-        }
-        row = next;
-    }
-    row[other.len()]
 }
 
 /// Splits a command line into words as a shell does, with quotes and backslashes but nothing else of a shell.

@@ -10,6 +10,12 @@ use crate::machine::Arch;
 const MOST_DEVICES: usize = 1024;
 const POWERCLAMP: &str = "intel_powerclamp";
 
+/// What keeps a CPU from getting too hot.
+const COOLER: &[Lasting] = &[
+    Lasting::Write { path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", value: "SUSTAINED_KHZ" },
+    Lasting::Other("Or cooling that holds at full load."),
+];
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal",
@@ -19,10 +25,7 @@ pub(super) const KNOBS: &[Knob] = &[
         probe: Probe::Effective(core),
         why: "A CPU that gets too hot is slowed down by hardware, for as long as it takes, and no priority helps.",
         fix: "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
-        persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", value: "SUSTAINED_KHZ" },
-            Lasting::Other("Or cooling that holds at full load."),
-        ],
+        persist: COOLER,
         undo: "Raise the frequency again.",
         cost: "Peak speed.",
         blast: Blast::Harmless,
@@ -39,10 +42,7 @@ pub(super) const KNOBS: &[Knob] = &[
             slowed down, the idle real-time one too.",
         fix: "Improve cooling, or lower the frequency of the other CPUs and of graphics until the counter stands \
             still under full load.",
-        persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", value: "SUSTAINED_KHZ" },
-            Lasting::Other("Or cooling that holds at full load."),
-        ],
+        persist: COOLER,
         undo: "Raise the frequency again.",
         cost: "Peak speed.",
         blast: Blast::Harmless,
@@ -58,10 +58,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "The kernel itself lowers the clock of CPUs, or forces them idle, when a thermal zone passes its passive \
             trip point. Any state above 0 means it is doing so now.",
         fix: "Improve cooling; lower the sustained frequency; look at the trip points in /sys/class/thermal.",
-        persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", value: "SUSTAINED_KHZ" },
-            Lasting::Other("Or cooling that holds at full load."),
-        ],
+        persist: COOLER,
         undo: "Raise the frequency again.",
         cost: "Peak speed.",
         blast: Blast::Harmless,
