@@ -23,5 +23,5 @@ mod worst;
 pub use counts::Counts;
 pub use histogram::{Histogram, HistogramReader, HistogramWriter};
 pub use layout::{BUCKETS, SUB_BUCKET_BITS, bucket_high, bucket_index, bucket_low};
-pub use units::{MonoTime, Nanos};
+pub use units::{Delta, MonoTime, Nanos};
 pub use worst::{Activation, WORST_K, WorstList, WorstReader, WorstWriter};

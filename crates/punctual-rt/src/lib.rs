@@ -39,14 +39,16 @@ pub mod setup;
 pub mod sys;
 mod timing;
 mod wait;
+mod wake;
 
 pub use blocks::Block;
 pub use error::Error;
 pub use gaps::Gap;
 pub use memory::{lock_memory, prefault_stack};
 pub use policy::Policy;
-pub use punctual_hist::{Activation, Counts, MonoTime, Nanos};
+pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use recorder::{GAP_DEFERRED, Recorder, RecorderReader};
 pub use sys::now;
 pub use timing::{Grid, Step};
 pub use wait::{Mechanism, Waiter};
+pub use wake::{Class, Wake};
