@@ -6,14 +6,14 @@ use super::prepare::Prepared;
 use super::watch::{Accounted, Readings, Watch};
 use super::{Observer, Progress, Setting};
 use crate::in_force;
-use crate::probe::{Collector, Go, Probe, RunControl, Stretch};
+use crate::probe::{Collector, Go, Probe, Recorder, RunControl, Stretch};
 use punctual_core::recording::{
     Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Placement, Worst,
     interval_length,
 };
 use punctual_core::scenario::{Mechanism, Policy, Scenario};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{Recorder, now, sys};
+use punctual_rt::{now, sys};
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -193,3 +193,21 @@ impl Drop for Timerfd {
         unsafe { libc::close(self.0) };
     }
 }
+
+/// Waits until a file descriptor is readable, or `patience` is over; whether it is.
+///
+/// # Real-time
+/// One kernel entry, and one for each signal.
+pub fn wait_readable(fd: libc::c_int, patience: Nanos) -> bool {
+    let end = now().plus(patience);
+    let mut polled = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    loop {
+        let left = timespec(end.since(now()).as_ns());
+        // SAFETY: one pollfd and a time-out, both valid for the call; the signal mask is left alone.
+        let ready = unsafe { libc::ppoll(&raw mut polled, 1, &raw const left, std::ptr::null()) };
+        match ready {
+            -1 if errno() == libc::EINTR => {}
+            _ => return ready == 1 && polled.revents & libc::POLLIN != 0,
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod sched;
 
 pub use clock::{
     Timerfd, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter,
+    wait_readable,
 };
 pub use memory::{
     ThreadUsage, block_signals, could_map, lock_all_memory, set_timer_slack_to_least, thread_usage, unlock_all_memory,
