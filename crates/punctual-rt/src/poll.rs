@@ -395,7 +395,8 @@ mod tests {
     #[test]
     fn without_a_rate_nothing_rests() {
         let machine = Machine::new(TRUE);
-        assert!(machine.poll_resting(&mut Rate::UNKNOWN, machine.in_us(50)).iterations > 1_000);
+        let mut rate = Rate::UNKNOWN;
+        assert!(machine.poll_resting(&mut rate, machine.in_us(50)).iterations > 1_000);
         let stopped = Machine { ticks_per_us: 0, ..Machine::new(TRUE) };
         let mut rate = Rate::UNKNOWN;
         for _ in 0..20 {

@@ -244,21 +244,17 @@ mod tests {
                 core::hint::spin_loop();
             }
         });
-        let outcome = std::thread::spawn(move || {
+        let cleared = std::thread::spawn(move || {
             sys::set_affinity(&[cpu]).unwrap();
-            let Some(poison) = Poison::of_current_thread() else { return None };
-            let before = sys::thread_usage().involuntary_switches;
+            let poison = Poison::of_current_thread()?;
             poison.arm();
             let begun = Instant::now();
             while poison.still_set() && begun.elapsed() < Duration::from_secs(20) {}
-            let cleared = !poison.still_set();
-            Some((cleared, sys::thread_usage().involuntary_switches > before))
+            Some(!poison.still_set())
         })
         .join();
         STOP.store(true, Relaxed);
         rival.join().unwrap();
-        if let Some((cleared, _switched)) = outcome.unwrap() {
-            assert!(cleared);
-        }
+        assert_ne!(cleared.unwrap(), Some(false));
     }
 }
