@@ -12,9 +12,11 @@
 
 mod error;
 mod grid;
+mod interference;
 mod memory;
 mod pacer;
 mod policy;
+mod poll;
 pub mod setup;
 pub mod sys;
 mod wait;
@@ -27,5 +29,5 @@ pub use pacer::{Pacer, TOLERANCE};
 pub use policy::Policy;
 pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use sys::now;
-pub use wait::{Event, Margin, Sleeper, Wait};
+pub use wait::{Event, Margin, Means, Sleeper, Wait};
 pub use wake::{Class, Wake};

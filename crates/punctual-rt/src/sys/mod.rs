@@ -4,6 +4,8 @@
 
 mod clock;
 mod memory;
+mod pause;
+mod rseq;
 mod sched;
 
 pub use clock::{
@@ -13,6 +15,8 @@ pub use clock::{
 pub use memory::{
     ThreadUsage, block_signals, could_map, lock_all_memory, set_timer_slack_to_least, thread_usage, unlock_all_memory,
 };
+pub use pause::{TimedPause, counter};
+pub use rseq::{Poison, kernel_clears_for_switches_only};
 pub use sched::{affinity, current_cpu, policy, set_affinity, set_policy, thread_id};
 
 /// The calling thread's `errno`.

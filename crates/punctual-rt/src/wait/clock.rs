@@ -1,34 +1,39 @@
 //! The clock a waiter waits on: the kernel's for applications, a pretended one for tests.
 
 use super::{Event, Sleeper};
-use crate::Class;
+use crate::interference::{Interference, Watch};
+use crate::poll::{self, Polled, Poller};
 use crate::sys::{self, Timerfd};
-use crate::{Error, now};
+use crate::{Class, Error, now};
 use punctual_hist::{MonoTime, Nanos};
 
-/// What polling came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Polled {
-    /// The first reading at or after the release, or the last one before giving up.
-    pub(crate) at: MonoTime,
-}
-
-/// What a waiter needs of the world.
-pub(crate) trait Clock {
-    /// The time.
-    fn now(&mut self) -> MonoTime;
+/// What a waiter needs of the world, beyond reading the clock.
+pub(crate) trait Clock: poll::Clock {
     /// Sleeps in the kernel until `at`; signals do not end it early.
     fn sleep_until(&mut self, at: MonoTime);
-    /// Polls until `release`, for a bounded number of readings.
-    fn poll_until(&mut self, release: MonoTime) -> Polled;
-    /// Who took the time that was lost while polling. Asked only when it was lost.
-    fn blame(&mut self) -> Class;
+    /// Polls until `release`, for a bounded number of readings. When it is over by more than `tolerance`, says who took
+    /// the time.
+    fn poll_until(&mut self, release: MonoTime, tolerance: Nanos) -> (Polled, Class);
     /// Waits for something from outside, but not beyond `until`; whether it came.
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> bool;
 }
 
-/// `CLOCK_MONOTONIC`, slept on in one of the kernel's ways.
-pub(crate) struct Monotonic(Call);
+/// With what a waiter works here: what the CPU, the kernel and the C library have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// How it polls: `"tpause"` or `"wfet"` where the CPU can rest until an instant, else `"pause"` or `"isb"`.
+    pub polls_with: &'static str,
+    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be told apart by a mark that the kernel removes. Else
+    /// it is [`Class::HitWhilePolling`].
+    pub has_marks: bool,
+}
+
+/// `CLOCK_MONOTONIC`, slept on in one of the kernel's ways, for the thread that made it.
+pub(crate) struct Monotonic {
+    call: Call,
+    poller: Poller,
+    watch: Watch,
+}
 
 enum Call {
     Absolute,
@@ -39,24 +44,36 @@ enum Call {
 
 impl Monotonic {
     pub(crate) fn new(sleeper: Sleeper) -> Result<Self, Error> {
-        Ok(Self(match sleeper {
+        let call = match sleeper {
             Sleeper::Absolute => Call::Absolute,
             Sleeper::Relative => Call::Relative,
             Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(Error::Timer)?),
             Sleeper::Futex => Call::Futex,
-        }))
+        };
+        Ok(Self { call, poller: Poller::detect(), watch: Watch::of_current_thread(false) })
+    }
+
+    /// Lets it ask the kernel who took the time, after a hit.
+    pub(crate) fn confirm_interference(&mut self) {
+        self.watch = Watch::of_current_thread(true);
+    }
+
+    pub(crate) fn means(&self) -> Means {
+        Means { polls_with: self.poller.name(), has_marks: self.watch.has_marks() }
+    }
+}
+
+impl poll::Clock for Monotonic {
+    #[inline]
+    fn now(&mut self) -> MonoTime {
+        now()
     }
 }
 
 impl Clock for Monotonic {
     #[inline]
-    fn now(&mut self) -> MonoTime {
-        now()
-    }
-
-    #[inline]
     fn sleep_until(&mut self, at: MonoTime) {
-        match &self.0 {
+        match &self.call {
             Call::Absolute => sys::sleep_until(at),
             Call::Relative => sys::sleep_for(at.since(now())),
             Call::Timerfd(timer) => timer.wait_until(at),
@@ -64,29 +81,22 @@ impl Clock for Monotonic {
         }
     }
 
-    /// The number of polls is bounded, so that a clock that stands still cannot hang a real-time thread: at 20 ns a
-    /// reading the bound is beyond any period.
     #[inline]
-    fn poll_until(&mut self, release: MonoTime) -> Polled {
-        let mut at = now();
-        let polls = release.since(at).as_ns().saturating_add(1_000);
-        for _ in 0..polls {
-            if at >= release {
-                break;
-            }
-            core::hint::spin_loop();
-            at = now();
-        }
-        Polled { at }
-    }
-
-    #[cold]
-    fn blame(&mut self) -> Class {
-        Class::HitWhilePolling
+    fn poll_until(&mut self, release: MonoTime, tolerance: Nanos) -> (Polled, Class) {
+        self.watch.begin();
+        let polled = self.poller.poll_until(release);
+        let hit = polled.at.since(release) > tolerance;
+        let class = match self.watch.end(hit) {
+            None => Class::OnTime,
+            Some(Interference::Unknown) => Class::HitWhilePolling,
+            Some(Interference::Preempted) => Class::Preempted,
+            Some(Interference::Interrupted) => Class::Interrupted,
+        };
+        (polled, class)
     }
 
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> bool {
         let Event::Readable(fd) = event;
-        sys::wait_readable(*fd, until.since(now()).max(Nanos::from_ns(1)))
+        sys::wait_readable(*fd, until.since(now()))
     }
 }

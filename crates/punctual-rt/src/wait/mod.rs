@@ -7,6 +7,7 @@ mod margin;
 mod recent;
 
 use crate::{Class, Error};
+pub use clock::Means;
 pub(crate) use clock::{Clock, Monotonic};
 pub use margin::Margin;
 use margin::{MarginTracker, Offset};
@@ -182,9 +183,8 @@ impl<C: Clock> Waiter<C> {
             };
             return Waited { woke: back, class, overshoot, polled: Nanos::ZERO };
         }
-        let woke = self.clock.poll_until(release).at;
-        let class = if woke.since(release) > self.tolerance { self.clock.blame() } else { Class::OnTime };
-        Waited { woke, class, overshoot, polled: woke.since(back) }
+        let (polled, class) = self.clock.poll_until(release, self.tolerance);
+        Waited { woke: polled.at, class, overshoot, polled: polled.at.since(back) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::grid::Grid;
 use crate::now;
 use crate::pacer::Engine;
-use clock::Polled;
+use crate::poll::{Polled, poll_plainly};
 use proptest::prelude::*;
 
 const MS: Nanos = Nanos::from_ms(1);
@@ -54,33 +54,25 @@ impl Pretended {
     }
 }
 
-impl Clock for Pretended {
+impl crate::poll::Clock for Pretended {
     fn now(&mut self) -> MonoTime {
         if !self.stands {
             self.now += 20;
         }
         MonoTime::from_ns(self.now)
     }
+}
 
+impl Clock for Pretended {
     fn sleep_until(&mut self, at: MonoTime) {
         self.sleeps += 1;
         self.now = self.now.max(at.as_ns()).saturating_add(self.oversleep);
     }
 
-    fn poll_until(&mut self, release: MonoTime) -> Polled {
+    fn poll_until(&mut self, release: MonoTime, tolerance: Nanos) -> (Polled, Class) {
         self.now += std::mem::take(&mut self.steal);
-        let mut at = self.now();
-        for _ in 0..release.since(at).as_ns().saturating_add(1_000) {
-            if at >= release {
-                break;
-            }
-            at = self.now();
-        }
-        Polled { at }
-    }
-
-    fn blame(&mut self) -> Class {
-        Class::HitWhilePolling
+        let polled = poll_plainly(self, release);
+        (polled, if polled.at.since(release) > tolerance { Class::HitWhilePolling } else { Class::OnTime })
     }
 
     fn wait_for(&mut self, _: &Event, until: MonoTime) -> bool {
