@@ -1,5 +1,6 @@
 //! One small error for everything that can be refused before the loop starts.
 
+use crate::servo::ServoRefusal;
 use std::fmt;
 
 /// What was refused. `Copy`, so it can cross threads and languages; the numbers are `errno` values.
@@ -17,13 +18,15 @@ pub enum Error {
     Timer(i32),
     /// A system call that reads back what was granted failed.
     ReadBack(i32),
+    /// A phase servo cannot be made from these values.
+    Servo(ServoRefusal),
 }
 
 impl Error {
     /// The `errno` behind it, or 0.
     pub const fn errno(self) -> i32 {
         match self {
-            Self::Priority(_) => 0,
+            Self::Priority(_) | Self::Servo(_) => 0,
             Self::Policy(e) | Self::Affinity(_, e) | Self::MemoryLock(e) | Self::Timer(e) | Self::ReadBack(e) => e,
         }
     }
@@ -38,6 +41,7 @@ impl fmt::Display for Error {
             Self::Affinity(cpu, _) => write!(f, "the kernel refused to run a thread on CPU {cpu}: {why}"),
             Self::MemoryLock(_) => write!(f, "the kernel refused to lock memory: {why}"),
             Self::Timer(_) => write!(f, "no timer could be made: {why}"),
+            Self::Servo(refusal) => write!(f, "no phase servo: {refusal}"),
             Self::ReadBack(_) => write!(f, "what was granted could not be read back: {why}"),
         }
     }
