@@ -29,21 +29,27 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
+mod atomics;
 mod blocks;
+mod channel;
 mod error;
 mod gaps;
+mod latest;
 mod memory;
 mod policy;
 mod recorder;
 pub mod setup;
+pub mod sync;
 pub mod sys;
 mod timing;
 mod wait;
 mod wake;
 
 pub use blocks::Block;
+pub use channel::{Receiver, Sender, spsc};
 pub use error::Error;
 pub use gaps::Gap;
+pub use latest::{LatestReader, LatestWriter, Reading, latest};
 pub use memory::{lock_memory, prefault_stack};
 pub use policy::Policy;
 pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};

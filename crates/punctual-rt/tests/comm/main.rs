@@ -1,0 +1,8 @@
+//! What threads hand to each other: queue, latest value, signal, lock, log, heartbeat.
+
+#![allow(unsafe_code, reason = "shared memory and fork, to test what crosses processes")]
+
+mod channel;
+mod latest;
+mod pi_mutex;
+mod signal;
