@@ -2,6 +2,7 @@
 //! interleaving and every value a weak memory order allows.
 
 #![allow(dead_code, missing_docs, reason = "the sources are compiled whole, the model uses parts")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(unsafe_code, reason = "pointers into cells that the model checker watches")]
 
 #[path = "../src/latest.rs"]
@@ -33,8 +34,7 @@ mod atomics {
 /// The kernel, as far as the sources know it.
 mod sys {
     use crate::atomics::AtomicU32;
-    use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
-    use loom::sync::atomic::fence;
+    use loom::sync::atomic::Ordering::Relaxed;
     use loom::sync::{Condvar, Mutex};
     use punctual_hist::MonoTime;
 
@@ -51,10 +51,10 @@ mod sys {
         MonoTime::from_ns(0)
     }
 
-    /// Compares and goes to sleep in one step, as the kernel does; a deadline that is set is over at once.
+    /// Compares and goes to sleep in one step, as the kernel does; of its memory barriers nothing is assumed. A deadline
+    /// that is set is over at once.
     pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoTime>, _: Scope) -> bool {
         let queue = QUEUE.0.lock().unwrap();
-        fence(SeqCst);
         if word.load(Relaxed) != expected {
             return true;
         }
@@ -151,7 +151,9 @@ mod of_signal {
                 spawn(move || semaphore.take(None, Process))
             });
             (0..2).for_each(|_| assert!(semaphore.post(Process)));
-            takers.into_iter().for_each(|taker| assert!(taker.join().unwrap()));
+            for taker in takers {
+                assert!(taker.join().unwrap());
+            }
             assert!(!semaphore.try_take());
         });
     }

@@ -20,11 +20,11 @@ proptest! {
 
 #[test]
 fn a_value_is_never_torn_and_never_older_than_the_last() {
-    let writes = if cfg!(miri) { 300 } else { 300_000u64 };
+    let count = if cfg!(miri) { 300 } else { 300_000u64 };
     let (mut writer, mut reader) = latest([0u64; 16]);
-    let thread = std::thread::spawn(move || (1..=writes).filter(|n| writer.write([*n; 16])).count());
+    let thread = std::thread::spawn(move || (1..=count).filter(|n| writer.write([*n; 16])).count());
     let (mut last, mut taken) = (0, 0);
-    while last < writes {
+    while last < count {
         let Reading { value, is_new } = reader.read();
         assert!(value.iter().all(|v| *v == value[0]), "{value:?}");
         assert!(if is_new { value[0] > last } else { value[0] == last });

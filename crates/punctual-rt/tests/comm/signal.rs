@@ -44,7 +44,9 @@ fn every_post_lets_exactly_one_thread_pass() {
         })
         .collect();
     (0..posts + 3).for_each(|_| assert!(signal.post()));
-    takers.into_iter().for_each(|taker| taker.join().unwrap());
+    for taker in takers {
+        taker.join().unwrap();
+    }
     assert_eq!((passed.load(Relaxed), signal.pending(), signal.waiting()), (posts + 3, 0, 0));
 }
 
@@ -63,7 +65,7 @@ fn signals_of_the_system_do_not_end_a_wait() {
     let (send, receive) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
         // SAFETY: no pointers are passed.
-        send.send(unsafe { libc::pthread_self() } as usize).unwrap();
+        send.send(unsafe { libc::pthread_self() } as u64).unwrap();
         waiting.wait();
         !waiting.wait_until(now().plus(Nanos::from_ms(20)))
     });
@@ -93,17 +95,17 @@ fn it_reaches_another_process() {
     // SAFETY: the page is larger than the pair, aligned, and nobody else's.
     unsafe { pair.write([Signal::between_processes(), Signal::between_processes()]) };
     // SAFETY: just written; the mapping lives as long as the process.
-    let [ping, pong] = unsafe { &*pair };
+    let [question, answer] = unsafe { &*pair };
     // SAFETY: the child only waits, posts and exits, which is allowed after a fork of a process with threads.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        ping.wait();
-        pong.post();
+        question.wait();
+        answer.post();
         // SAFETY: ends the child without running anything of the parent's.
         unsafe { libc::_exit(0) };
     }
-    ping.post();
-    assert!(pong.wait_until(now().plus(Nanos::from_ms(20_000))));
+    question.post();
+    assert!(answer.wait_until(now().plus(Nanos::from_ms(20_000))));
     // SAFETY: our child; its status is not asked for.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
 }
