@@ -16,6 +16,16 @@ pub enum Error {
     MemoryLock(i32),
     /// A timer could not be made.
     Timer(i32),
+    /// The calling thread would wait for itself: it holds the lock, or waits for one who waits for it.
+    WouldDeadlock,
+    /// What was waited for did not come in time.
+    TimedOut,
+    /// The kernel refused a lock.
+    Lock(i32),
+    /// A thread could not be started.
+    Thread(i32),
+    /// A length of time is zero that must not be.
+    ZeroLength,
     /// A system call that reads back what was granted failed.
     ReadBack(i32),
     /// A phase servo cannot be made from these values.
@@ -26,8 +36,16 @@ impl Error {
     /// The `errno` behind it, or 0.
     pub const fn errno(self) -> i32 {
         match self {
-            Self::Priority(_) | Self::Servo(_) => 0,
-            Self::Policy(e) | Self::Affinity(_, e) | Self::MemoryLock(e) | Self::Timer(e) | Self::ReadBack(e) => e,
+            Self::Priority(_) | Self::Servo(_) | Self::ZeroLength => 0,
+            Self::WouldDeadlock => libc::EDEADLK,
+            Self::TimedOut => libc::ETIMEDOUT,
+            Self::Policy(e)
+            | Self::Affinity(_, e)
+            | Self::MemoryLock(e)
+            | Self::Timer(e)
+            | Self::Lock(e)
+            | Self::Thread(e)
+            | Self::ReadBack(e) => e,
         }
     }
 }
@@ -42,6 +60,11 @@ impl fmt::Display for Error {
             Self::MemoryLock(_) => write!(f, "the kernel refused to lock memory: {why}"),
             Self::Timer(_) => write!(f, "no timer could be made: {why}"),
             Self::Servo(refusal) => write!(f, "no phase servo: {refusal}"),
+            Self::WouldDeadlock => write!(f, "the calling thread would wait for itself"),
+            Self::TimedOut => write!(f, "what was waited for did not come in time"),
+            Self::Lock(_) => write!(f, "the kernel refused a lock: {why}"),
+            Self::Thread(_) => write!(f, "a thread could not be started: {why}"),
+            Self::ZeroLength => write!(f, "an interval or limit is zero; give a length of time"),
             Self::ReadBack(_) => write!(f, "what was granted could not be read back: {why}"),
         }
     }

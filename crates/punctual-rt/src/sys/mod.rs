@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "system calls; each block says why it is sound")]
 
 mod clock;
+mod futex;
 mod memory;
 mod pause;
 mod rseq;
@@ -11,6 +12,9 @@ mod sched;
 pub use clock::{
     Timerfd, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter,
     wait_readable,
+};
+pub use futex::{
+    Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, remembered_thread_id, thread_is_gone,
 };
 pub use memory::{
     ThreadUsage, block_signals, could_map, lock_all_memory, set_timer_slack_to_least, thread_usage, unlock_all_memory,
