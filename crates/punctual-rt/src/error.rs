@@ -17,14 +17,32 @@ pub enum Error {
     Timer(i32),
     /// A system call that reads back what was granted failed.
     ReadBack(i32),
+    /// A task's name that is empty, longer than 32 bytes, or has control characters.
+    TaskName,
+    /// A flight recorder's length that is not a power of two from 64 to 65536.
+    FlightCycles(u32),
+    /// There is no memory for a page of statistics.
+    PageMemory(i32),
+    /// The process has no page of statistics of that name.
+    NoSuchTask,
+    /// A process, or its page of statistics, could not be opened.
+    PageOpen(i32),
+    /// A page whose size its owner could still change: reading it could end the reader.
+    PageUnsealed,
+    /// A page of another layout version.
+    PageVersion(u64),
+    /// Memory that is named like a page of statistics and isn't one.
+    PageForeign,
 }
 
 impl Error {
     /// The `errno` behind it, or 0.
     pub const fn errno(self) -> i32 {
         match self {
-            Self::Priority(_) => 0,
             Self::Policy(e) | Self::Affinity(_, e) | Self::MemoryLock(e) | Self::Timer(e) | Self::ReadBack(e) => e,
+            Self::PageMemory(e) | Self::PageOpen(e) => e,
+            Self::Priority(_) | Self::TaskName | Self::FlightCycles(_) => 0,
+            Self::NoSuchTask | Self::PageUnsealed | Self::PageVersion(_) | Self::PageForeign => 0,
         }
     }
 }
@@ -39,6 +57,21 @@ impl fmt::Display for Error {
             Self::MemoryLock(_) => write!(f, "the kernel refused to lock memory: {why}"),
             Self::Timer(_) => write!(f, "no timer could be made: {why}"),
             Self::ReadBack(_) => write!(f, "what was granted could not be read back: {why}"),
+            Self::TaskName => f.write_str("a task's name is 1 to 32 bytes without control characters"),
+            Self::FlightCycles(n) => {
+                write!(f, "a flight recorder of {n} cycles: it must be a power of two from 64 to 65536")
+            }
+            Self::PageMemory(_) => write!(f, "no memory for a page of statistics: {why}"),
+            Self::NoSuchTask => f.write_str("the process has no statistics of that name"),
+            Self::PageOpen(_) => write!(f, "the process's statistics could not be opened: {why}"),
+            Self::PageUnsealed => {
+                f.write_str("the page of statistics is not sealed, so its owner could take it away while it is read")
+            }
+            Self::PageVersion(n) => write!(
+                f,
+                "the page of statistics has layout {n}, this library reads layout 1: use the same version on both sides"
+            ),
+            Self::PageForeign => f.write_str("the memory is named like a page of statistics and is not one"),
         }
     }
 }

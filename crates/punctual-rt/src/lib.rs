@@ -29,6 +29,7 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
+mod atomics;
 mod blocks;
 mod error;
 mod gaps;
@@ -36,6 +37,7 @@ mod memory;
 mod policy;
 mod recorder;
 pub mod setup;
+pub mod stats;
 pub mod sys;
 mod timing;
 mod wait;
@@ -48,6 +50,7 @@ pub use memory::{lock_memory, prefault_stack};
 pub use policy::Policy;
 pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use recorder::{GAP_DEFERRED, Recorder, RecorderReader};
+pub use stats::{Stats, StatsConfig, StatsReader, StatsWriter};
 pub use sys::now;
 pub use timing::{Grid, Step};
 pub use wait::{Mechanism, Waiter};

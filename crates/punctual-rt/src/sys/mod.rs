@@ -4,14 +4,17 @@
 
 mod clock;
 mod memory;
+mod page;
 mod sched;
 
 pub use clock::{
-    Timerfd, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter,
+    Timerfd, boot_and_monotonic, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tick_length,
+    time_stamp_counter,
 };
 pub use memory::{
     ThreadUsage, block_signals, could_map, lock_all_memory, set_timer_slack_to_least, thread_usage, unlock_all_memory,
 };
+pub(crate) use page::{PageMemory, page_bytes};
 pub use sched::{affinity, current_cpu, policy, set_affinity, set_policy, thread_id};
 
 /// The calling thread's `errno`.
