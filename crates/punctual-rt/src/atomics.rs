@@ -3,7 +3,7 @@
 //! The model tests (`tests/model.rs`) compile the same sources against a module of this name whose types explore
 //! every interleaving; so those modules take atomics, shared ownership and cells from here only.
 
-pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
+pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use std::sync::Arc;
 
 /// Memory that two threads take turns in; who is next must be agreed on by other means.
