@@ -30,6 +30,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
 mod blocks;
+pub mod check;
 mod error;
 mod gaps;
 mod memory;
@@ -44,10 +45,11 @@ mod wake;
 pub use blocks::Block;
 pub use error::Error;
 pub use gaps::Gap;
-pub use memory::{lock_memory, prefault_stack};
+pub use memory::{Memory, lock_memory, prefault_stack};
 pub use policy::Policy;
 pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use recorder::{GAP_DEFERRED, Recorder, RecorderReader};
+pub use setup::{Grants, LatencyQos, Prepared, Refusal, Require, Setup};
 pub use sys::now;
 pub use timing::{Grid, Step};
 pub use wait::{Mechanism, Waiter};

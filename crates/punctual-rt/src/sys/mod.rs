@@ -10,7 +10,8 @@ pub use clock::{
     Timerfd, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter,
 };
 pub use memory::{
-    ThreadUsage, block_signals, could_map, lock_all_memory, set_timer_slack_to_least, thread_usage, unlock_all_memory,
+    SignalMask, ThreadUsage, block_signals, could_map, keep_freed_memory, lock_all_memory, new_memory_is_resident,
+    open_signals, set_signal_mask, set_timer_slack, stack_left, thread_usage, timer_slack, unlock_all_memory,
 };
 pub use sched::{affinity, current_cpu, policy, set_affinity, set_policy, thread_id};
 
