@@ -65,6 +65,11 @@ pub fn real_time() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// `CLOCK_TAI` now, in nanoseconds.
+pub fn tai_time() -> u64 {
+    read(libc::CLOCK_TAI)
+}
+
 /// Length of the scheduler tick: the resolution of the coarse clock.
 ///
 /// # Kernel
