@@ -7,6 +7,8 @@ mod memory;
 mod pause;
 mod rseq;
 mod sched;
+#[cfg(test)]
+mod storm;
 
 pub use clock::{
     Timerfd, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter,
