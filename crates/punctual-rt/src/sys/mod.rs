@@ -9,6 +9,8 @@ mod page;
 mod pause;
 mod rseq;
 mod sched;
+#[cfg(test)]
+mod storm;
 
 pub use clock::{
     Timerfd, boot_and_monotonic, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tai_time,
