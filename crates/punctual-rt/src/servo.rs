@@ -207,9 +207,9 @@ impl PhaseServo {
 
     /// Whether the error has been within the lock window for about half of one over the bandwidth, and not since been
     /// beyond twice that window for longer than outliers are. Missing samples are forgiven for four times one over the
-    /// bandwidth.
-    pub const fn locked(&self) -> bool {
-        self.locked
+    /// bandwidth. While a new target is still walked to, `false`.
+    pub fn locked(&self) -> bool {
+        self.locked && self.walk.abs() <= 2.0 * self.lock_window()
     }
 
     /// The target the releases are kept at, or walked to, in (−period/2, period/2].
@@ -355,9 +355,11 @@ impl PhaseServo {
     /// Restates every phase after the target was moved.
     fn shift(&mut self, by: f64) {
         self.filter.shift(by);
-        self.error += by;
-        self.walk += by;
-        self.refold();
+        if self.filter.ready() {
+            self.error += by;
+            self.walk += by;
+            self.refold();
+        }
     }
 
     /// Takes the shorter way round, with some hysteresis at the half period.
