@@ -83,6 +83,13 @@ pub(crate) fn open_here<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
     enter_table(value, this_thread())
 }
 
+/// Makes the calling thread the one that the handle belongs to.
+pub(crate) fn adopt<K: Handled>(handle: *const K) {
+    if let Ok((slot, _)) = find(handle) {
+        slot.owner.store(this_thread(), Relaxed);
+    }
+}
+
 fn enter_table<K: Handled>(value: K::Value, owner: u64) -> Result<*mut K, Code> {
     let index = vacant().ok_or(-libc::EMFILE)?;
     let slot = slot(index).ok_or(-libc::EMFILE)?;

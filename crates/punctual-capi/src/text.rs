@@ -1,6 +1,6 @@
 //! Texts and results across the boundary: what C hands over is looked at before it is believed.
 
-use crate::error::{Failure, PRT_E_TEXT};
+use crate::error::{Code, Failure, PRT_E_TEXT};
 use std::ffi::{c_char, c_int};
 
 /// A text of the caller's, at most `max` bytes; `None` for null.
@@ -66,4 +66,28 @@ pub(crate) unsafe fn copy(text: &str, buffer: *mut c_char, size: usize) -> Resul
     // SAFETY: `cut` is less than `size`.
     unsafe { buffer.add(cut).write(0) };
     Ok(whole)
+}
+
+/// Puts a number where the loop wants it.
+///
+/// # Safety
+/// `to` is null, or can be written.
+#[inline]
+pub(crate) unsafe fn give<T: Copy>(to: *mut T, value: T) -> Result<(), Code> {
+    if to.is_null() {
+        return Err(-libc::EFAULT);
+    }
+    // SAFETY: as the caller says.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// Puts a number where the loop may want it.
+///
+/// # Safety
+/// As [`give`].
+#[inline]
+pub(crate) unsafe fn tell<T: Copy>(to: *mut T, value: T) {
+    // SAFETY: as the caller says. Null says that it is not wanted.
+    let _ = unsafe { give(to, value) };
 }

@@ -105,6 +105,16 @@ pub(crate) unsafe fn give<T: Versioned>(to: *mut T, value: &T) -> Result<(), Cod
     Ok(())
 }
 
+/// Whether a structure of the caller's can be filled.
+///
+/// # Safety
+/// As [`give`].
+#[inline]
+pub(crate) unsafe fn check<T: Versioned>(to: *mut T) -> Result<(), Code> {
+    // SAFETY: as the caller says.
+    unsafe { stated(to) }.map(drop)
+}
+
 /// As [`give`], and says what is wrong with the structure.
 ///
 /// # Safety
