@@ -7,8 +7,10 @@
 
 mod arrows;
 mod bench;
+mod capi;
 mod ci;
 mod codegen;
+mod header;
 mod run;
 mod step;
 mod tidy;
@@ -22,7 +24,9 @@ usage: cargo xtask COMMAND
 
   ci [STEP...]   run every check, or only those named; all run even when one fails
   tidy           the house rules that a program can hold
-  codegen        write the generated files: man/, completions/, book/src/knobs.md
+  codegen        write the generated files: man/, completions/, book/src/knobs.md, punctual_rt.h
+  capi [--prefix DIR] [--destdir DIR]
+                 build the C library and install it (target/punctual_rt)
   bench          run the benchmarks";
 
 fn main() -> ExitCode {
@@ -43,6 +47,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["ci", only @ ..] => ci::run(&root, only),
         ["tidy"] => tidy::run(&root),
         ["codegen"] => codegen::write(&root),
+        ["capi", options @ ..] => capi::run(&root, options),
         ["bench"] => bench::run(&root),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");
