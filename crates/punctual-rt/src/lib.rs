@@ -36,7 +36,7 @@ pub use error::Error;
 pub use grid::{Grid, Overrun};
 pub use latest::{LatestReader, LatestWriter, Reading, latest};
 pub use memory::{Memory, lock_memory, prefault_stack};
-pub use pacer::{Pacer, TOLERANCE};
+pub use pacer::{Delay, Pacer, TOLERANCE};
 pub use policy::Policy;
 pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use setup::{Grants, LatencyQos, Prepared, Refusal, Require, Setup};
