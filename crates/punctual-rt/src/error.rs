@@ -39,10 +39,14 @@ impl Error {
     /// The `errno` behind it, or 0.
     pub const fn errno(self) -> i32 {
         match self {
-            Self::Policy(e) | Self::Affinity(_, e) | Self::MemoryLock(e) | Self::Timer(e) | Self::ReadBack(e) => e,
-            Self::PageMemory(e) | Self::PageOpen(e) => e,
-            Self::Priority(_) | Self::TaskName | Self::FlightCycles(_) => 0,
-            Self::NoSuchTask | Self::PageUnsealed | Self::PageVersion(_) | Self::PageForeign => 0,
+            Self::Policy(e)
+            | Self::Affinity(_, e)
+            | Self::MemoryLock(e)
+            | Self::Timer(e)
+            | Self::ReadBack(e)
+            | Self::PageMemory(e)
+            | Self::PageOpen(e) => e,
+            _ => 0,
         }
     }
 }

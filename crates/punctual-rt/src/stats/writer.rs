@@ -101,8 +101,9 @@ impl StatsWriter {
         let response = at.since(open.release);
 
         head.live.sequence.begin();
-        head.execution.record(at.since(open.woke));
-        head.response.record(response);
+        let histograms = head.histograms();
+        histograms.execution.record(at.since(open.woke));
+        histograms.response.record(response);
         if response > self.deadline {
             bump(&head.live.deadline_misses, 1);
         }
@@ -149,15 +150,16 @@ fn count(live: &Live, wake: &Wake, first: bool) {
 
 #[inline]
 fn distribute(head: &Head, wake: &Wake, late: Nanos) {
-    head.lateness.record(late);
+    let histograms = head.histograms();
+    histograms.lateness.record(late);
     if wake.woke < wake.release {
-        head.early.record(wake.release.since(wake.woke));
+        histograms.early.record(wake.release.since(wake.woke));
     }
     if let Some(overshoot) = wake.overshoot {
-        head.overshoot.record(overshoot);
+        histograms.overshoot.record(overshoot);
     }
     if wake.polled > Nanos::ZERO {
-        head.polled.record(wake.polled);
+        histograms.polled.record(wake.polled);
     }
 }
 
@@ -192,7 +194,7 @@ impl Periods {
         let before = self.former.filter(|former| former.next == wake.index);
         let period_error = before.map(|former| error.saturating_sub(former.error));
         if let (Some(former), Some(this)) = (before, period_error) {
-            head.period_error.record(Delta::from_ns(this).length());
+            head.histograms().period_error.record(Delta::from_ns(this).length());
             self.add(&head.live.periods, error, this, former.period_error);
         }
         let next = wake.index.saturating_add(1);
