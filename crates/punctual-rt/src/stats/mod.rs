@@ -17,7 +17,7 @@ mod slot;
 mod snapshot;
 mod writer;
 
-pub use attach::{Attached, attached_tasks};
+pub use attach::{Attached, NamedTask, attached_tasks};
 pub use idle::{IdleState, idle_states};
 pub use modes::{Mode, modes};
 pub use page::{CycleRecord, WORST_KEPT};
