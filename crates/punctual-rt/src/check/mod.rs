@@ -11,6 +11,7 @@ mod rules;
 
 pub use finding::{Finding, Findings, Severity};
 pub use host::{Host, HostCpu, IdleState, Rights};
+pub use read::clock_read_cost;
 
 use crate::setup::{LatencyQos, Setup};
 use crate::{Memory, Nanos, Policy};
