@@ -35,6 +35,7 @@ mod channel;
 mod error;
 mod gaps;
 mod latest;
+pub mod log;
 mod memory;
 mod policy;
 mod recorder;

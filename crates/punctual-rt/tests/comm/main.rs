@@ -5,5 +5,7 @@
 
 mod channel;
 mod latest;
+mod log;
 mod pi_mutex;
 mod signal;
+mod trace;
