@@ -45,6 +45,7 @@ pub mod sys;
 mod timing;
 mod wait;
 mod wake;
+pub mod watchdog;
 
 pub use blocks::Block;
 pub use channel::{Receiver, Sender, spsc};

@@ -15,7 +15,7 @@ pub(super) struct Thread {
     pub(super) id: AtomicU32,
 }
 
-/// Stores records for a [`Drain`](super::Drain). One per thread.
+/// Stores records for a [`Drain`](super::Drain). One per thread. Dropping it may free memory: do so after the loop.
 pub struct LogWriter {
     sender: Sender<Record>,
     thread: Arc<Thread>,

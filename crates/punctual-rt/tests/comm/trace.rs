@@ -158,10 +158,10 @@ fn events_come_back_as_they_were_logged() {
 
     let note = |path: &[u64]| at(events[1], path);
     assert_eq!(text(events[1], &[11, 4, 6]), name("phase -350 ns of 2, 0.5"));
-    let minus = Field::Number((-350i64).cast_unsigned());
+    let minus = Field::Number(350u64.wrapping_neg());
     assert_eq!((note(&[11, 4, 4]), note(&[11, 4, 3])), (vec![minus], vec![Field::Number(2)]));
     assert_eq!(note(&[11, 4, 5]), [Field::Float(0.5)]);
     assert_eq!(at(events[3], &[11, 44]), [Field::Float(1.5)]);
-    assert_eq!(at(events[5], &[11, 30]), [Field::Number((-3i64).cast_unsigned())]);
+    assert_eq!(at(events[5], &[11, 30]), [Field::Number(3u64.wrapping_neg())]);
     assert_eq!(number(events[3], &[11, 11]), number(events[4], &[11, 11]), "one track per counter");
 }
