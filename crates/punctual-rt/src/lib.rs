@@ -17,6 +17,7 @@ mod error;
 mod grid;
 mod interference;
 mod latest;
+pub mod log;
 mod memory;
 mod pacer;
 pub mod phase;
@@ -30,6 +31,7 @@ pub mod sys;
 mod task;
 mod wait;
 mod wake;
+pub mod watchdog;
 
 pub use channel::{Receiver, Sender, spsc};
 pub use error::Error;
