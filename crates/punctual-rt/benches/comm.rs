@@ -10,11 +10,13 @@ const ROUNDS: u64 = 20_000;
 
 /// The fastest of many rounds of 100: what it costs when nothing else happens on the machine.
 #[allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
-fn cost(name: &str, mut body: impl FnMut(u64)) {
+fn cost<T>(name: &str, state: &mut T, tidy_up: impl Fn(&mut T), body: impl Fn(&mut T, u64)) {
     let round = |n: u64| {
         let start = now();
-        (0..100).for_each(|i| body(black_box(n + i)));
-        now().since(start)
+        (0..100).for_each(|i| body(state, black_box(n + i)));
+        let cost = now().since(start);
+        tidy_up(state);
+        cost
     };
     let mut costs: Vec<Nanos> = (0..ROUNDS).map(round).collect();
     costs.sort_unstable();
@@ -24,52 +26,78 @@ fn cost(name: &str, mut body: impl FnMut(u64)) {
 }
 
 fn main() {
-    let (mut sender, mut receiver) = spsc(64);
-    cost("spsc push and pop", |n| {
-        let _ = sender.push(n);
-        black_box(receiver.pop());
-    });
-    let (mut writer, mut reader) = latest([0u64; 8]);
-    cost("latest write and read, 64 B", |n| {
-        writer.write([n; 8]);
-        black_box(reader.read());
-    });
-    cost("latest read, nothing new", |_| drop(black_box(reader.read())));
-    let signal = Signal::new();
-    cost("signal post and wait", |_| {
-        signal.post();
-        signal.wait();
-    });
-    let mutex = PiMutex::new(0);
-    cost("PiMutex lock and unlock", |n| {
-        if let Ok(mut value) = mutex.lock() {
-            *value = n;
-        }
-    });
-    let plain = std::sync::Mutex::new(0);
-    cost("std Mutex, for comparison", |n| {
-        if let Ok(mut value) = plain.lock() {
-            *value = n;
-        }
-    });
+    cost(
+        "spsc push and pop",
+        &mut spsc(64),
+        |_| (),
+        |(sender, receiver), n| {
+            let _ = sender.push(n);
+            black_box(receiver.pop());
+        },
+    );
+    let mut cell = latest([0u64; 8]);
+    cost(
+        "latest write and read, 64 B",
+        &mut cell,
+        |_| (),
+        |(writer, reader), n| {
+            writer.write([n; 8]);
+            black_box(reader.read());
+        },
+    );
+    cost(
+        "latest read, nothing new",
+        &mut cell,
+        |_| (),
+        |(_, reader), _| {
+            black_box(reader.read());
+        },
+    );
+    cost(
+        "signal post and wait",
+        &mut Signal::new(),
+        |_| (),
+        |signal, _| {
+            signal.post();
+            signal.wait();
+        },
+    );
+    cost(
+        "PiMutex lock and unlock",
+        &mut PiMutex::new(0),
+        |_| (),
+        |mutex, n| {
+            if let Ok(mut value) = mutex.lock() {
+                *value = n;
+            }
+        },
+    );
+    cost(
+        "std Mutex, for comparison",
+        &mut std::sync::Mutex::new(0),
+        |_| (),
+        |mutex, n| {
+            if let Ok(mut value) = mutex.lock() {
+                *value = n;
+            }
+        },
+    );
+    log();
+    cost(
+        "clock, for comparison",
+        &mut (),
+        |()| (),
+        |(), _| {
+            black_box(now());
+        },
+    );
+}
+
+/// The drain runs between the rounds and does not count.
+fn log() {
     let mut drain = Drain::new();
-    let mut log = drain.writer("x", 128);
+    let mut state = (drain.writer("x", 128), drain);
     let record = Record { at: MonoTime::from_ns(1), kind: Kind::Message, text: "", values: [Value::None; 4] };
-    let mut left = 0;
-    let mut drained = |log_is_full: bool| {
-        if log_is_full {
-            drain.drain()
-        }
-    };
-    cost("log record, clock apart", |_| {
-        log.push(record);
-        left += 1;
-        drained(left % 100 == 0);
-    });
-    cost("rt_log! of two numbers", |n| {
-        rt_log!(log, "{} {}", n, 1);
-        left += 1;
-        drained(left % 100 == 0);
-    });
-    cost("clock, for comparison", |_| drop(black_box(now())));
+    cost("log record, clock apart", &mut state, |(_, drain)| drain.drain(), |(log, _), _| log.push(record));
+    cost("rt_log! of two numbers", &mut state, |(_, drain)| drain.drain(), |(log, _), n| rt_log!(log, "{} {}", n, 1));
 }
