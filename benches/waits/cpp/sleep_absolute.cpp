@@ -94,7 +94,7 @@ int main(int count, char** words)
     }
     const std::int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
     const std::int64_t elapsed = read_clock(CLOCK_MONOTONIC) - began;
-    std::printf("%lld %lld %lld -1\n", static_cast<long long>(cpu), static_cast<long long>(elapsed),
+    std::printf("%lld %lld %lld 0\n", static_cast<long long>(cpu), static_cast<long long>(elapsed),
                 static_cast<long long>(missed));
     for (std::size_t k = 0; k < ran; ++k) {
         std::printf("%lld\n", static_cast<long long>(errors[k]));

@@ -29,7 +29,8 @@ impl Machine {
         Self {
             cpu_model: cpuinfo_value(&cpuinfo, "model name").or_else(|| first_line("/proc/device-tree/model")),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
-            kernel: first_line("/proc/sys/kernel/osrelease").map(|name| [Some(name), version].map(Option::unwrap_or_default).join(" ")),
+            kernel: first_line("/proc/sys/kernel/osrelease")
+                .map(|name| [Some(name), version].map(Option::unwrap_or_default).join(" ")),
             clocksource: first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             virtualised: flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
             load_average: first_line("/proc/loadavg").and_then(|line| line.split(' ').next().map(str::to_owned)),

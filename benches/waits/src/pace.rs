@@ -2,9 +2,10 @@
 //!
 //! All of them skip releases that have passed, so that none is charged for another's policy.
 
-use crate::strategy::{Strategy, Way};
+use crate::reader::Hammer;
+use crate::strategy::{Ours, Strategy, Way};
 use anyhow::{Context, Result, bail};
-use punctual_rt::{Delta, Grid, MonoTime, Nanos, Pacer, Sleeper, now, sys};
+use punctual_rt::{Delta, Grid, MonoTime, Nanos, Pacer, Sleeper, Stats, StatsConfig, StatsWriter, now, sys};
 use spin_sleep::{SpinSleeper, SpinStrategy};
 use std::time::{Duration, Instant};
 
@@ -26,13 +27,14 @@ pub trait Pace {
 }
 
 /// Makes the way to wait of a strategy, on the thread that will use it.
-pub fn start(strategy: &Strategy, first: MonoTime, period: Nanos) -> Result<Box<dyn Pace>> {
+pub fn start(strategy: &Strategy, first: MonoTime, period: Nanos, cpu: u32) -> Result<Box<dyn Pace>> {
     let pacer = |wait| Pacer::new(Grid::new(first, period), &wait, Sleeper::Absolute).context("make a pacer");
     Ok(match strategy.way {
         Way::BareAbsolute => Box::new(BareAbsolute { release: first, period }),
         Way::BareRelative => Box::new(BareRelative { release: first, period }),
-        Way::Ours(ours) => Box::new(Ours(pacer(ours.wait())?)),
-        Way::Steered(ours) => Box::new(Steered { pacer: pacer(ours.wait())?, state: 1 }),
+        Way::Ours(ours) => Box::new(Plain(pacer(ours.wait())?)),
+        Way::Steered => Box::new(Steered { pacer: pacer(Ours::Auto.wait())?, state: 1 }),
+        Way::Counted { read } => Box::new(Counted::new(pacer(Ours::Auto.wait())?, period, read, cpu)?),
         Way::SpinSleep { accuracy_us, yields } => Box::new(SpinSleep::new(accuracy_us, yields, first, period)),
         Way::Cpp => bail!("{} is a program of its own", strategy.name),
     })
@@ -50,7 +52,7 @@ impl Pace for BareAbsolute {
         let error = woke.minus_instant(self.release);
         let missed = woke.since(self.release).whole(self.period);
         self.release = self.release.plus(self.period.times(missed.saturating_add(1)));
-        Paced { error, missed, polled: None }
+        Paced { error, missed, polled: Some(Nanos::ZERO) }
     }
 }
 
@@ -64,15 +66,40 @@ impl Pace for BareRelative {
         sys::sleep_for(self.period);
         let error = now().minus_instant(self.release);
         self.release = self.release.plus(self.period);
-        Paced { error, missed: 0, polled: None }
+        Paced { error, missed: 0, polled: Some(Nanos::ZERO) }
     }
 }
 
-struct Ours(Pacer);
+struct Plain(Pacer);
 
-impl Pace for Ours {
+impl Pace for Plain {
     fn pace(&mut self) -> Paced {
         let wake = self.0.wait();
+        Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
+    }
+}
+
+/// What every task of the library does: statistics of each activation, in memory that others may read.
+struct Counted {
+    pacer: Pacer,
+    stats: StatsWriter,
+    /// Reads until it is dropped.
+    _hammer: Option<Hammer>,
+}
+
+impl Counted {
+    fn new(pacer: Pacer, period: Nanos, read: bool, cpu: u32) -> Result<Self> {
+        let (stats, reader) = Stats::create(&StatsConfig::new("waits", period)).context("make statistics")?;
+        let hammer = read.then(|| Hammer::start(reader, cpu)).transpose()?;
+        Ok(Self { pacer, stats, _hammer: hammer })
+    }
+}
+
+impl Pace for Counted {
+    fn pace(&mut self) -> Paced {
+        let wake = self.pacer.wait();
+        self.stats.woke(&wake);
+        self.stats.finished(now());
         Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
     }
 }

@@ -69,7 +69,7 @@ pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     if let Some(priority) = plan.priority {
         set_policy(Policy::Fifo(priority))?;
     }
-    let pace = pace::start(strategy, plan, plan.first())?;
+    let pace = pace::start(strategy, plan.first(), plan.period, plan.cpu)?;
     Ok(take(plan, pace))
 }
 
@@ -143,7 +143,7 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::ALL;
+    use crate::strategy::{ALL, Way};
 
     #[test]
     fn lines_hold_all_of_a_round() {
@@ -166,7 +166,7 @@ mod tests {
         let cpu = punctual_rt::setup::granted().unwrap().cpus[0];
         let period = Nanos::from_ms(1);
         let plan = Plan { cpu, priority: None, period, offset: Nanos::from_us(400), settling: 2, cycles: 20 };
-        for strategy in ALL.iter().filter(|strategy| !strategy.is_foreign()) {
+        for strategy in ALL.iter().filter(|strategy| !matches!(strategy.way, Way::Cpp)) {
             let taken = on_thread(plan, strategy).unwrap();
             let due = taken.errors.len() as u64 + taken.missed;
             assert!(due >= 20 && !taken.errors.is_empty(), "{}: {taken:?}", strategy.name);

@@ -1,10 +1,6 @@
 //! The ways to wait that are held against each other. Knows their names and what makes them, not how to time them.
 
-use crate::pace::{Bare, Foreign, Pace, Paced};
-use crate::round::Plan;
-use anyhow::Result;
 use punctual_rt::{Margin, Nanos, Wait};
-use spin_sleep::{SpinSleeper, SpinStrategy};
 
 /// One way to wait.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +37,8 @@ pub enum Way {
     Ours(Ours),
     /// The library's automatic margin, each release steered.
     Steered,
-    /// The whole library: pace, statistics, and perhaps a reader that never rests.
-    Task {
+    /// The library's automatic margin, with its statistics, and perhaps a reader of them that never rests.
+    Counted {
         /// Whether there is a reader.
         read: bool,
     },
@@ -91,8 +87,8 @@ pub const ALL: &[Strategy] = &[
     usual("hybrid_100us", "Wait::Hybrid, fixed 100 us", Way::Ours(Ours::Fixed(100))),
     usual("hybrid_auto", "Wait::Hybrid, automatic margin", Way::Ours(Ours::Auto)),
     usual("hybrid_auto_steered", "the same, steered up to +-5 us each cycle", Way::Steered),
-    usual("task", "Cyclic with its statistics, nobody reads", Way::Task { read: false }),
-    usual("task_read", "the same, read without pause from elsewhere", Way::Task { read: true }),
+    usual("hybrid_auto_stats", "hybrid_auto with statistics, nobody reads", Way::Counted { read: false }),
+    usual("hybrid_auto_stats_read", "the same, read without pause by another CPU", Way::Counted { read: true }),
     Strategy {
         name: "hybrid_auto_unprivileged",
         about: "hybrid_auto for an ordinary user, SCHED_OTHER",
@@ -118,8 +114,16 @@ pub const ALL: &[Strategy] = &[
     },
 ];
 
+impl Strategy {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|strategy| strategy.name == name)
+    }
+}
+
 impl Ours {
-    fn wait(self) -> Wait {
+    /// As the library calls it.
+    pub fn wait(self) -> Wait {
         match self {
             Self::Sleep => Wait::Sleep,
             Self::Anticipate => Wait::Anticipate,
