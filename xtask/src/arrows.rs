@@ -31,7 +31,7 @@ const TERMINAL: &[&str] = &["anstream", "anyhow", "clap", "indicatif", "minijinj
 
 const ARROWS: &[Arrow] = &[
     Arrow { from: "punctual-hist", ours: &[], foreign: Foreign::Only(&[]) },
-    Arrow { from: "punctual-rt", ours: &["punctual-hist"], foreign: Foreign::Only(&["libc"]) },
+    Arrow { from: "punctual-rt", ours: &["punctual-hist"], foreign: Foreign::Only(&["libc", "rtrb"]) },
     Arrow { from: "punctual-core", ours: &["punctual-hist"], foreign: Foreign::AnyBut(KERNEL) },
     Arrow {
         from: "punctual-linux",

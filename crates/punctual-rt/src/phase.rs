@@ -161,9 +161,9 @@ pub fn choose(gaps: &Gaps, period: Nanos, tick: Nanos) -> Choice {
     let period = period.max(Nanos::from_ns(1));
     let tick_or_period = if tick == Nanos::ZERO { period } else { tick };
     let circle = common_divisor(period, tick_or_period);
-    let ring = Ring::of(gaps, circle, gaps.length().whole(tick_or_period));
-    let (offset, clearance) = ring.quietest();
     let found = tick_of(gaps, tick);
+    let ring = Ring::of(gaps, circle, gaps.length().whole(tick_or_period), found.phase.is_some());
+    let (offset, clearance) = ring.quietest();
     Choice {
         offset,
         tick_phase: found.phase,
@@ -223,7 +223,7 @@ struct Ring {
 }
 
 impl Ring {
-    fn of(gaps: &Gaps, circle: Nanos, ticks: u64) -> Self {
+    fn of(gaps: &Gaps, circle: Nanos, ticks: u64, has_tick: bool) -> Self {
         let pieces = circle.whole(Nanos::from_ns(PIECE)).clamp(1, PIECES);
         let piece = circle.as_ns().div_ceil(pieces).max(1);
         let mut touched = vec![0u64; usize::try_from(circle.as_ns().div_ceil(piece).max(1)).unwrap_or(1)];
@@ -235,10 +235,14 @@ impl Ring {
         }
         let mut sorted = touched.clone();
         sorted.sort_unstable();
-        let usual = sorted.get(sorted.len() >> 1).copied().unwrap_or(0);
-        // One tick in eight more than what is everywhere; unless ticks are what is everywhere.
-        let everywhere = if usual >= ticks >> 1 { 0 } else { usual.saturating_add(usual >> 2) };
-        ring.recurring = everywhere.saturating_add((ticks >> 3).max(2));
+        let everywhere = sorted.get(sorted.len() >> 3).copied().unwrap_or(0);
+        let often = (ticks >> 3).max(2);
+        // One tick in eight more than what is everywhere, by more than chance heaps up there …
+        ring.recurring = everywhere.saturating_add(everywhere.isqrt().saturating_mul(5)).saturating_add(often);
+        // … unless a tick is known and stands out nowhere: then it is what is everywhere.
+        if has_tick && sorted.last().is_none_or(|most| *most < ring.recurring) {
+            ring.recurring = often;
+        }
         ring.touched = touched;
         ring
     }

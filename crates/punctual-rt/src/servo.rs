@@ -46,21 +46,19 @@
 //! * It begins with a wide bandwidth that narrows as `2/(n·T)`, n samples seen, as the fit of a line would; so there is no
 //!   moment of change that could be felt.
 
+mod config;
 mod filter;
 #[cfg(test)]
 mod tests;
 mod widen;
 
 use crate::Error;
+use config::WIDEST;
+pub use config::{ServoConfig, ServoLimits, ServoRefusal};
 use filter::Filter;
 use punctual_hist::{Delta, MonoTime, Nanos};
-use std::fmt;
 pub use widen::Widener;
 
-/// The largest ωT, and the one it begins with.
-const WIDEST: f64 = 0.1;
-/// The longest period: an hour.
-const LONGEST_NS: u64 = 3_600_000_000_000;
 /// The part of the step limit that walking uses; the rest is the controller's.
 const WALKING_SHARE: f64 = 0.75;
 /// How many lock windows of error the controller handles; what is beyond is walked.
@@ -68,126 +66,12 @@ const LINEAR_WINDOWS: f64 = 4.0;
 /// After so many cycles in a row with more error than that, what was learned is wrong: it begins wide again.
 const STRAINED_FOR: u32 = 16;
 
-/// What a [`PhaseServo`] is made from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ServoConfig {
-    /// The nominal period of the task, and the modulus of the phase; at most an hour.
-    pub period: Nanos,
-    /// Natural frequency of the loop in Hz, `ω/2π`: errors settle in about one over this, disturbances faster than this
-    /// are averaged. 0.5 to 1 suits a reference that jitters by microseconds. At most `0.1/(2π·period)`.
-    pub bandwidth_hz: f64,
-    /// Damping ζ, 0.3 to 3; 1 is critical.
-    pub damping: f64,
-    /// Wanted time of the reference clock at the releases, modulo the period.
-    pub target: Delta,
-    /// What it must not exceed.
-    pub limits: ServoLimits,
-}
-
-impl ServoConfig {
-    /// Critically damped, releases on the reference's multiples of the period, usual limits.
-    pub const fn new(period: Nanos, bandwidth_hz: f64) -> Self {
-        Self { period, bandwidth_hz, damping: 1.0, target: Delta::ZERO, limits: ServoLimits::USUAL }
-    }
-
-    /// The largest stable bandwidth, in Hz, for this period.
-    fn widest_hz(&self) -> f64 {
-        WIDEST / (core::f64::consts::TAU * self.period.as_secs_f64())
-    }
-
-    fn checked(&self) -> Result<(), ServoRefusal> {
-        let limits = &self.limits;
-        let within = |value: f64, low: f64, high: f64| value >= low && value <= high;
-        if self.period == Nanos::ZERO || self.period.as_ns() > LONGEST_NS {
-            return Err(ServoRefusal::Period);
-        }
-        if !within(self.bandwidth_hz, f64::MIN_POSITIVE, f64::MAX) {
-            return Err(ServoRefusal::Bandwidth);
-        }
-        if self.bandwidth_hz > self.widest_hz() {
-            return Err(ServoRefusal::TooWide { most_millihertz: rounded(self.widest_hz() * 1e3).length().as_ns() });
-        }
-        if !within(self.damping, 0.3, 3.0) {
-            return Err(ServoRefusal::Damping);
-        }
-        if limits.step == Nanos::ZERO || limits.step.times(2) > self.period {
-            return Err(ServoRefusal::Step);
-        }
-        if !within(limits.frequency_ppm, 0.0, 100_000.0) {
-            return Err(ServoRefusal::Frequency);
-        }
-        if limits.lock == Nanos::ZERO {
-            return Err(ServoRefusal::Lock);
-        }
-        Ok(())
-    }
-}
-
-/// What a [`PhaseServo`] must not exceed, and what it calls locked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ServoLimits {
-    /// The most that one cycle is moved by; above zero, at most half the period. Usually 5 us.
-    pub step: Nanos,
-    /// The largest difference in speed that is learned, in parts per million, up to 100 000. Usually 1000.
-    pub frequency_ppm: f64,
-    /// An error below this is locked, above twice this is not. Usually 5 us.
-    pub lock: Nanos,
-}
-
-impl ServoLimits {
-    /// 5 us per cycle, 1000 ppm, locked within 5 us.
-    pub const USUAL: Self = Self { step: Nanos::from_us(5), frequency_ppm: 1000.0, lock: Nanos::from_us(5) };
-}
-
-impl Default for ServoLimits {
-    fn default() -> Self {
-        Self::USUAL
-    }
-}
-
-/// Why a [`PhaseServo`] was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServoRefusal {
-    /// The period is zero, or longer than an hour.
-    Period,
-    /// The bandwidth is not a positive number.
-    Bandwidth,
-    /// The bandwidth is too large for the period to be stable.
-    TooWide {
-        /// The largest one that is stable, in thousandths of a hertz.
-        most_millihertz: u64,
-    },
-    /// The damping is not within 0.3 to 3.
-    Damping,
-    /// The step limit is zero, or more than half the period.
-    Step,
-    /// The limit on the difference in speed is not within 0 to 100 000 ppm.
-    Frequency,
-    /// The lock window is zero.
-    Lock,
-}
-
-impl fmt::Display for ServoRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Period => f.write_str("the period is not within 1 ns to 1 h"),
-            Self::Bandwidth => f.write_str("the bandwidth is not a positive number of hertz"),
-            Self::TooWide { most_millihertz } => {
-                let (whole, rest) = (most_millihertz / 1000, most_millihertz % 1000);
-                write!(f, "the bandwidth is too large for this period: at most {whole}.{rest:03} Hz are stable")
-            }
-            Self::Damping => f.write_str("the damping is not within 0.3 to 3"),
-            Self::Step => f.write_str("the step limit is not within 1 ns to half the period"),
-            Self::Frequency => f.write_str("the limit on the difference in speed is not within 0 to 100000 ppm"),
-            Self::Lock => f.write_str("the lock window is zero"),
-        }
-    }
-}
-
 /// Keeps a grid's releases at a fixed phase to a reference clock. See the [module](self) for what is fed when.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseServo {
     config: ServoConfig,
+    /// ωT in the long run.
+    narrow: f64,
     filter: Filter,
     /// How much faster the reference runs than the local clock, learned.
     frequency: f64,
@@ -219,11 +103,12 @@ impl PhaseServo {
     /// [`Error::Servo`] says which value cannot be used.
     ///
     /// # Real-time
-    /// Allocates nothing; the servo is about 200 bytes, to be kept wherever the loop keeps its state.
+    /// Allocates nothing; the servo takes 216 bytes, to be kept wherever the loop keeps its state.
     pub fn new(config: ServoConfig) -> Result<Self, Error> {
         config.checked().map_err(Error::Servo)?;
-        Ok(Self {
+        let mut servo = Self {
             config,
+            narrow: 0.0,
             filter: Filter::default(),
             frequency: 0.0,
             walk: 0.0,
@@ -236,7 +121,9 @@ impl PhaseServo {
             error: 0.0,
             confidence: 0.0,
             locked: false,
-        })
+        };
+        servo.configure(config);
+        Ok(servo)
     }
 
     /// By how much to move the next release, given what both clocks showed at one event, and this cycle's planned
@@ -246,13 +133,11 @@ impl PhaseServo {
     /// first made whole by a [`Widener`].
     ///
     /// # Real-time
-    /// Pure and bounded: about a hundred instructions.
+    /// Pure and bounded: a few hundred instructions.
     pub fn sample(&mut self, reference_ns: u64, local: MonoTime, release: MonoTime) -> Delta {
-        let period = self.period_ns();
-        let to_release = release.minus_instant(local).as_ns().checked_rem_euclid(period).unwrap_or(0);
-        let target = self.config.target.as_ns().checked_rem_euclid(period).unwrap_or(0);
         let reference = reference_ns.checked_rem(self.config.period.as_ns()).and_then(|r| i64::try_from(r).ok());
-        let phase = reference.unwrap_or(0).saturating_add(to_release).saturating_sub(target);
+        let to_release = release.minus_instant(local).as_ns();
+        let phase = reference.unwrap_or(0).saturating_add(to_release).saturating_sub(self.config.target.as_ns());
         if let Some(last) = self.release {
             let since = release.minus_instant(last).as_ns();
             self.elapsed = as_ns(since).max(0.0);
@@ -266,7 +151,7 @@ impl PhaseServo {
     /// the release is late. It takes what it answers for what was steered. Of the two forms, use one.
     ///
     /// # Real-time
-    /// Pure and bounded: about a hundred instructions.
+    /// Pure and bounded: a few hundred instructions.
     pub fn correct(&mut self, error: Delta) -> Delta {
         self.release = None;
         self.take(as_ns(self.folded(error.as_ns())))
@@ -287,15 +172,14 @@ impl PhaseServo {
     /// # Real-time
     /// Pure and bounded.
     pub fn set_target(&mut self, target: Delta) {
-        let period = self.period_ns();
-        let old = self.config.target.as_ns().checked_rem_euclid(period).unwrap_or(0);
-        let new = target.as_ns().checked_rem_euclid(period).unwrap_or(0);
-        self.config.target = target;
-        self.shift(as_ns(old.saturating_sub(new)));
+        let target = self.folded(target.as_ns());
+        let by = self.config.target.as_ns().saturating_sub(target);
+        self.config.target = Delta::from_ns(target);
+        self.shift(as_ns(by));
     }
 
     /// The nominal period from now on. The learned frequency stays; the phase, which is one modulo the period, is sought
-    /// anew.
+    /// anew, and the target is the old one's place in the new period.
     ///
     /// # Errors
     /// [`Error::Servo`] when the servo's values cannot be used with it; nothing was changed then.
@@ -305,7 +189,7 @@ impl PhaseServo {
     pub fn set_period(&mut self, period: Nanos) -> Result<(), Error> {
         let config = ServoConfig { period, ..self.config };
         config.checked().map_err(Error::Servo)?;
-        self.config = config;
+        self.configure(config);
         self.begin_anew();
         Ok(())
     }
@@ -323,12 +207,12 @@ impl PhaseServo {
 
     /// Whether the error has been within the lock window for about half of one over the bandwidth, and not since been
     /// beyond twice that window for longer than outliers are. Missing samples are forgiven for four times one over the
-    /// bandwidth.
-    pub const fn locked(&self) -> bool {
-        self.locked
+    /// bandwidth. While a new target is still walked to, `false`.
+    pub fn locked(&self) -> bool {
+        self.locked && self.walk.abs() <= 2.0 * self.lock_window()
     }
 
-    /// The target the releases are kept at, or walked to.
+    /// The target the releases are kept at, or walked to, in (−period/2, period/2].
     pub const fn target(&self) -> Delta {
         self.config.target
     }
@@ -385,6 +269,13 @@ impl PhaseServo {
         self.control()
     }
 
+    /// Takes checked values.
+    fn configure(&mut self, config: ServoConfig) {
+        self.config = config;
+        self.config.target = Delta::from_ns(self.folded(config.target.as_ns()));
+        self.narrow = core::f64::consts::TAU * config.bandwidth_hz * config.period.as_secs_f64();
+    }
+
     /// Forgets the phase, and keeps the frequency.
     fn begin_anew(&mut self) {
         self.filter.begin_anew();
@@ -410,7 +301,7 @@ impl PhaseServo {
 
     /// Moves the leaky counter by so many cycles' worth of the bandwidth.
     fn trust(&mut self, weight: f64) {
-        let share = (self.config.bandwidth_hz * self.config.period.as_secs_f64()).min(1.0 / 32.0);
+        let share = (self.narrow * (1.0 / core::f64::consts::TAU)).min(1.0 / 32.0);
         self.confidence = (self.confidence + weight * share).clamp(0.0, 1.0);
         if self.confidence >= 1.0 {
             self.locked = true;
@@ -423,15 +314,14 @@ impl PhaseServo {
     fn control(&mut self) -> Delta {
         let linear = LINEAR_WINDOWS * self.lock_window();
         let off = self.error - self.walk;
-        let held = off.clamp(-linear, linear);
+        let held = within(off, linear);
         self.walk = self.error - held;
         self.age += 1.0;
         self.strained = if off.abs() > linear { self.strained.saturating_add(1) } else { 0 };
         if self.strained >= STRAINED_FOR {
             (self.age, self.strained) = (1.0, 0);
         }
-        let narrow = core::f64::consts::TAU * self.config.bandwidth_hz * self.config.period.as_secs_f64();
-        let omega = (2.0 / self.age).min(WIDEST).max(narrow);
+        let omega = (2.0 / self.age).min(WIDEST).max(self.narrow);
         let pull = -2.0 * self.config.damping * omega * held;
         let learned = self.within_ppm(self.frequency + omega * omega * held / self.period());
         let wanted = pull - learned * self.period();
@@ -443,20 +333,20 @@ impl PhaseServo {
 
     fn within_ppm(&self, frequency: f64) -> f64 {
         let most = (self.config.limits.frequency_ppm * 1e-6).min(self.step() / self.period());
-        frequency.clamp(-most, most)
+        within(frequency, most)
     }
 
     /// The controller's pull, the learned drift, and a piece of the way still to walk, within the step limit.
     fn answer(&mut self, pull: f64) -> Delta {
         let drift = self.frequency * self.period();
-        let stride = (-self.walk).clamp(-WALKING_SHARE * self.step(), WALKING_SHARE * self.step());
+        let stride = within(-self.walk, WALKING_SHARE * self.step());
         let room = self.step() - self.carry.abs();
-        let controlled = (pull - drift).clamp(-room, room);
-        let total = (controlled + stride).clamp(-room, room);
+        let controlled = within(pull - drift, room);
+        let total = within(controlled + stride, room);
         self.walk += total - controlled;
         let exact = total + self.carry;
         let answer = rounded(exact).within(self.config.limits.step);
-        self.carry = (exact - as_ns(answer.as_ns())).clamp(-1.0, 1.0);
+        self.carry = within(exact - as_ns(answer.as_ns()), 1.0);
         self.moved += as_ns(answer.as_ns());
         self.elapsed += self.period();
         answer
@@ -465,16 +355,18 @@ impl PhaseServo {
     /// Restates every phase after the target was moved.
     fn shift(&mut self, by: f64) {
         self.filter.shift(by);
-        self.error += by;
-        self.walk += by;
-        self.refold();
+        if self.filter.ready() {
+            self.error += by;
+            self.walk += by;
+            self.refold();
+        }
     }
 
     /// Takes the shorter way round, with some hysteresis at the half period.
     fn refold(&mut self) {
         let period = self.period();
-        let turns = if self.walk.abs() > 0.5625 * period { (self.walk / period).round() } else { 0.0 };
-        if turns.abs() > 0.5 {
+        if self.walk.abs() > 0.5625 * period {
+            let turns = whole(self.walk / period);
             self.filter.shift(-turns * period);
             self.error -= turns * period;
             self.walk -= turns * period;
@@ -490,5 +382,15 @@ const fn as_ns(ns: i64) -> f64 {
 /// To the nearest nanosecond; what is not a number becomes zero.
 #[allow(clippy::cast_possible_truncation, reason = "saturates")]
 fn rounded(ns: f64) -> Delta {
-    Delta::from_ns(ns.round() as i64)
+    Delta::from_ns((ns + 0.5_f64.copysign(ns)) as i64)
+}
+
+/// To the nearest whole number.
+fn whole(turns: f64) -> f64 {
+    as_ns(rounded(turns).as_ns())
+}
+
+/// The nearest value no farther than `most` from zero; unlike `clamp`, with nothing to panic about.
+fn within(value: f64, most: f64) -> f64 {
+    value.min(most).max(-most)
 }

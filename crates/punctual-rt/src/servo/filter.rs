@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of control; it is told by how much an error was expected to change since the last.
 
+use super::{whole, within};
+
 /// How many mean deviations from the expected one an error may be.
 const GATE: f64 = 8.0;
 /// The narrowest gate, in ns: below it are the timestamps' own resolution and jitter.
@@ -41,7 +43,7 @@ impl Filter {
     pub(super) fn estimate(&self) -> Option<f64> {
         let middle = median(self.recent);
         let reach = NEAR * self.deviation;
-        let sum: f64 = self.recent.iter().map(|error| (error - middle).clamp(-reach, reach)).sum();
+        let sum: f64 = self.recent.iter().map(|error| within(error - middle, reach)).sum();
         self.ready().then_some(middle + sum / f64::from(KEPT))
     }
 
@@ -67,7 +69,8 @@ impl Filter {
             n if n < KEPT => newest,
             _ => median(self.recent),
         };
-        let turns = ((raw - expected) / period).round();
+        let off = raw - expected;
+        let turns = if 2.0 * off.abs() > period { whole(off / period) } else { 0.0 };
         let error = raw - turns * period;
         let had_begun = self.ready();
         if had_begun && !self.believable((error - expected).abs()) {

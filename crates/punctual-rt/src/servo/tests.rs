@@ -102,8 +102,8 @@ impl World {
 }
 
 fn fold(reference_ns: u64, period: Nanos) -> f64 {
-    let rest = reference_ns.rem_euclid(period.as_ns()).cast_signed();
-    let period = period.as_ns().cast_signed();
+    let rest = Nanos::from_ns(reference_ns.rem_euclid(period.as_ns())).ahead().as_ns();
+    let period = period.ahead().as_ns();
     as_ns(if rest > period / 2 { rest - period } else { rest })
 }
 

@@ -255,9 +255,9 @@ fn length(time: Nanos) -> String {
     }
     let seconds = time.as_secs_f64();
     let (value, unit) = match ns {
-        ..1_000_000 => (seconds * 1e6, "us"),
-        ..1_000_000_000 => (seconds * 1e3, "ms"),
-        _ => (seconds, "s"),
+        0..1_000_000 => (seconds * 1e6, "us"),
+        1_000_000..1_000_000_000 => (seconds * 1e3, "ms"),
+        1_000_000_000.. => (seconds, "s"),
     };
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     format!("{value:.decimals$} {unit}")

@@ -58,7 +58,7 @@ fn run(errors: impl IntoIterator<Item = i64>) -> Snapshot {
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "a test's small values")]
-fn latencies(n: usize, mut next: impl FnMut(usize) -> f64) -> Vec<i64> {
+fn latencies(n: u32, mut next: impl FnMut(u32) -> f64) -> Vec<i64> {
     (0..n).map(|n| next(n) as i64).collect()
 }
 
@@ -205,7 +205,7 @@ fn a_compensation_with_its_pole_at_minus_one_oscillates() {
 #[cfg_attr(miri, ignore = "slow")]
 fn slow_wander_and_lasting_steps_are_told() {
     let mut noise = Noise::new(5);
-    let wander = run(latencies(20_000, |n| 50_000.0 + 40_000.0 * (n as f64 / 300.0).sin() + 20.0 * noise.normal()));
+    let wander = run(latencies(20_000, |n| 50_000.0 + 40_000.0 * (f64::from(n) / 300.0).sin() + 20.0 * noise.normal()));
     assert_eq!(wander.periods.unwrap().rhythm(), Rhythm::Wandering);
     let step = run(latencies(20_000, |n| if n / 500 % 2 == 0 { 5_000.0 } else { 35_000.0 } + 100.0 * noise.normal()));
     assert_eq!(step.periods.unwrap().rhythm(), Rhythm::Lasting);

@@ -5,5 +5,11 @@
 
 mod channel;
 mod latest;
+mod log;
 mod pi_mutex;
 mod signal;
+mod trace;
+mod watchdog;
+
+/// Held by tests that occupy a CPU at real-time priority: one at a time.
+static ONE_CPU: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -189,6 +189,7 @@ fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sy
 #[ignore = "privileged: real-time priorities, 200 ms of one CPU"]
 #[cfg(not(miri))]
 fn privileged_who_waits_lends_the_owner_its_priority() {
+    let _one = crate::ONE_CPU.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let plain = std::sync::Mutex::new(());
     let without = time_to_acquire(
         || drop(plain.lock().unwrap()),

@@ -154,6 +154,7 @@ fn a_new_target_is_walked_to_without_overshoot() {
     let (mut world, mut servo) = locked_pair(30.0);
     servo.set_target(Delta::from_ns(-250_000));
     assert_eq!(servo.error(), Delta::from_ns(250_000));
+    assert!(!servo.locked(), "it is not there yet");
     let (mut least, mut most_step) = (f64::MAX, 0);
     for _ in 0..1_000 {
         most_step = most_step.max(follow(&mut world, &mut servo, 1));
@@ -161,6 +162,16 @@ fn a_new_target_is_walked_to_without_overshoot() {
     }
     assert!((world.phase_ns() + 250_000.0).abs() < 5.0 && least > -250_050.0, "{least}");
     assert!(most_step <= 5_000 && servo.locked() && (servo.ppm() - 30.0).abs() < 0.1);
+}
+
+#[test]
+fn a_target_set_before_the_first_samples_moves_nothing_yet() {
+    let (mut world, mut servo) = (exact(MS, 30.0, Nanos::from_us(100)), servo(MS, 1.0));
+    servo.set_target(Delta::from_ns(300_000));
+    assert_eq!((servo.coast(), servo.error()), (Delta::ZERO, Delta::ZERO));
+    assert_eq!(follow(&mut world, &mut servo, 4), 0);
+    follow(&mut world, &mut servo, 2_000);
+    assert!((world.phase_ns() - 300_000.0).abs() < 5.0 && servo.locked(), "{}", world.phase_ns());
 }
 
 #[test]
