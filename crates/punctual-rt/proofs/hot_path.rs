@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code, reason = "names that survive are an unsafe attribute")]
 #![allow(missing_docs, reason = "each is named after the one function that it calls")]
+#![allow(clippy::no_mangle_with_rust_abi, reason = "nobody calls them")]
 
 use punctual_rt::{Delta, Nanos, Pacer, Wake};
 
@@ -35,6 +36,7 @@ pub fn hot_pacer_resync(pacer: &mut Pacer) -> u64 {
 }
 
 /// What the walk must find.
+#[allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "to be found")]
 pub mod injected {
     use punctual_rt::{MonoTime, Wake, now};
 

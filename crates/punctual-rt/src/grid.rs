@@ -56,7 +56,7 @@ impl Grid {
             owed: false,
             in_a_row: 0,
             steered: Delta::ZERO,
-            steer_max: hundredth(period),
+            steer_max: period.divided_by(100),
         }
     }
 
@@ -223,10 +223,6 @@ impl Grid {
 
 const fn at_least_1(period: Nanos) -> Nanos {
     if period.as_ns() == 0 { Nanos::from_ns(1) } else { period }
-}
-
-const fn hundredth(period: Nanos) -> Nanos {
-    Nanos::from_ns(period.whole(Nanos::from_ns(100)))
 }
 
 #[cfg(test)]

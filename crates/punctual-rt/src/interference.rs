@@ -71,7 +71,8 @@ impl Watch {
         self.poison.is_some()
     }
 
-    /// Call right before polling.
+    /// Call right before polling; between here and [`end`](Self::end), nothing but polling: of a switch within a system
+    /// call newer kernels leave no trace.
     ///
     /// # Real-time
     /// One store.

@@ -10,24 +10,40 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
+mod atomics;
+mod channel;
+pub mod check;
 mod error;
 mod grid;
 mod interference;
+mod latest;
+pub mod log;
 mod memory;
 mod pacer;
+pub mod phase;
 mod policy;
 mod poll;
+pub mod servo;
 pub mod setup;
+pub mod stats;
+pub mod sync;
 pub mod sys;
+mod task;
 mod wait;
 mod wake;
+pub mod watchdog;
 
+pub use channel::{Receiver, Sender, spsc};
 pub use error::Error;
 pub use grid::{Grid, Overrun};
-pub use memory::{lock_memory, prefault_stack};
-pub use pacer::{Pacer, TOLERANCE};
+pub use latest::{LatestReader, LatestWriter, Reading, latest};
+pub use memory::{Memory, lock_memory, prefault_stack};
+pub use pacer::{Delay, Pacer, TOLERANCE};
 pub use policy::Policy;
 pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
+pub use setup::{Grants, LatencyQos, Prepared, Refusal, Require, Setup};
+pub use stats::{Stats, StatsConfig, StatsReader, StatsWriter};
 pub use sys::now;
+pub use task::{Control, Cycle, Cyclic, Ended, Group, Phase, PhaseClock, Stopper, Task, TaskConfig};
 pub use wait::{Event, Margin, Means, Sleeper, Wait};
 pub use wake::{Class, Wake};

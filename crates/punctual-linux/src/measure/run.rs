@@ -13,8 +13,8 @@ use punctual_core::recording::{
 };
 use punctual_core::scenario::{Mechanism, Policy, Scenario};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::setup::LatencyRequest;
 use punctual_rt::{now, sys};
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -55,7 +55,7 @@ struct Run<'a> {
     control: Arc<RunControl>,
     notes: Vec<Mark>,
     /// Kept open until the run is over.
-    _dma_latency: Option<File>,
+    _dma_latency: Option<LatencyRequest>,
     loads: Loads,
     phase: usize,
     /// Where the recording's time begins: the first release of the first phase.

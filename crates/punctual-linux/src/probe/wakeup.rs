@@ -18,6 +18,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
 
+/// Stack of a measuring thread, and how much of it is touched before it begins.
+const STACK_BYTES: usize = 256 * 1024;
+const STACK_TOUCHED_BYTES: usize = 64 * 1024;
+
 /// Why a measuring thread could not be set up.
 #[derive(Debug, Error)]
 pub enum ProbeError {
@@ -151,7 +155,7 @@ impl Probe {
         let cpu = thread.cpu;
         let handle = std::thread::Builder::new()
             .name(format!("probe/{cpu}"))
-            .stack_size(256 * 1024)
+            .stack_size(STACK_BYTES)
             .spawn(move || plan.run(&report, &begin))
             .map_err(|reason| ProbeError::NoThread { cpu, reason })?;
         let granted = reported.recv().map_err(|_| ProbeError::Died { cpu })??;
@@ -214,7 +218,7 @@ impl ThreadPlan {
         let pinned = !matches!(self.policy, Policy::Deadline { .. });
         let only = [cpu];
         setup::pin_current(if pinned { &only } else { &self.online }).map_err(refused)?;
-        punctual_rt::prefault_stack();
+        punctual_rt::prefault_stack(STACK_TOUCHED_BYTES).map_err(refused)?;
         setup::set_policy(wanted).map_err(refused)?;
         let granted = setup::granted().map_err(refused)?;
         self.verify(wanted, pinned, &granted)?;
@@ -321,7 +325,7 @@ fn rt_policy(policy: Policy, period: Nanos) -> punctual_rt::Policy {
     match policy {
         Policy::Fifo(priority) => punctual_rt::Policy::Fifo(priority),
         Policy::RoundRobin(priority) => punctual_rt::Policy::RoundRobin(priority),
-        Policy::Deadline { runtime } => punctual_rt::Policy::Deadline { runtime, period },
+        Policy::Deadline { runtime } => punctual_rt::Policy::Deadline { runtime, deadline: period, period },
         Policy::Other => punctual_rt::Policy::Other,
     }
 }

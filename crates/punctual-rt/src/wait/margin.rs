@@ -69,9 +69,9 @@ impl MarginTracker {
     /// Half the time between releases, or as long as polling stays within its share: a typical sleep comes back
     /// `margin - median` early.
     fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
-        let per_million = Nanos::from_ns(period.times(spin_ppm.into()).whole(Nanos::from_ns(1_000_000)));
-        let typical = if self.recent.filled() < LEARNED { per_million } else { self.recent.median() };
-        per_million.plus(typical).min(Nanos::from_ns(period.as_ns() >> 1))
+        let share = period.times(spin_ppm.into()).divided_by(1_000_000);
+        let typical = if self.recent.filled() < LEARNED { share } else { self.recent.median() };
+        share.plus(typical).min(Nanos::from_ns(period.as_ns() >> 1))
     }
 }
 

@@ -6,6 +6,7 @@ mod clock;
 mod margin;
 mod recent;
 
+use crate::sync::Signal;
 use crate::{Class, Error};
 pub use clock::Means;
 pub(crate) use clock::{Clock, Monotonic};
@@ -13,9 +14,10 @@ pub use margin::Margin;
 use margin::{MarginTracker, Offset};
 use punctual_hist::{MonoTime, Nanos};
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 /// How to wait for a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Wait {
     /// Sleeps in the kernel until the release: late by what the way back takes.
     Sleep,
@@ -36,10 +38,12 @@ pub enum Wait {
 }
 
 /// Something outside that activates a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Event {
     /// A file descriptor becomes readable. The wait does not read it: the body does.
     Readable(RawFd),
+    /// A signal is posted, by another thread; the wait takes the post.
+    Signal(Arc<Signal>),
 }
 
 /// The kernel's call to sleep with. They all end in the same timer; what differs is said at each.

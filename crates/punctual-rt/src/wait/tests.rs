@@ -211,3 +211,13 @@ fn a_pipe_wakes_its_reader_and_silence_times_out() {
     writer.write_all(b"x").unwrap();
     assert_eq!(waiter.wait_until(now(), MS).class, Class::OnTime);
 }
+
+#[test]
+fn a_signal_wakes_its_task_and_silence_times_out() {
+    let signal = Arc::new(Signal::new());
+    let wait = Wait::External { event: Event::Signal(Arc::clone(&signal)), patience: Nanos::from_ms(20) };
+    let mut waiter = Waiter::new(&wait, Sleeper::Absolute, TOLERANCE).unwrap();
+    signal.post();
+    assert_eq!(waiter.wait_until(now(), MS).class, Class::OnTime);
+    assert_eq!(waiter.wait_until(now(), MS).class, Class::TimedOut);
+}

@@ -1,0 +1,139 @@
+//! Reading the statistics of another process, which may be anybody's: nothing it does can crash or hang the reader.
+//!
+//! The pages are found by the names of the memory behind a process's descriptors; nothing else is opened.
+
+use super::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
+use super::snapshot::StatsReader;
+use super::{MEMORY_NAME, Snapshot};
+use crate::Error;
+use crate::sys::{PageMemory, page_bytes};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a link to our memory begins with under `/proc/PID/fd`.
+const LINK: &str = "/memfd:";
+const DELETED: &str = " (deleted)";
+
+/// A task of a process, its statistics mapped read-only.
+pub struct Attached {
+    name: String,
+    reader: StatsReader,
+}
+
+/// A page of statistics that a process has, by the name of its memory.
+struct Found {
+    name: String,
+    descriptor: std::path::PathBuf,
+}
+
+/// A task's name, and the task or why its page can not be read.
+pub type NamedTask = (String, Result<Attached, Error>);
+
+/// Every task of a process.
+///
+/// # Kernel
+/// `/proc`; permission as for tracing the process: the same user, or `CAP_SYS_PTRACE`.
+///
+/// # Errors
+/// [`Error::PageOpen`] if the process is gone or somebody else's.
+pub fn attached_tasks(pid: u32) -> Result<Vec<NamedTask>, Error> {
+    let attach = |found: Found| (found.name.clone(), found.attach());
+    Ok(pages_of(pid)?.into_iter().map(attach).collect())
+}
+
+impl Attached {
+    /// Attaches to the task `name` of process `pid`.
+    ///
+    /// # Kernel
+    /// As [`attached_tasks`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTask`], [`Error::PageOpen`], or why the page is refused: [`Error::PageUnsealed`],
+    /// [`Error::PageVersion`], [`Error::PageForeign`].
+    pub fn open(pid: u32, name: &str) -> Result<Self, Error> {
+        let found = pages_of(pid)?.into_iter().find(|found| found.name == name);
+        found.ok_or(Error::NoSuchTask)?.attach()
+    }
+
+    /// The task's name, as its memory is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The reading end, as the process itself has it. Stays readable after the process has ended.
+    pub fn reader(&self) -> &StatsReader {
+        &self.reader
+    }
+
+    /// A copy of everything, as [`StatsReader::snapshot`].
+    pub fn snapshot(&self) -> Snapshot {
+        self.reader.snapshot()
+    }
+}
+
+fn pages_of(pid: u32) -> Result<Vec<Found>, Error> {
+    let folder = Path::new("/proc").join(pid.to_string()).join("fd");
+    let entries = std::fs::read_dir(folder).map_err(|e| open_error(&e))?;
+    let found = |entry: io::Result<std::fs::DirEntry>| {
+        let descriptor = entry.ok()?.path();
+        let link = std::fs::read_link(&descriptor).ok()?;
+        let name = link.to_str()?.strip_prefix(LINK)?.strip_prefix(MEMORY_NAME)?.strip_suffix(DELETED)?;
+        Some(Found { name: name.to_owned(), descriptor })
+    };
+    let mut pages: Vec<Found> = entries.filter_map(found).collect();
+    pages.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(pages)
+}
+
+fn open_error(error: &io::Error) -> Error {
+    Error::PageOpen(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+impl Found {
+    fn attach(self) -> Result<Attached, Error> {
+        // The descriptor may be another one by now: neither wait for a pipe nor take a terminal.
+        let careful = libc::O_NONBLOCK | libc::O_NOCTTY;
+        let file = OpenOptions::new().read(true).custom_flags(careful).open(&self.descriptor);
+        let page = page_in(&file.map_err(|e| open_error(&e))?)?;
+        Ok(Attached { name: self.name, reader: StatsReader::new(Arc::new(page)) })
+    }
+}
+
+/// The page in a file, if it is one, of this version, and its size can not change. Nothing is mapped before that is
+/// known.
+pub(super) fn page_in(file: &File) -> Result<PageMemory, Error> {
+    let [magic, version, bytes] = first_words(file)?;
+    if magic != MAGIC {
+        return Err(Error::PageForeign);
+    }
+    if version != LAYOUT_VERSION {
+        return Err(Error::PageVersion(version));
+    }
+    let slots = slots_in(bytes).ok_or(Error::PageForeign)?;
+    PageMemory::map_foreign(file, slots).map_err(|errno| match errno {
+        libc::EPERM => Error::PageUnsealed,
+        libc::EMSGSIZE => Error::PageForeign,
+        other => Error::PageOpen(other),
+    })
+}
+
+fn first_words(file: &File) -> Result<[u64; 3], Error> {
+    let mut bytes = [0; 24];
+    file.read_exact_at(&mut bytes, 0).map_err(|e| match e.kind() {
+        io::ErrorKind::UnexpectedEof => Error::PageForeign,
+        _ => open_error(&e),
+    })?;
+    let mut words = bytes.chunks_exact(8).filter_map(|word| word.try_into().ok()).map(u64::from_ne_bytes);
+    Ok([(); 3].map(|()| words.next().unwrap_or(0)))
+}
+
+/// How many slots a page of so many bytes has; `None` if it can not be one.
+fn slots_in(bytes: u64) -> Option<u32> {
+    let tail = usize::try_from(bytes).ok()?.checked_sub(size_of::<Head>())?;
+    let slots = u32::try_from(tail.checked_div(size_of::<CycleSlot>())?).ok()?;
+    let exact = page_bytes(slots) as u64 == bytes;
+    (exact && slots.is_power_of_two() && FLIGHT_LENGTHS.contains(&slots)).then_some(slots)
+}

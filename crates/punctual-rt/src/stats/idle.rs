@@ -1,0 +1,68 @@
+//! The idle states of a CPU, as the kernel lists them: what a gap between two kinds of wake-up is compared with.
+
+use punctual_hist::Nanos;
+use std::path::Path;
+
+/// One idle state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// Its number on this CPU; 0 is the lightest.
+    pub number: u32,
+    /// Its name, as the driver calls it.
+    pub name: String,
+    /// How long leaving it takes at most, as the driver believes.
+    pub exit_latency: Nanos,
+    /// Whether it may be entered.
+    pub enabled: bool,
+}
+
+/// The idle states of a CPU, lightest first; empty where the kernel shows none, as in most virtual machines.
+///
+/// # Real-time
+/// Not for the loop: reads files.
+///
+/// # Kernel
+/// `/sys/devices/system/cpu/cpuN/cpuidle`.
+pub fn idle_states(cpu: u32) -> Vec<IdleState> {
+    states_below(&Path::new("/sys/devices/system/cpu").join(format!("cpu{cpu}")).join("cpuidle"))
+}
+
+fn states_below(folder: &Path) -> Vec<IdleState> {
+    (0..).map_while(|number| state_in(&folder.join(format!("state{number}")), number)).collect()
+}
+
+fn state_in(folder: &Path, number: u32) -> Option<IdleState> {
+    let word = |file: &str| Some(std::fs::read_to_string(folder.join(file)).ok()?.trim().to_owned());
+    Some(IdleState {
+        number,
+        name: word("name")?,
+        exit_latency: Nanos::from_us(word("latency")?.parse().ok()?),
+        enabled: word("disable").is_none_or(|flag| flag == "0"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "files")]
+    fn states_are_read_until_one_is_missing() {
+        let folder = std::env::temp_dir().join(format!("punctual-rt-idle-{}", std::process::id()));
+        let write = |state: &str, file: &str, text: &str| {
+            std::fs::create_dir_all(folder.join(state)).unwrap();
+            std::fs::write(folder.join(state).join(file), text).unwrap();
+        };
+        for (state, name, latency, disable) in [("state0", "POLL", "0", "0"), ("state1", "C6", "133", "1")] {
+            write(state, "name", &format!("{name}\n"));
+            write(state, "latency", &format!("{latency}\n"));
+            write(state, "disable", &format!("{disable}\n"));
+        }
+        write("state2", "name", "GARBLED\n");
+        let states = states_below(&folder);
+        std::fs::remove_dir_all(&folder).unwrap();
+        let c6 = IdleState { number: 1, name: "C6".into(), exit_latency: Nanos::from_us(133), enabled: false };
+        assert_eq!((states.len(), states.get(1)), (2, Some(&c6)));
+        assert_eq!(states_below(&folder), [], "no such CPU");
+    }
+}

@@ -1,0 +1,155 @@
+//! The loop's numbers: written by the loop, read by any thread, or another process, without either waiting.
+//!
+//! The writing end costs tens of nanoseconds a cycle and the reading end nothing to the loop: both share one page of
+//! atomic words. The page is a sealed memfd, so nothing is left behind when the process dies, and `/proc/PID/fd` shows
+//! it to others ([`Attached`]).
+//!
+//! This module knows nothing of how a wait is made; it is told what one came to ([`crate::Wake`]).
+
+mod attach;
+mod idle;
+mod modes;
+pub(crate) mod page;
+mod periods;
+mod report;
+mod sequence;
+mod slot;
+mod snapshot;
+mod writer;
+
+pub use attach::{Attached, NamedTask, attached_tasks};
+pub use idle::{IdleState, idle_states};
+pub use modes::{Mode, modes};
+pub use page::{CycleRecord, WORST_KEPT};
+pub use periods::{PeriodMoments, Rhythm};
+pub use report::Report;
+pub use snapshot::{Counters, Snapshot, StatsReader};
+pub use writer::StatsWriter;
+
+use crate::Error;
+use crate::atomics::Ordering::{Relaxed, Release};
+use crate::sys::{PageMemory, boot_and_monotonic, page_bytes};
+use crate::wake::Class;
+use page::{FLIGHT_LENGTHS, Fixed, LAYOUT_VERSION, MAGIC, NAME_BYTES};
+use punctual_hist::Nanos;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// Activations the flight recorder keeps unless told otherwise.
+pub const FLIGHT_CYCLES: u32 = 1024;
+/// From this lateness on an activation that also missed two releases is an outage.
+pub const OUTAGE: Nanos = Nanos::from_ms(100);
+/// Name of the memory, before the task's.
+const MEMORY_NAME: &str = "punctual-rt:";
+/// Every class, in the order of its number.
+pub(crate) const CLASSES: [Class; 8] = [
+    Class::OnTime,
+    Class::PastOnArrival,
+    Class::LateFromSleep,
+    Class::HitWhilePolling,
+    Class::Preempted,
+    Class::Interrupted,
+    Class::Early,
+    Class::TimedOut,
+];
+
+/// What the statistics of a task need to know beforehand.
+#[derive(Clone, Debug)]
+pub struct StatsConfig {
+    /// Name by which other processes find the page: 1 to 32 bytes, no control characters.
+    pub name: String,
+    /// The nominal period.
+    pub period: Nanos,
+    /// The largest lateness the user can live with; later activations are counted.
+    pub budget: Option<Nanos>,
+    /// By when, from its release, a body must be done; later ones are counted.
+    pub deadline: Option<Nanos>,
+    /// The CPU the task is bound to, for readers that want to know about its idle states.
+    pub cpu: Option<u32>,
+    /// Activations the flight recorder keeps: a power of two from 64 to 65536.
+    pub flight_cycles: u32,
+}
+
+impl StatsConfig {
+    /// A task without budget, deadline and CPU, with a flight recorder of [`FLIGHT_CYCLES`].
+    pub fn new(name: &str, period: Nanos) -> Self {
+        let (budget, deadline, cpu) = (None, None, None);
+        Self { name: name.to_owned(), period, budget, deadline, cpu, flight_cycles: FLIGHT_CYCLES }
+    }
+
+    /// Refuses what no page could be made of.
+    ///
+    /// # Errors
+    /// [`Error::TaskName`] or [`Error::FlightCycles`].
+    pub fn validate(&self) -> Result<(), Error> {
+        name_words(&self.name).ok_or(Error::TaskName)?;
+        let cycles = self.flight_cycles;
+        let fits = cycles.is_power_of_two() && FLIGHT_LENGTHS.contains(&cycles);
+        if fits { Ok(()) } else { Err(Error::FlightCycles(cycles)) }
+    }
+}
+
+/// Makes the two ends of a task's statistics.
+pub struct Stats;
+
+impl Stats {
+    /// One end to write, one to read: 280 KB of zeros, present in memory.
+    ///
+    /// # Real-time
+    /// Allocates and enters the kernel: call before the loop.
+    ///
+    /// # Kernel
+    /// `memfd_create` (Linux 3.17). Without it, or with no descriptor left, the page is private memory:
+    /// [`StatsReader::shared`] says so.
+    ///
+    /// # Errors
+    /// [`Error::TaskName`], [`Error::FlightCycles`] or [`Error::PageMemory`].
+    pub fn create(config: &StatsConfig) -> Result<(StatsWriter, StatsReader), Error> {
+        config.validate()?;
+        let (name, slots) = (name_words(&config.name).ok_or(Error::TaskName)?, config.flight_cycles);
+        let memory_name = CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| Error::TaskName)?;
+        let page = Arc::new(PageMemory::create(&memory_name, slots).map_err(Error::PageMemory)?);
+        fill(&page.head().fixed, config, name);
+        Ok((StatsWriter::new(Arc::clone(&page), config), StatsReader::new(page)))
+    }
+}
+
+fn fill(fixed: &Fixed, config: &StatsConfig, name: [u64; NAME_BYTES / 8]) {
+    let (boot, mono) = boot_and_monotonic();
+    fixed.version.store(LAYOUT_VERSION, Relaxed);
+    fixed.bytes.store(page_bytes(config.flight_cycles) as u64, Relaxed);
+    fixed.pid.store(std::process::id().into(), Relaxed);
+    for (cell, word) in fixed.name.iter().zip(name) {
+        cell.store(word, Relaxed);
+    }
+    fixed.period.store(config.period.as_ns(), Relaxed);
+    fixed.budget.store(config.budget.map(Nanos::as_ns));
+    fixed.deadline.store(config.deadline.map(Nanos::as_ns));
+    fixed.cpu.store(config.cpu.map(u64::from));
+    fixed.started.store(mono.as_ns(), Relaxed);
+    fixed.started_boot.store(boot, Relaxed);
+    fixed.magic.store(MAGIC, Release);
+}
+
+/// The name's bytes as words; `None` if there are too many, none, or such that a terminal would obey.
+fn name_words(name: &str) -> Option<[u64; NAME_BYTES / 8]> {
+    if name.is_empty() || name.len() > NAME_BYTES || name.chars().any(char::is_control) {
+        return None;
+    }
+    let mut words = [0; NAME_BYTES / 8];
+    for (word, bytes) in words.iter_mut().zip(name.as_bytes().chunks(8)) {
+        let mut whole = [0; 8];
+        whole.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        *word = u64::from_ne_bytes(whole);
+    }
+    Some(words)
+}
+
+/// The name that the words spell, without what a terminal would obey.
+fn name_from(words: [u64; NAME_BYTES / 8]) -> String {
+    let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&bytes).replace(char::is_control, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests;

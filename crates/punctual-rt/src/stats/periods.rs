@@ -1,0 +1,184 @@
+//! What the sequence of period errors says: whether there is anything to compensate, or whether compensating made it.
+//!
+//! On a stable grid a period is `T + L(k+1) - L(k)`: a late wake-up lengthens one period and shortens the next, though
+//! nothing was ever disturbed. Independent latencies therefore give periods a lag-1 autocorrelation of exactly -1/2
+//! and 1.41 times their own standard deviation, and everything else says something about the loop.
+
+use std::fmt;
+
+/// Fewer pairs of successive periods say nothing: the autocorrelation's own error would be above 0.03.
+const ENOUGH_PAIRS: u64 = 1_000;
+
+/// Sums over period errors, each between two activations with no release missed in between, and over the wake-up
+/// errors they come from; nanoseconds and their squares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeriodMoments {
+    /// Period errors.
+    pub count: u64,
+    /// Their sum.
+    pub sum: i128,
+    /// The sum of their squares.
+    pub squares: i128,
+    /// Pairs of successive period errors.
+    pub pairs: u64,
+    /// The sum of the products of each pair.
+    pub products: i128,
+    /// The sum of the wake-up errors (woke minus release) that ended each period.
+    pub error_sum: i128,
+    /// The sum of their squares.
+    pub error_squares: i128,
+}
+
+/// What the autocorrelation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rhythm {
+    /// Too few periods in a row.
+    TooFew,
+    /// No period differed from another.
+    Still,
+    /// Each period pays back more than the one before was off: a compensation that oscillates.
+    Oscillating,
+    /// Independent latencies on a stable grid.
+    Independent,
+    /// Latencies of which a part lasts from one activation to the next.
+    PartlyPersistent,
+    /// The wake-ups run away from the grid.
+    Drifting,
+    /// The latencies change in steps that last.
+    Lasting,
+    /// The latencies wander slowly.
+    Wandering,
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
+fn mean(sum: i128, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum as f64 / count as f64)
+}
+
+fn variance(sum: i128, squares: i128, count: u64) -> Option<f64> {
+    let mean_of_values = mean(sum, count)?;
+    Some((mean(squares, count)? - mean_of_values * mean_of_values).max(0.0))
+}
+
+impl PeriodMoments {
+    /// The mean period error, nanoseconds: other than zero where the wake-ups run away from the grid.
+    pub fn mean_ns(&self) -> Option<f64> {
+        mean(self.sum, self.count)
+    }
+
+    /// The standard deviation of the period errors, nanoseconds.
+    pub fn sd_ns(&self) -> Option<f64> {
+        variance(self.sum, self.squares, self.count).map(f64::sqrt)
+    }
+
+    /// The standard deviation of the wake-up errors that ended the periods, nanoseconds.
+    pub fn wake_error_sd_ns(&self) -> Option<f64> {
+        variance(self.error_sum, self.error_squares, self.count).map(f64::sqrt)
+    }
+
+    /// The former divided by the latter: the square root of two if latencies are independent.
+    pub fn ratio(&self) -> Option<f64> {
+        let (periods, wakes) = (self.sd_ns()?, self.wake_error_sd_ns()?);
+        (wakes > 0.0).then(|| periods / wakes)
+    }
+
+    /// The autocorrelation of successive period errors, -1 to 1; `None` if too few or all alike.
+    pub fn autocorrelation(&self) -> Option<f64> {
+        if self.pairs < ENOUGH_PAIRS {
+            return None;
+        }
+        let (mean_error, variance) = (self.mean_ns()?, variance(self.sum, self.squares, self.count)?);
+        let covariance = mean(self.products, self.pairs)? - mean_error * mean_error;
+        (variance > 0.0).then(|| (covariance / variance).clamp(-1.0, 1.0))
+    }
+
+    /// Whether the wake-up error grows all the time: periods vary much less than the error (on a stable grid they vary
+    /// more), and from the first to the last it has gone as far as only a straight line goes, 3.46 standard deviations.
+    #[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
+    fn runs_away(&self) -> bool {
+        let gone = self.sum as f64;
+        let far = self.wake_error_sd_ns().is_some_and(|sd| gone.abs() > 2.5 * sd);
+        far && self.ratio().is_some_and(|ratio| ratio < 0.2)
+    }
+
+    /// What it says.
+    pub fn rhythm(&self) -> Rhythm {
+        if self.pairs < ENOUGH_PAIRS {
+            return Rhythm::TooFew;
+        }
+        let Some(rho) = self.autocorrelation() else { return Rhythm::Still };
+        match rho {
+            _ if rho < -0.6 => Rhythm::Oscillating,
+            _ if rho < -0.4 => Rhythm::Independent,
+            _ if rho < -0.1 => Rhythm::PartlyPersistent,
+            _ if rho > 0.1 => Rhythm::Wandering,
+            _ if self.runs_away() => Rhythm::Drifting,
+            _ => Rhythm::Lasting,
+        }
+    }
+}
+
+impl fmt::Display for Rhythm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooFew => "too few periods in a row for a verdict",
+            Self::Still => "all periods alike",
+            Self::Oscillating => {
+                "a compensation that oscillates: it corrects by the last error; track a slow constant instead"
+            }
+            Self::Independent => {
+                "independent wake-up latency on a stable grid: nothing to compensate, reduce the latency"
+            }
+            Self::PartlyPersistent => "a stable grid; part of the latency lasts from one wake-up to the next",
+            Self::Drifting => "wake-ups run away from the grid: relative sleeping, or a reference that drifts",
+            Self::Lasting => "few changes of latency, each of which lasts: look at the worst and at the modes",
+            Self::Wandering => "a slow wander of the latency: clock frequency, temperature or steering",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hand_computed_case() {
+        // Period errors +4, -4, alternating: mean 0, sd 4, autocorrelation -1.
+        let moments = PeriodMoments {
+            count: 2_000,
+            squares: 32_000,
+            pairs: 1_999,
+            products: -31_984,
+            error_sum: 4_000,
+            error_squares: 16_000,
+            ..PeriodMoments::default()
+        };
+        assert_eq!((moments.mean_ns(), moments.sd_ns(), moments.autocorrelation()), (Some(0.0), Some(4.0), Some(-1.0)));
+        assert_eq!((moments.wake_error_sd_ns(), moments.ratio()), (Some(2.0), Some(2.0)));
+        assert_eq!(moments.rhythm(), Rhythm::Oscillating);
+    }
+
+    #[test]
+    fn little_data_gives_no_verdict() {
+        let few =
+            PeriodMoments { count: 1_000, squares: 5_000, pairs: 999, products: -2_500, ..PeriodMoments::default() };
+        assert_eq!((few.autocorrelation(), few.rhythm()), (None, Rhythm::TooFew));
+        let still = PeriodMoments { count: 5_000, pairs: 4_999, ..PeriodMoments::default() };
+        assert_eq!((still.autocorrelation(), still.rhythm()), (None, Rhythm::Still));
+        assert_eq!(PeriodMoments::default().sd_ns(), None);
+    }
+
+    #[test]
+    fn sums_of_a_hostile_page_are_survived() {
+        let wild = PeriodMoments {
+            count: u64::MAX,
+            sum: i128::MIN,
+            squares: i128::MIN,
+            pairs: u64::MAX,
+            products: i128::MAX,
+            error_sum: i128::MAX,
+            error_squares: i128::MIN,
+        };
+        let _: (Rhythm, Option<f64>) = (wild.rhythm(), wild.ratio());
+    }
+}

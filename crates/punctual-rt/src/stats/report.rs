@@ -1,0 +1,291 @@
+//! A snapshot in words: lateness first, for that is what a drive or a converter on the bus sees; then the jitter of
+//! periods with what it says; then the rest.
+//!
+//! Pure: works on the copy, and on what is known about the CPU's idle states.
+
+use super::{CycleRecord, IdleState, Mode, OUTAGE, Snapshot, modes};
+use crate::wake::Class;
+use punctual_hist::{Counts, Nanos};
+use std::fmt;
+
+/// Of the worst activations so many are shown.
+const SHOWN_WORST: usize = 5;
+
+/// A snapshot's report; [`fmt::Display`] is the text.
+pub struct Report<'a> {
+    snapshot: &'a Snapshot,
+    idle: Option<&'a [IdleState]>,
+}
+
+impl<'a> Report<'a> {
+    /// The report of `snapshot`.
+    pub fn new(snapshot: &'a Snapshot) -> Self {
+        Self { snapshot, idle: None }
+    }
+
+    /// Also names the idle state that may be behind two kinds of wake-up.
+    #[must_use]
+    pub fn with_idle_states(mut self, states: &'a [IdleState]) -> Self {
+        self.idle = Some(states);
+        self
+    }
+
+    /// The humps of the kernel's sleeps, if there were enough of them, else of the lateness.
+    pub fn modes(&self) -> Vec<Mode> {
+        modes(self.distribution().1)
+    }
+
+    fn distribution(&self) -> (&'static str, &'a Counts) {
+        let snapshot = self.snapshot;
+        let mostly_slept = snapshot.overshoot.count() >= snapshot.lateness.count() / 2;
+        if mostly_slept { ("sleep overshoot", &snapshot.overshoot) } else { ("lateness", &snapshot.lateness) }
+    }
+
+    /// The idle state whose leaving takes about as long as the humps are apart; `None` if there is one hump, or none
+    /// fits.
+    pub fn idle_suspect(&self) -> Option<&'a IdleState> {
+        let modes = self.modes();
+        let gap = modes.last()?.centre.minus(modes.first()?.centre);
+        suspect(gap, self.idle?)
+    }
+}
+
+/// The state whose exit latency, or what it has more than a lighter one, is nearest to `gap`, and within a factor of
+/// two: the driver's figures are rough.
+fn suspect(gap: Nanos, states: &[IdleState]) -> Option<&IdleState> {
+    let enabled = || states.iter().filter(|state| state.enabled);
+    let lighter = |than: &IdleState| enabled().filter(|s| s.number < than.number).map(|s| s.exit_latency).collect();
+    let farness = |state: &IdleState| {
+        let lighter: Vec<Nanos> = lighter(state);
+        let steps = lighter.into_iter().chain([Nanos::ZERO]).map(|lighter| state.exit_latency.minus(lighter));
+        let ratio = |step: Nanos| (step.as_secs_f64() / gap.as_secs_f64().max(1e-9)).ln().abs();
+        steps.map(ratio).fold(f64::INFINITY, f64::min)
+    };
+    let nearest = enabled().map(|state| (farness(state), state)).min_by(|a, b| a.0.total_cmp(&b.0));
+    nearest.filter(|(farness, _)| *farness <= std::f64::consts::LN_2).map(|(_, state)| state)
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.title(f)?;
+        self.lateness(f)?;
+        self.periods(f)?;
+        self.body(f)?;
+        self.wakes(f)?;
+        self.losses(f)?;
+        self.humps(f)?;
+        self.worst(f)
+    }
+}
+
+impl Report<'_> {
+    fn title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.snapshot;
+        let elapsed = s.counters.last_woke.since(s.counters.first_woke);
+        write!(f, "{}: process {}, period {}", s.name, s.pid, length(s.period))?;
+        if let Some(cpu) = s.cpu {
+            write!(f, ", CPU {cpu}")?;
+        }
+        writeln!(f, "; {} activations in {}", s.counters.activations, length(elapsed))?;
+        if !s.coherent {
+            line(f, "", format_args!("the loop wrote during every try: the numbers below may differ by a few cycles"))?;
+        }
+        Ok(())
+    }
+
+    fn lateness(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.snapshot;
+        line(f, "lateness", Spread(&s.lateness))?;
+        if let Some(budget) = s.budget {
+            line(f, "", format_args!("{} later than the budget of {}", s.counters.over_budget, length(budget)))?;
+        }
+        if !s.early.is_empty() {
+            line(f, "early", Spread(&s.early))?;
+        }
+        Ok(())
+    }
+
+    fn periods(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.snapshot;
+        line(f, "period error", Spread(&s.period_error))?;
+        let Some(periods) = &s.periods else { return Ok(()) };
+        if let (Some(sd), Some(ratio)) = (periods.sd_ns(), periods.ratio()) {
+            let words = "times that of the lateness; expected ratio if latencies are independent: 1.41";
+            line(f, "", format_args!("standard deviation {:.2} us, {ratio:.2} {words}", sd / 1e3))?;
+        }
+        match periods.autocorrelation() {
+            Some(rho) => line(f, "", format_args!("lag-1 autocorrelation {rho:+.3}: {}", periods.rhythm())),
+            None => line(f, "", format_args!("lag-1 autocorrelation: {}", periods.rhythm())),
+        }
+    }
+
+    fn body(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.snapshot;
+        if s.response.is_empty() {
+            return Ok(());
+        }
+        line(f, "execution", Spread(&s.execution))?;
+        line(f, "response", Spread(&s.response))?;
+        if let Some(deadline) = s.deadline {
+            line(
+                f,
+                "",
+                format_args!("{} later than the deadline of {}", s.counters.deadline_misses, length(deadline)),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn wakes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.snapshot;
+        if !s.overshoot.is_empty() {
+            line(f, "overslept", Spread(&s.overshoot))?;
+        }
+        if let (Some(share), false) = (s.spin_share(), s.polled.is_empty()) {
+            line(f, "polled", Spread(&s.polled))?;
+            line(f, "", format_args!("{:.2} % of the time", share * 100.0))?;
+        }
+        let classes: Vec<String> = s.classes().map(|(class, n)| format!("{n} {}", words_of(class))).collect();
+        line(f, "how it woke", classes.join(", "))
+    }
+
+    fn losses(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (s, c) = (self.snapshot, &self.snapshot.counters);
+        line(f, "missed", format_args!("{} releases", c.missed))?;
+        if c.outages > 0 {
+            let words = "late and two releases missed";
+            line(f, "outages", format_args!("{}, at least {} {words}", c.outages, length(OUTAGE)))?;
+            line(f, "", format_args!("{} releases were lost in them and are not among the missed", c.lost_in_outages))?;
+        }
+        if s.suspended > Nanos::ZERO {
+            line(f, "suspended", format_args!("{}: the machine slept, the grid did not see it", length(s.suspended)))?;
+        }
+        Ok(())
+    }
+
+    fn humps(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let modes = self.modes();
+        let (Some(first), Some(last)) = (modes.first(), modes.last()) else { return Ok(()) };
+        let each: Vec<String> =
+            modes.iter().map(|mode| format!("{:.1} % near {}", mode.share * 100.0, length(mode.centre))).collect();
+        let gap = length(last.centre.minus(first.centre));
+        line(f, "modes", format_args!("{} has {} humps, {gap} apart", self.distribution().0, modes.len()))?;
+        line(f, "", each.join(", "))?;
+        match (self.idle_suspect(), self.idle) {
+            (Some(state), _) => {
+                let exit = length(state.exit_latency);
+                line(f, "", format_args!("idle state {} takes {exit} to leave: forbid it, and look again", state.name))
+            }
+            (None, Some([])) => line(f, "", "the kernel shows no idle states of this CPU"),
+            (None, Some(_)) => line(f, "", "no idle state of this CPU takes about that long to leave"),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn worst(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, record) in self.snapshot.worst.iter().take(SHOWN_WORST).enumerate() {
+            let name = if n == 0 { "worst" } else { "" };
+            line(f, name, Worst { record, snapshot: self.snapshot })?;
+        }
+        Ok(())
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, name: &str, words: impl fmt::Display) -> fmt::Result {
+    writeln!(f, "  {name:<14}{words}")
+}
+
+/// The figures of a distribution. A percentile for which there are too few values is a dash.
+struct Spread<'a>(&'a Counts);
+
+impl fmt::Display for Spread<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.0;
+        let or_dash = |value: Option<Nanos>| value.map_or_else(|| "-".to_owned(), length);
+        write!(f, "min {:<9}", or_dash(counts.min()))?;
+        for (name, ppm) in [("p50", 500_000), ("p99", 990_000), ("p99.9", 999_000)] {
+            write!(f, "{name} {:<9}", or_dash(counts.percentile_ppm(ppm)))?;
+        }
+        write!(f, "max {:<9}of {}", or_dash(counts.max()), counts.count())
+    }
+}
+
+struct Worst<'a> {
+    record: &'a CycleRecord,
+    snapshot: &'a Snapshot,
+}
+
+impl fmt::Display for Worst<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let r = self.record;
+        let after = r.woke.since(self.snapshot.started);
+        write!(f, "{} late: activation {} after {:.6} s, ", length(r.lateness()), r.index, after.as_secs_f64())?;
+        f.write_str(words_of(r.class))?;
+        if let Some(overshoot) = r.overshoot {
+            write!(f, ", overslept {}", length(overshoot))?;
+        }
+        if r.polled > Nanos::ZERO {
+            write!(f, ", polled {}", length(r.polled))?;
+        }
+        if let Some(execution) = r.execution() {
+            write!(f, ", ran {}", length(execution))?;
+        }
+        if r.missed > 0 { write!(f, ", {} missed", r.missed) } else { Ok(()) }
+    }
+}
+
+fn words_of(class: Class) -> &'static str {
+    match class {
+        Class::OnTime => "on time",
+        Class::PastOnArrival => "past before the wait",
+        Class::LateFromSleep => "late from sleep",
+        Class::HitWhilePolling => "hit while polling",
+        Class::Preempted => "pre-empted while polling",
+        Class::Interrupted => "interrupted while polling",
+        Class::Early => "early",
+        Class::TimedOut => "timed out",
+    }
+}
+
+/// Three digits and a unit.
+fn length(time: Nanos) -> String {
+    let ns = time.as_ns();
+    if ns < 1_000 {
+        return format!("{ns} ns");
+    }
+    let seconds = time.as_secs_f64();
+    let (value, unit) = match ns {
+        0..1_000_000 => (seconds * 1e6, "us"),
+        1_000_000..1_000_000_000 => (seconds * 1e3, "ms"),
+        1_000_000_000.. => (seconds, "s"),
+    };
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_three_digits() {
+        let of = |ns: u64| length(Nanos::from_ns(ns));
+        assert_eq!([of(0), of(999), of(1_000), of(9_999)], ["0 ns", "999 ns", "1.00 us", "10.0 us"]);
+        assert_eq!([of(35_120), of(250_000_000), of(u64::MAX)], ["35.1 us", "250 ms", "18446744074 s"]);
+    }
+
+    #[test]
+    fn the_suspect_is_the_state_or_the_step_nearest_to_the_gap() {
+        let state = |number: u32, exit_us: u64, enabled: bool| IdleState {
+            number,
+            name: format!("state{number}"),
+            exit_latency: Nanos::from_us(exit_us),
+            enabled,
+        };
+        let states = [state(0, 0, true), state(1, 2, true), state(2, 33, true), state(3, 133, true)];
+        let named = |us: u64| suspect(Nanos::from_us(us), &states).map(|s| s.number);
+        assert_eq!((named(30), named(100), named(2), named(400)), (Some(2), Some(3), Some(1), None));
+        assert_eq!(suspect(Nanos::from_us(30), &[state(2, 33, false)]), None, "a forbidden state is not entered");
+        assert_eq!(suspect(Nanos::ZERO, &[]), None);
+    }
+}

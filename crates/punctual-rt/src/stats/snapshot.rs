@@ -1,0 +1,313 @@
+//! The reading end: copies of what the loop has written, that belong together.
+//!
+//! A page of another process may hold anything: whatever its words are, a snapshot of them is made and printed.
+
+use super::page::{CycleRecord, CycleSlot, Head, Live};
+use super::{CLASSES, PeriodMoments, name_from};
+use crate::atomics::{AtomicU64, Ordering::Relaxed};
+use crate::sys::{PageMemory, boot_and_monotonic};
+use crate::wake::Class;
+use punctual_hist::{Counts, MonoTime, Nanos};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a copy is tried before one that may not belong together is taken.
+const TRIES: usize = 64;
+/// Of these so many in a row; then the loop is given time, for it may have been taken off its CPU while writing.
+const TRIES_AT_ONCE: usize = 8;
+const PAUSE: Duration = Duration::from_micros(100);
+/// From here on the two clocks' difference is a suspend, not the time it takes to read them.
+const SUSPEND: Nanos = Nanos::from_ms(1);
+
+/// The reading end; clones read the same page.
+#[derive(Clone)]
+pub struct StatsReader {
+    page: Arc<PageMemory>,
+}
+
+/// How many of what. A plain copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Activations that ran.
+    pub activations: u64,
+    /// Releases that passed without one, outages apart.
+    pub missed: u64,
+    /// Activations at least 100 ms late after which at least two releases were missed: stalls, each counted once.
+    pub outages: u64,
+    /// Releases missed in outages.
+    pub lost_in_outages: u64,
+    /// Activations later than the budget.
+    pub over_budget: u64,
+    /// Bodies done later than the deadline.
+    pub deadline_misses: u64,
+    /// Activations by how they came about, in the order of [`Class`]'s numbers.
+    pub classes: [u64; 8],
+    /// When the first activation woke.
+    pub first_woke: MonoTime,
+    /// When the last one woke: proof of life.
+    pub last_woke: MonoTime,
+}
+
+impl Counters {
+    /// Activations of one class.
+    pub fn of(&self, class: Class) -> u64 {
+        self.classes.get(usize::from(class as u8)).copied().unwrap_or(0)
+    }
+}
+
+/// Everything the loop has written, at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The task's name.
+    pub name: String,
+    /// The process, as it calls itself.
+    pub pid: u32,
+    /// The CPU it is bound to.
+    pub cpu: Option<u32>,
+    /// The nominal period.
+    pub period: Nanos,
+    /// The largest lateness the user can live with.
+    pub budget: Option<Nanos>,
+    /// By when a body must be done, from its release.
+    pub deadline: Option<Nanos>,
+    /// When the statistics were made.
+    pub started: MonoTime,
+    /// When this copy was made.
+    pub taken: MonoTime,
+    /// For how long the machine was suspended in between; the grid does not see it.
+    pub suspended: Nanos,
+    /// Whether everything up to `periods` belongs together. If not, the loop wrote during every try (it is very fast,
+    /// or its process ended in the midst), and `activations` is what the lateness histogram holds.
+    pub coherent: bool,
+    /// How many of what.
+    pub counters: Counters,
+    /// Woke minus release; zero where early. One value per activation.
+    pub lateness: Counts,
+    /// Release minus woke, of the early ones.
+    pub early: Counts,
+    /// By how much the kernel's sleep was longer than asked for.
+    pub overshoot: Counts,
+    /// Time spent polling, of those that did.
+    pub polled: Counts,
+    /// By how much two successive wake-ups were apart more or less than their releases, without sign. None across
+    /// missed releases.
+    pub period_error: Counts,
+    /// Time from waking to the body's end.
+    pub execution: Counts,
+    /// Time from the release to the body's end.
+    pub response: Counts,
+    /// Sums over period errors; `None` if the copy is not coherent.
+    pub periods: Option<PeriodMoments>,
+    /// The latest, worst first.
+    pub worst: Vec<CycleRecord>,
+    /// The flight recorder: the last activations, oldest first.
+    pub recent: Vec<CycleRecord>,
+    /// The activations around the worst one, oldest first.
+    pub around_worst: Vec<CycleRecord>,
+}
+
+impl StatsReader {
+    pub(super) fn new(page: Arc<PageMemory>) -> Self {
+        Self { page }
+    }
+
+    /// Whether another process can attach.
+    ///
+    /// # Errors
+    /// The `errno` with which the kernel refused shared memory.
+    pub fn shared(&self) -> Result<(), i32> {
+        self.page.shared()
+    }
+
+    /// The task's name.
+    pub fn name(&self) -> String {
+        name_from(self.page.head().fixed.name.each_ref().map(load))
+    }
+
+    /// The counters alone; without a wait, and cheap enough to ask for often. `None` if the loop wrote during every
+    /// one of 64 tries.
+    ///
+    /// # Real-time
+    /// Bounded, no allocation, no kernel entry. Delays the loop by nothing but the cache lines both touch.
+    pub fn counters(&self) -> Option<Counters> {
+        let live = &self.page.head().live;
+        guarded(live, || counters(live), || ())
+    }
+
+    /// A copy of everything. Bounded: after 64 tries within some 10 ms the copy says that it isn't coherent.
+    ///
+    /// # Real-time
+    /// Not for the loop: allocates 300 KB, takes some 50 us, and sleeps where the loop keeps writing. The loop does not
+    /// notice.
+    pub fn snapshot(&self) -> Snapshot {
+        let head = self.page.head();
+        let copied = guarded(&head.live, || Copied::of(head), || std::thread::sleep(PAUSE));
+        let coherent = copied.is_some();
+        let mut copied = copied.unwrap_or_else(|| Copied::of(head));
+        if !coherent {
+            copied.counters.activations = copied.lateness.count();
+        }
+        let fixed = &head.fixed;
+        let (started, taken) = (MonoTime::from_ns(load(&fixed.started)), boot_and_monotonic());
+        Snapshot {
+            name: self.name(),
+            pid: u32::try_from(load(&fixed.pid)).unwrap_or(0),
+            cpu: fixed.cpu.load().and_then(|n| u32::try_from(n).ok()),
+            period: Nanos::from_ns(load(&fixed.period)),
+            budget: fixed.budget.load().map(Nanos::from_ns),
+            deadline: fixed.deadline.load().map(Nanos::from_ns),
+            started,
+            taken: taken.1,
+            suspended: suspended((load(&fixed.started_boot), started), taken),
+            coherent,
+            counters: copied.counters,
+            lateness: copied.lateness,
+            early: copied.early,
+            overshoot: copied.overshoot,
+            polled: copied.polled,
+            period_error: copied.period_error,
+            execution: copied.execution,
+            response: copied.response,
+            periods: coherent.then_some(copied.periods),
+            worst: worst(head),
+            recent: in_order(records(self.page.slots())),
+            around_worst: around_worst(head),
+        }
+    }
+}
+
+/// What the sequence guards.
+struct Copied {
+    counters: Counters,
+    periods: PeriodMoments,
+    lateness: Counts,
+    early: Counts,
+    overshoot: Counts,
+    polled: Counts,
+    period_error: Counts,
+    execution: Counts,
+    response: Counts,
+}
+
+impl Copied {
+    fn of(head: &Head) -> Self {
+        let histograms = head.histograms();
+        Self {
+            counters: counters(&head.live),
+            periods: moments(&head.live),
+            lateness: histograms.lateness.snapshot(),
+            early: histograms.early.snapshot(),
+            overshoot: histograms.overshoot.snapshot(),
+            polled: histograms.polled.snapshot(),
+            period_error: histograms.period_error.snapshot(),
+            execution: histograms.execution.snapshot(),
+            response: histograms.response.snapshot(),
+        }
+    }
+}
+
+/// What `copy` gives while the loop does not write; `None` if it wrote during each of a bounded number of tries, after
+/// the first few of which there is a `pause`.
+fn guarded<T>(live: &Live, copy: impl Fn() -> T, pause: impl Fn()) -> Option<T> {
+    for attempt in 0..TRIES {
+        if attempt >= TRIES_AT_ONCE {
+            pause();
+        }
+        if let Some(seen) = live.sequence.resting() {
+            let copied = copy();
+            if live.sequence.unchanged_since(seen) {
+                return Some(copied);
+            }
+        }
+        std::hint::spin_loop();
+    }
+    None
+}
+
+fn load(cell: &AtomicU64) -> u64 {
+    cell.load(Relaxed)
+}
+
+fn counters(live: &Live) -> Counters {
+    Counters {
+        activations: load(&live.activations),
+        missed: load(&live.missed),
+        outages: load(&live.outages),
+        lost_in_outages: load(&live.lost_in_outages),
+        over_budget: load(&live.over_budget),
+        deadline_misses: load(&live.deadline_misses),
+        classes: live.classes.each_ref().map(load),
+        first_woke: MonoTime::from_ns(load(&live.first_woke)),
+        last_woke: MonoTime::from_ns(load(&live.last_woke)),
+    }
+}
+
+fn moments(live: &Live) -> PeriodMoments {
+    let sums = &live.periods;
+    PeriodMoments {
+        count: load(&sums.count),
+        sum: sums.sum.load(),
+        squares: sums.squares.load(),
+        pairs: load(&sums.pairs),
+        products: sums.products.load(),
+        error_sum: sums.error_sum.load(),
+        error_squares: sums.error_squares.load(),
+    }
+}
+
+/// By how much `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC`.
+fn suspended(then: (u64, MonoTime), now: (u64, MonoTime)) -> Nanos {
+    let boot = Nanos::from_ns(now.0.saturating_sub(then.0));
+    let gained = boot.minus(now.1.since(then.1));
+    if gained < SUSPEND { Nanos::ZERO } else { gained }
+}
+
+/// The records of slots that could be read, each with its number. A slot the loop is writing is left out.
+fn records(slots: &[CycleSlot]) -> impl Iterator<Item = (u64, CycleRecord)> + '_ {
+    let read = |slot: &CycleSlot| (0..4).find_map(|_| slot.read());
+    slots.iter().filter_map(read).filter_map(|(number, words)| Some((number, CycleRecord::from_words(&words)?)))
+}
+
+fn in_order(records: impl Iterator<Item = (u64, CycleRecord)>) -> Vec<CycleRecord> {
+    let mut numbered: Vec<(u64, CycleRecord)> = records.collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    numbered.into_iter().map(|(_, record)| record).collect()
+}
+
+fn worst(head: &Head) -> Vec<CycleRecord> {
+    let mut list = in_order(records(&head.worst));
+    list.sort_by_key(|record| std::cmp::Reverse(record.lateness()));
+    list
+}
+
+fn around_worst(head: &Head) -> Vec<CycleRecord> {
+    let Some(wanted) = head.frozen_numbers() else { return Vec::new() };
+    in_order(records(&head.frozen).filter(|(number, _)| wanted.contains(number)))
+}
+
+impl Snapshot {
+    /// Share of the time between the first and the last wake-up that was spent polling, 0 to 1; `None` before the
+    /// second.
+    pub fn spin_share(&self) -> Option<f64> {
+        let elapsed = self.counters.last_woke.since(self.counters.first_woke).as_secs_f64();
+        (elapsed > 0.0).then(|| (self.polled.sum().as_secs_f64() / elapsed).min(1.0))
+    }
+
+    /// Classes that occurred, with their counts.
+    pub fn classes(&self) -> impl Iterator<Item = (Class, u64)> + '_ {
+        CLASSES.into_iter().map(|class| (class, self.counters.of(class))).filter(|(_, n)| *n > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_boot_clock_gained_is_a_suspend() {
+        let at = |boot: u64, mono: u64| (boot * 1_000_000, MonoTime::from_ns(mono * 1_000_000));
+        assert_eq!(suspended(at(1_000, 1_000), at(9_000, 9_000)), Nanos::ZERO);
+        assert_eq!(suspended(at(1_500, 1_000), at(9_500, 6_000)), Nanos::from_secs(3));
+        assert_eq!(suspended(at(9_000, 9_000), at(1_000, 1_000)), Nanos::ZERO, "clocks of a hostile page");
+    }
+}

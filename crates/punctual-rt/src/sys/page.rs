@@ -1,0 +1,227 @@
+//! Memory for a page of statistics: a sealed memfd that others may map read-only, or memory of our own where the
+//! kernel has none; and the reading side's mapping of somebody else's.
+//!
+//! Knows nothing of what the words mean, except that a head is followed by slots and that zero bytes are valid.
+
+use super::{checked, errno};
+use crate::stats::page::{CycleSlot, Head};
+use std::alloc::Layout;
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+
+/// Seals without which a mapping could lose pages under its reader's hands.
+const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+const NO_EXEC_SEAL: libc::c_uint = 8;
+const FUTURE_WRITE_SEAL: i32 = 0x10;
+const SMALLEST_PAGE: usize = 4096;
+
+/// A page's memory.
+pub(crate) struct PageMemory {
+    start: NonNull<u8>,
+    bytes: usize,
+    origin: Origin,
+}
+
+enum Origin {
+    /// Ours, and found by others through the descriptor, which stays open as long as the page is used.
+    Sealed { _descriptor: OwnedFd },
+    /// Ours, and nobody else's, because the kernel refused with this `errno`.
+    Private(Layout, i32),
+    /// Somebody else's, mapped read-only.
+    Foreign,
+}
+
+// SAFETY: the memory belongs to the value, stays where it is, and is only given out as atomics.
+unsafe impl Send for PageMemory {}
+// SAFETY: as above; shared access is to atomics.
+unsafe impl Sync for PageMemory {}
+
+/// Bytes of a page with so many slots.
+pub(crate) fn page_bytes(slots: u32) -> usize {
+    size_of::<Head>().saturating_add((slots as usize).saturating_mul(size_of::<CycleSlot>()))
+}
+
+impl PageMemory {
+    /// A page of zeros with `slots` slots, present in memory, shared under `name` if the kernel can.
+    ///
+    /// # Errors
+    /// The `errno` if there is no memory at all.
+    pub(crate) fn create(name: &CStr, slots: u32) -> Result<Self, i32> {
+        let bytes = page_bytes(slots);
+        Self::sealed(name, bytes).or_else(|refused| Self::private(bytes, refused))
+    }
+
+    fn sealed(name: &CStr, bytes: usize) -> Result<Self, i32> {
+        if cfg!(miri) {
+            return Err(libc::ENOSYS);
+        }
+        let descriptor = memfd(name)?;
+        let length = libc::off_t::try_from(bytes).map_err(|_| libc::EFBIG)?;
+        // SAFETY: no pointers are passed.
+        checked(unsafe { libc::ftruncate(descriptor.as_raw_fd(), length) }.into())?;
+        let start = map(&descriptor, bytes, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_POPULATE)?;
+        let page = Self { start, bytes, origin: Origin::Sealed { _descriptor: descriptor } };
+        page.seal()?;
+        Ok(page)
+    }
+
+    /// Nobody may change the size any more, nor, since Linux 5.1, map the page for writing.
+    fn seal(&self) -> Result<(), i32> {
+        let Origin::Sealed { _descriptor: descriptor } = &self.origin else { return Ok(()) };
+        let add = |seals: i32| {
+            // SAFETY: no pointers are passed.
+            let result = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_ADD_SEALS, seals) };
+            checked(result.into()).map(drop)
+        };
+        let size_and_seals = SIZE_SEALS | libc::F_SEAL_SEAL;
+        add(size_and_seals | FUTURE_WRITE_SEAL).or_else(|_| add(size_and_seals))
+    }
+
+    fn private(bytes: usize, refused: i32) -> Result<Self, i32> {
+        let layout = Layout::from_size_align(bytes, SMALLEST_PAGE).map_err(|_| libc::ENOMEM)?;
+        if bytes < size_of::<Head>() {
+            return Err(libc::EINVAL);
+        }
+        // SAFETY: the size is not zero, as compared above.
+        let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+        let start = NonNull::new(memory).ok_or(libc::ENOMEM)?;
+        for offset in (0..bytes).step_by(SMALLEST_PAGE) {
+            // SAFETY: the offset is within the allocation.
+            let byte = unsafe { start.add(offset) };
+            // SAFETY: the byte is ours; written so that no later write faults.
+            unsafe { byte.write_volatile(0) };
+        }
+        Ok(Self { start, bytes, origin: Origin::Private(layout, refused) })
+    }
+
+    /// Maps somebody else's page read-only, if its size can not change and holds exactly a head and `slots` slots.
+    ///
+    /// # Errors
+    /// `EPERM` without the seals, `EMSGSIZE` if the size is another, or the kernel's `errno`.
+    pub(crate) fn map_foreign(file: &std::fs::File, slots: u32) -> Result<Self, i32> {
+        // SAFETY: no pointers are passed.
+        let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
+        if seals == -1 || seals & SIZE_SEALS != SIZE_SEALS {
+            return Err(libc::EPERM);
+        }
+        // Read after the seals, so it stays as it is.
+        let length = file.metadata().map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?.len();
+        let bytes = page_bytes(slots);
+        if length != bytes as u64 {
+            return Err(libc::EMSGSIZE);
+        }
+        let start = map(file, bytes, libc::PROT_READ, 0)?;
+        Ok(Self { start, bytes, origin: Origin::Foreign })
+    }
+
+    /// Whether another process can find the page; the `errno` of why not.
+    pub(crate) fn shared(&self) -> Result<(), i32> {
+        match self.origin {
+            Origin::Private(_, refused) => Err(refused),
+            Origin::Sealed { .. } | Origin::Foreign => Ok(()),
+        }
+    }
+
+    /// The page without its slots.
+    #[inline]
+    pub(crate) fn head(&self) -> &Head {
+        // SAFETY: the memory is aligned to a page, at least as large as a head, lives as long as `self`, and a head is
+        // atomics only, for which all bytes are valid and which others may change; a foreign page is only loaded from.
+        unsafe { self.start.cast::<Head>().as_ref() }
+    }
+
+    /// The slots of the flight recorder.
+    #[inline]
+    pub(crate) fn slots(&self) -> &[CycleSlot] {
+        // SAFETY: both constructors made the memory at least as large as a head.
+        let first = unsafe { self.start.add(size_of::<Head>()) }.cast::<CycleSlot>();
+        let count = self.bytes.saturating_sub(size_of::<Head>()).checked_div(size_of::<CycleSlot>()).unwrap_or(0);
+        // SAFETY: so many slots lie between there and the end; a head's size is a multiple of a slot's alignment; a
+        // slot is atomics only.
+        unsafe { std::slice::from_raw_parts(first.as_ptr(), count) }
+    }
+}
+
+#[cfg(test)]
+impl PageMemory {
+    /// All words of the page, to put anything there.
+    pub(crate) fn words(&self) -> &[crate::atomics::AtomicU64] {
+        let count = self.bytes.checked_div(8).unwrap_or(0);
+        // SAFETY: the memory is so long, aligned, and consists of atomic words throughout.
+        unsafe { std::slice::from_raw_parts(self.start.cast().as_ptr(), count) }
+    }
+}
+
+impl Drop for PageMemory {
+    fn drop(&mut self) {
+        match self.origin {
+            Origin::Private(layout, _) => {
+                // SAFETY: allocated with this layout, freed once.
+                unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) };
+            }
+            Origin::Sealed { .. } | Origin::Foreign => {
+                // SAFETY: exactly the mapping made by the constructor, to which no reference outlives `self`.
+                unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+            }
+        }
+    }
+}
+
+/// A memfd that can be sealed, not executable where the kernel can promise that (Linux 6.3; some configurations refuse
+/// any other). By number, as C libraries older than 2018 have no function for it.
+fn memfd(name: &CStr) -> Result<OwnedFd, i32> {
+    let create = |flags: libc::c_uint| {
+        // SAFETY: the name ends with a zero byte and outlives the call.
+        checked(unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags) })
+    };
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    let fd = create(flags | NO_EXEC_SEAL).or_else(|_| create(flags))?;
+    let fd = i32::try_from(fd).map_err(|_| libc::EBADF)?;
+    // SAFETY: a descriptor that the kernel has just given us, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn map(file: &impl AsRawFd, bytes: usize, protection: i32, flags: i32) -> Result<NonNull<u8>, i32> {
+    let flags = libc::MAP_SHARED | flags;
+    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
+    if start == libc::MAP_FAILED {
+        return Err(errno());
+    }
+    NonNull::new(start.cast()).ok_or(libc::ENOMEM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_does_not_exist_is_an_error() {
+        assert_eq!(PageMemory::private(usize::MAX / 4, libc::ENOSYS).err(), Some(libc::ENOMEM));
+    }
+
+    #[test]
+    fn private_memory_is_zero_whole_and_says_why_it_is_private() {
+        let page = PageMemory::private(page_bytes(64), libc::ENOSYS).unwrap();
+        assert_eq!(page.shared(), Err(libc::ENOSYS));
+        assert_eq!((page.slots().len(), page.head().frozen_number()), (64, None));
+        assert!(page.slots().iter().all(|slot| slot.read().is_none()));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "memfd")]
+    fn nobody_else_may_change_a_sealed_page() {
+        let page = PageMemory::sealed(c"punctual-rt:sealed", page_bytes(64)).unwrap();
+        let Origin::Sealed { _descriptor: descriptor } = &page.origin else { panic!("not sealed") };
+        let file = std::fs::File::from(descriptor.try_clone().unwrap());
+        assert!(file.set_len(10).is_err(), "shrunk");
+        assert!(file.set_len(10_000_000).is_err(), "grown");
+        // SAFETY: no pointers are passed.
+        let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
+        if seals & FUTURE_WRITE_SEAL != 0 {
+            let writable = map(&file, page.bytes, libc::PROT_READ | libc::PROT_WRITE, 0);
+            assert_eq!(writable.err(), Some(libc::EPERM), "mapped for writing");
+        }
+    }
+}
