@@ -11,6 +11,7 @@ mod capi;
 mod ci;
 mod codegen;
 mod header;
+mod panic_free;
 mod run;
 mod step;
 mod tidy;
@@ -27,7 +28,8 @@ usage: cargo xtask COMMAND
   codegen        write the generated files: man/, completions/, book/src/knobs.md, punctual_rt.h
   capi [--prefix DIR] [--destdir DIR]
                  build the C library and install it (target/punctual_rt)
-  bench          run the benchmarks";
+  bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
+                 (bench waits --seconds 30 --json)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -48,7 +50,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["tidy"] => tidy::run(&root),
         ["codegen"] => codegen::write(&root),
         ["capi", options @ ..] => capi::run(&root, options),
-        ["bench"] => bench::run(&root),
+        ["bench", rest @ ..] => bench::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");
             Ok(())

@@ -1,7 +1,7 @@
 //! Instants, one-shot waits and the version.
 
-use crate::error::{PRT_E_PANIC, PRT_E_REFUSED, cold};
-use punctual_rt::{Grid, Margin, MonoTime, Nanos, Pacer, Sleeper, Wait, now};
+use crate::error::{PRT_E_PANIC, PRT_E_REFUSED, done};
+use punctual_rt::{Delay, Margin, MonoTime, Wait, now};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 
@@ -21,19 +21,15 @@ pub extern "C" fn prt_now() -> i64 {
 /// of sleeps is kept per thread. The first call in a thread allocates.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_delay_until(instant_ns: i64) -> c_int {
-    thread_local! { static PACER: RefCell<Option<Pacer>> = const { RefCell::new(None) } }
-    cold(|| {
-        // Bounds the margin, as the period of a loop does.
-        let grid = Grid::new(instant(instant_ns), Nanos::from_ms(1));
-        let waited = PACER.try_with(|pacer| {
-            let mut pacer = pacer.try_borrow_mut().map_err(|_| PRT_E_PANIC)?;
-            if pacer.is_none() {
-                *pacer = Some(Pacer::new(grid, &Wait::Hybrid(Margin::AUTO), Sleeper::Absolute)?);
+    thread_local! { static DELAY: RefCell<Option<Delay>> = const { RefCell::new(None) } }
+    done(|| {
+        let waited = DELAY.try_with(|delay| {
+            let mut delay = delay.try_borrow_mut().map_err(|_| PRT_E_PANIC)?;
+            if delay.is_none() {
+                *delay = Some(Delay::new(&Wait::Hybrid(Margin::AUTO))?);
             }
-            let pacer = pacer.as_mut().ok_or(PRT_E_PANIC)?;
-            pacer.set_grid(grid);
-            pacer.wait();
-            Ok(0)
+            delay.as_mut().ok_or(PRT_E_PANIC)?.until(instant(instant_ns));
+            Ok(())
         });
         // Only a thread that is about to end can not remember any more.
         waited.unwrap_or_else(|_| Err(PRT_E_REFUSED.into()))

@@ -4,47 +4,62 @@ use crate::{BUCKETS, Counts, Nanos, bucket_high, bucket_index, bucket_low};
 use alloc::{sync::Arc, vec::Vec};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A histogram's storage: plain atomic words of a fixed layout, so that it may lie in memory that another process
+/// The counts of a histogram: plain atomic words of a fixed layout, so that they may lie in memory that another process
 /// reads. All bytes zero is the empty histogram.
-///
-/// One thread records, any number read. Two recording threads would lose counts, nothing worse; [`Histogram`] makes
-/// that impossible by handing out one writing end.
 #[repr(C, align(64))]
-pub struct HistogramCells {
+pub struct BucketCells([AtomicU64; BUCKETS]);
+
+/// What a histogram keeps beside its counts: the exact extremes and the exact sum. Apart from the counts so that several
+/// histograms of one loop can have theirs side by side, in a few cache lines instead of one each. All bytes zero is the
+/// empty histogram.
+#[derive(Default)]
+#[repr(C)]
+pub struct ExtremeCells {
     /// `u64::MAX` minus the smallest value, so that zero means none yet.
     min_from_top: AtomicU64,
     max: AtomicU64,
     sum: AtomicU64,
-    buckets: [AtomicU64; BUCKETS],
 }
 
-impl Default for HistogramCells {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl HistogramCells {
-    /// Nothing recorded yet. 30 KB.
+impl Default for BucketCells {
     #[allow(clippy::large_stack_arrays, reason = "as large as the value it makes, whose size its users know")]
-    pub const fn new() -> Self {
-        Self {
-            min_from_top: AtomicU64::new(0),
-            max: AtomicU64::new(0),
-            sum: AtomicU64::new(0),
-            buckets: [const { AtomicU64::new(0) }; BUCKETS],
-        }
+    fn default() -> Self {
+        Self([const { AtomicU64::new(0) }; BUCKETS])
     }
+}
 
+/// A histogram over storage that lies somewhere.
+///
+/// One thread records, any number read. Two recording threads would lose counts, nothing worse; [`Histogram`] makes
+/// that impossible by handing out one writing end.
+#[derive(Clone, Copy)]
+pub struct HistogramCells<'a> {
+    /// How many values fell into each bucket.
+    pub buckets: &'a BucketCells,
+    /// The extremes and the sum.
+    pub extremes: &'a ExtremeCells,
+}
+
+impl HistogramCells<'_> {
     /// Records one value. Only one thread may.
     ///
     /// # Real-time
     /// Wait-free, no allocation, no kernel entry: about ten instructions and at most three cache lines.
     #[inline]
-    pub fn record(&self, value: Nanos) {
+    pub fn record(self, value: Nanos) {
         let value = value.as_ns();
         self.bump(value, 1);
         self.widen(value, value, value);
+    }
+
+    /// Fetches what recording a value near `value` will touch, so that it is in the cache when it matters.
+    ///
+    /// # Real-time
+    /// Two loads.
+    #[inline]
+    pub fn warm(self, value: Nanos) {
+        let bucket = self.buckets.0.get(bucket_index(value.as_ns())).map(|bucket| bucket.load(Relaxed));
+        core::hint::black_box((bucket, self.extremes.sum.load(Relaxed)));
     }
 
     /// Records the arithmetic series `first, first + step, …` of `n` values, as skipped releases make it. Only one
@@ -52,7 +67,7 @@ impl HistogramCells {
     ///
     /// # Real-time
     /// Bounded by the number of buckets (3776) however long the series, so a stall of an hour costs microseconds.
-    pub fn record_series(&self, first: Nanos, step: Nanos, n: u64) {
+    pub fn record_series(self, first: Nanos, step: Nanos, n: u64) {
         let (mut value, mut left, step) = (first.as_ns(), n, step.as_ns());
         while left > 0 {
             let run = members_in_bucket(value, step, left);
@@ -64,21 +79,21 @@ impl HistogramCells {
 
     /// A copy of the counts. A value recorded meanwhile is either in or not; none is ever half in. The extremes and
     /// the sum may be ahead of the counts by the values recorded during the copy.
-    pub fn snapshot(&self) -> Counts {
-        let buckets: Vec<u64> = self.buckets.iter().map(|b| b.load(Relaxed)).collect();
+    pub fn snapshot(self) -> Counts {
+        let buckets: Vec<u64> = self.buckets.0.iter().map(|b| b.load(Relaxed)).collect();
         let Some(first) = buckets.iter().position(|n| *n > 0) else { return Counts::default() };
         // The bucket's store may become visible before the minimum's.
-        let min = u64::MAX.saturating_sub(self.min_from_top.load(Relaxed));
+        let min = u64::MAX.saturating_sub(self.extremes.min_from_top.load(Relaxed));
         Counts {
             buckets: buckets.into_boxed_slice(),
             min: min.min(bucket_high(first)).max(bucket_low(first)),
-            max: self.max.load(Relaxed),
-            sum: self.sum.load(Relaxed),
+            max: self.extremes.max.load(Relaxed),
+            sum: self.extremes.sum.load(Relaxed),
         }
     }
 
     /// Records `run` members of a series that all fall into the bucket of `first`.
-    fn record_run(&self, first: u64, step: u64, run: u64) {
+    fn record_run(self, first: u64, step: u64, run: u64) {
         let last = first.saturating_add(step.saturating_mul(run.saturating_sub(1)));
         let twice_the_sum = u128::from(first).saturating_add(u128::from(last)).saturating_mul(u128::from(run));
         let sum = u64::try_from(twice_the_sum >> 1).unwrap_or(u64::MAX);
@@ -87,22 +102,35 @@ impl HistogramCells {
     }
 
     #[inline]
-    fn bump(&self, value: u64, n: u64) {
-        if let Some(bucket) = self.buckets.get(bucket_index(value)) {
+    fn bump(self, value: u64, n: u64) {
+        if let Some(bucket) = self.buckets.0.get(bucket_index(value)) {
             bucket.store(bucket.load(Relaxed).saturating_add(n), Relaxed);
         }
     }
 
     #[inline]
-    fn widen(&self, low: u64, high: u64, sum: u64) {
+    fn widen(self, low: u64, high: u64, sum: u64) {
         let low_from_top = u64::MAX.saturating_sub(low);
-        if low_from_top > self.min_from_top.load(Relaxed) {
-            self.min_from_top.store(low_from_top, Relaxed);
+        if low_from_top > self.extremes.min_from_top.load(Relaxed) {
+            self.extremes.min_from_top.store(low_from_top, Relaxed);
         }
-        if high > self.max.load(Relaxed) {
-            self.max.store(high, Relaxed);
+        if high > self.extremes.max.load(Relaxed) {
+            self.extremes.max.store(high, Relaxed);
         }
-        self.sum.store(self.sum.load(Relaxed).saturating_add(sum), Relaxed);
+        self.extremes.sum.store(self.extremes.sum.load(Relaxed).saturating_add(sum), Relaxed);
+    }
+}
+
+#[derive(Default)]
+struct Storage {
+    extremes: ExtremeCells,
+    buckets: BucketCells,
+}
+
+impl Storage {
+    #[inline]
+    fn cells(&self) -> HistogramCells<'_> {
+        HistogramCells { buckets: &self.buckets, extremes: &self.extremes }
     }
 }
 
@@ -113,14 +141,14 @@ impl Histogram {
     /// One end to write, one to read. Allocates 30 KB, once.
     #[allow(clippy::new_ret_no_self, reason = "a histogram is its two ends")]
     pub fn new() -> (HistogramWriter, HistogramReader) {
-        let cells = Arc::new(HistogramCells::new());
-        (HistogramWriter { cells: Arc::clone(&cells) }, HistogramReader { cells })
+        let storage = Arc::new(Storage::default());
+        (HistogramWriter { storage: Arc::clone(&storage) }, HistogramReader { storage })
     }
 }
 
 /// The writing end; there is only one, so plain loads and stores suffice.
 pub struct HistogramWriter {
-    cells: Arc<HistogramCells>,
+    storage: Arc<Storage>,
 }
 
 impl HistogramWriter {
@@ -130,7 +158,7 @@ impl HistogramWriter {
     /// As [`HistogramCells::record`].
     #[inline]
     pub fn record(&mut self, value: Nanos) {
-        self.cells.record(value);
+        self.storage.cells().record(value);
     }
 
     /// Records the arithmetic series `first, first + step, …` of `n` values, as skipped releases make it.
@@ -138,7 +166,7 @@ impl HistogramWriter {
     /// # Real-time
     /// As [`HistogramCells::record_series`].
     pub fn record_series(&mut self, first: Nanos, step: Nanos, n: u64) {
-        self.cells.record_series(first, step, n);
+        self.storage.cells().record_series(first, step, n);
     }
 }
 
@@ -155,13 +183,13 @@ fn members_in_bucket(value: u64, step: u64, left: u64) -> u64 {
 /// The reading end; clones read the same histogram.
 #[derive(Clone)]
 pub struct HistogramReader {
-    cells: Arc<HistogramCells>,
+    storage: Arc<Storage>,
 }
 
 impl HistogramReader {
     /// A copy of the counts, as [`HistogramCells::snapshot`] makes it.
     pub fn snapshot(&self) -> Counts {
-        self.cells.snapshot()
+        self.storage.cells().snapshot()
     }
 }
 
@@ -171,19 +199,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_layout_is_three_words_and_the_buckets() {
-        assert_eq!(core::mem::offset_of!(HistogramCells, buckets), 24);
-        assert_eq!(size_of::<HistogramCells>(), ((3 + BUCKETS) * 8).next_multiple_of(64));
+    fn the_layout_is_words_and_nothing_else() {
+        assert_eq!((size_of::<ExtremeCells>(), size_of::<BucketCells>()), (24, BUCKETS * 8));
     }
 
     #[test]
     fn zero_is_a_value_and_an_extreme() {
-        let cells = HistogramCells::new();
-        assert_eq!(cells.snapshot().min(), None);
-        cells.record(Nanos::MAX);
-        assert_eq!(cells.snapshot().min(), Some(Nanos::MAX));
-        cells.record(Nanos::ZERO);
-        assert_eq!((cells.snapshot().min(), cells.snapshot().count()), (Some(Nanos::ZERO), 2));
+        let (mut writer, reader) = Histogram::new();
+        assert_eq!(reader.snapshot().min(), None);
+        writer.record(Nanos::MAX);
+        assert_eq!(reader.snapshot().min(), Some(Nanos::MAX));
+        writer.record(Nanos::ZERO);
+        assert_eq!((reader.snapshot().min(), reader.snapshot().count()), (Some(Nanos::ZERO), 2));
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod units;
 mod worst;
 
 pub use counts::Counts;
-pub use histogram::{Histogram, HistogramCells, HistogramReader, HistogramWriter};
+pub use histogram::{BucketCells, ExtremeCells, Histogram, HistogramCells, HistogramReader, HistogramWriter};
 pub use layout::{BUCKETS, SUB_BUCKET_BITS, bucket_high, bucket_index, bucket_low};
 pub use units::{Delta, MonoTime, Nanos};
 pub use worst::{Activation, WORST_K, WorstList, WorstReader, WorstWriter};

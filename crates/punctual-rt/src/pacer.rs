@@ -85,7 +85,17 @@ impl Pacer {
     /// Allocates nothing, locks nothing; enters the kernel to wait, and otherwise not.
     #[inline]
     pub fn wait(&mut self) -> Wake {
-        self.0.wait()
+        self.0.wait(|| {})
+    }
+
+    /// As [`Pacer::wait`]; calls `warm` where there is time to burn, between the sleep and the release, if the wait polls
+    /// there: to touch what the body will need, which the caches may have lost during the sleep.
+    ///
+    /// # Real-time
+    /// As [`Pacer::wait`]. What `warm` takes beyond a microsecond or two can make the activation late.
+    #[inline]
+    pub fn wait_warming(&mut self, warm: impl FnOnce()) -> Wake {
+        self.0.wait(warm)
     }
 
     /// See [`Grid::steer`].
@@ -121,6 +131,52 @@ impl Pacer {
     }
 }
 
+/// Waits for single instants, as exactly as a task does for its releases.
+///
+/// ```
+/// use punctual_rt::{Delay, Nanos, Wait, now};
+///
+/// let mut delay = Delay::new(&Wait::Hybrid(punctual_rt::Margin::AUTO))?;
+/// let instant = now().plus(Nanos::from_us(300));
+/// assert!(delay.until(instant).woke >= instant);
+/// # Ok::<(), punctual_rt::Error>(())
+/// ```
+pub struct Delay(Waiter<Monotonic>);
+
+impl Delay {
+    /// The longest time that a margin is reckoned from, whatever the length of the wait.
+    const SPAN_MAX: Nanos = Nanos::from_ms(1);
+
+    /// A delay for the current thread; what it learns of sleeps it keeps from one to the next.
+    ///
+    /// # Errors
+    /// [`Error::Timer`].
+    ///
+    /// # Real-time
+    /// May enter the kernel: call before the loop.
+    pub fn new(wait: &Wait) -> Result<Self, Error> {
+        Ok(Self(Waiter::new(wait, Sleeper::Absolute, TOLERANCE)?))
+    }
+
+    /// Waits until `instant`; returns at once when it is past.
+    ///
+    /// # Real-time
+    /// As [`Pacer::wait`].
+    pub fn until(&mut self, instant: MonoTime) -> Wake {
+        let interval = instant.since(crate::now());
+        let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX), || {});
+        Wake { release: instant, woke, interval, class, overshoot, polled, ..Wake::default() }
+    }
+
+    /// Waits for `length` from now.
+    ///
+    /// # Real-time
+    /// As [`Pacer::wait`].
+    pub fn spend(&mut self, length: Nanos) -> Wake {
+        self.until(crate::now().plus(length))
+    }
+}
+
 impl<C: Clock> Engine<C> {
     pub(crate) const fn new(grid: Grid, waiter: Waiter<C>) -> Self {
         Self { grid, waiter }
@@ -132,8 +188,8 @@ impl<C: Clock> Engine<C> {
     }
 
     #[inline]
-    pub(crate) fn wait(&mut self) -> Wake {
-        let waited = self.waiter.wait_until(self.grid.release(), self.grid.period());
+    pub(crate) fn wait(&mut self, warm: impl FnOnce()) -> Wake {
+        let waited = self.waiter.wait_until(self.grid.release(), self.grid.period(), warm);
         let Waited { woke, class, overshoot, polled } = waited;
         let wake = if self.waiter.is_external() { self.grid.follow(woke) } else { self.grid.advance(woke) };
         Wake { class, overshoot, polled, ..wake }

@@ -5,8 +5,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(unsafe_code, reason = "pointers into cells that the model checker watches")]
 
+use punctual_rt::Error;
+
 #[path = "../src/latest.rs"]
 mod latest;
+#[path = "../src/sync/pi_word.rs"]
+mod pi_word;
 #[path = "../src/sync/semaphore.rs"]
 mod semaphore;
 
@@ -37,6 +41,8 @@ mod sys {
     use loom::sync::atomic::Ordering::Relaxed;
     use loom::sync::{Condvar, Mutex};
     use punctual_hist::MonoTime;
+    use std::cell::Cell;
+    use std::collections::VecDeque;
 
     #[derive(Clone, Copy)]
     pub(crate) enum Scope {
@@ -68,6 +74,57 @@ mod sys {
     pub(crate) fn futex_wake_one(_: &AtomicU32, _: Scope) {
         drop(QUEUE.0.lock().unwrap());
         QUEUE.1.notify_one();
+    }
+
+    loom::lazy_static! {
+        static ref LOCKERS: (Mutex<VecDeque<u32>>, Condvar) = (Mutex::new(VecDeque::new()), Condvar::new());
+    }
+
+    loom::thread_local! {
+        static THREAD_ID: Cell<u32> = Cell::new(0);
+    }
+
+    pub(crate) fn call_this_thread(id: u32) {
+        THREAD_ID.with(|mine| mine.set(id));
+    }
+
+    pub(crate) fn remembered_thread_id() -> u32 {
+        THREAD_ID.with(Cell::get)
+    }
+
+    pub(crate) fn thread_is_gone(_: u32) -> bool {
+        false
+    }
+
+    /// Takes a free word or joins the queue. It touches the word without any memory order.
+    pub(crate) fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<(), i32> {
+        let (me, mut queue) = (remembered_thread_id(), LOCKERS.0.lock().unwrap());
+        let free_or_marked = |seen: u32| if seen & libc::FUTEX_TID_MASK == 0 { me } else { seen | libc::FUTEX_WAITERS };
+        let seen = word.fetch_update(Relaxed, Relaxed, |seen| Some(free_or_marked(seen))).unwrap();
+        if seen & libc::FUTEX_TID_MASK == 0 {
+            return Ok(());
+        }
+        if deadline.is_some() {
+            return Err(libc::ETIMEDOUT);
+        }
+        queue.push_back(me);
+        while word.load(Relaxed) & libc::FUTEX_TID_MASK != me {
+            queue = LOCKERS.1.wait(queue).unwrap();
+        }
+        Ok(())
+    }
+
+    /// Hands the word to whoever waits longest.
+    pub(crate) fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
+        let mut queue = LOCKERS.0.lock().unwrap();
+        if word.load(Relaxed) & libc::FUTEX_TID_MASK != remembered_thread_id() {
+            return Err(libc::EPERM);
+        }
+        let next = queue.pop_front().unwrap_or(0);
+        let waiters = if queue.is_empty() { 0 } else { libc::FUTEX_WAITERS };
+        word.swap(next | waiters, Relaxed);
+        LOCKERS.1.notify_all();
+        Ok(())
     }
 }
 
@@ -189,6 +246,94 @@ mod of_signal {
             });
             assert_eq!(seen, 7);
             thread.join().unwrap();
+        });
+    }
+}
+
+mod of_pi_mutex {
+    use crate::atomics::{Arc, AtomicU32, Ordering::Relaxed};
+    use crate::pi_word::{lock, try_lock, unlock};
+    use crate::sys::call_this_thread;
+    use loom::cell::UnsafeCell;
+    use loom::thread::spawn;
+    use punctual_hist::MonoTime;
+    use punctual_rt::Error;
+
+    type Counter = Arc<(AtomicU32, UnsafeCell<u32>)>;
+
+    fn counter() -> Counter {
+        Arc::new((AtomicU32::new(0), UnsafeCell::new(0)))
+    }
+
+    /// The model checker reports access to the cell by two threads at once, or not ordered by the lock.
+    fn count_and_unlock(counter: &Counter) {
+        counter.1.with_mut(|value| {
+            // SAFETY: the model checker itself watches over access to the cell.
+            unsafe { *value += 1 }
+        });
+        unlock(&counter.0);
+    }
+
+    fn value(counter: &Counter) -> u32 {
+        assert_eq!(counter.0.load(Relaxed), 0, "free");
+        counter.1.with(|value| {
+            // SAFETY: as above.
+            unsafe { *value }
+        })
+    }
+
+    #[test]
+    fn one_thread_at_a_time() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let counter = counter();
+            let threads = [1, 2].map(|id| {
+                let counter = Arc::clone(&counter);
+                spawn(move || {
+                    call_this_thread(id);
+                    assert_eq!(lock(&counter.0, None), Ok(false));
+                    count_and_unlock(&counter);
+                })
+            });
+            call_this_thread(3);
+            assert_eq!(lock(&counter.0, None), Ok(false));
+            count_and_unlock(&counter);
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert_eq!(value(&counter), 3);
+        });
+    }
+
+    #[test]
+    fn who_gives_up_leaves_the_lock_usable() {
+        loom::model(|| {
+            let counter = counter();
+            let theirs = Arc::clone(&counter);
+            let thread = spawn(move || {
+                call_this_thread(1);
+                let result = lock(&theirs.0, Some(MonoTime::from_ns(1)));
+                if result.is_ok() {
+                    count_and_unlock(&theirs);
+                }
+                result
+            });
+            call_this_thread(2);
+            let mut total = 0;
+            for _ in 0..2 {
+                if try_lock(&counter.0) {
+                    count_and_unlock(&counter);
+                    total += 1;
+                }
+            }
+            match thread.join().unwrap() {
+                Ok(owner_died) => total += u32::from(!owner_died),
+                Err(error) => assert_eq!(error, Error::TimedOut),
+            }
+            assert_eq!(value(&counter), total);
+            assert!(try_lock(&counter.0));
+            unlock(&counter.0);
         });
     }
 }

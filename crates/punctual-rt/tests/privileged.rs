@@ -63,6 +63,13 @@ fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
     }
     in_a_thread(|| {
         let before = grants().unwrap();
+        // Here and not in a test of its own: two processes that change the same files do not know of each other.
+        let prepared = Setup::new().latency_qos(LatencyQos::PerCpu).apply().unwrap();
+        assert!(grants().unwrap().cpu_latency.iter().all(|(_, limit)| limit == "n/a"));
+        drop(prepared);
+        assert_eq!(grants().unwrap().cpu_latency, before.cpu_latency);
+        // It set the timer slack and the signals, too.
+        let before = grants().unwrap();
         // No kernel takes a reservation of so long a period: refused in the last step.
         let (runtime, period) = (Nanos::from_ms(1), Nanos::from_secs(3600));
         let policy = Policy::Deadline { runtime, deadline: period, period };

@@ -7,8 +7,9 @@ use punctual_core::placement::place;
 use punctual_core::recording::{Clock, Mark, MarkKind, Placement};
 use punctual_core::scenario::{Mechanism, Policy, Scenario, phase_offsets};
 use punctual_hist::Nanos;
+use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
-use punctual_rt::{lock_memory, now, setup, sys};
+use punctual_rt::{lock_memory, setup, sys};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
@@ -85,18 +86,4 @@ fn hold_idle_states(us: u32) -> Result<LatencyRequest, MeasureError> {
     let us = i32::try_from(us).unwrap_or(i32::MAX);
     LatencyRequest::global(us)
         .map_err(|error| MeasureError::DmaLatency(std::io::Error::from_raw_os_error(error.errno())))
-}
-
-/// Median time of one clock reading: above 100 ns the clock is not in the vDSO.
-pub fn clock_read_cost() -> Nanos {
-    const BATCH: u64 = 16;
-    let mut costs: Vec<u64> = (0..101)
-        .map(|_| {
-            let before = now();
-            let last = (0..BATCH).fold(before, |_, _| now());
-            last.since(before).as_ns() / BATCH
-        })
-        .collect();
-    costs.sort_unstable();
-    Nanos::from_ns(costs[costs.len() / 2])
 }

@@ -3,6 +3,18 @@
 //! A decision over two values: what is planned ([`Plan`]) and what was read of the machine ([`Host`]). What could not be
 //! read makes no finding. Findings about the machine bear the id of the knob that `punctual audit` knows; those about
 //! the plan itself begin with `task.`.
+//!
+//! ```
+//! use punctual_rt::check::{Host, Plan, Waits, check};
+//! use punctual_rt::{Nanos, Policy, Setup};
+//!
+//! let setup = Setup::new().policy(Policy::Fifo(85)).cpus(&[0]);
+//! let margin = Waits::Polls(Nanos::from_us(1200));
+//! let plan = Plan { waits: margin, ..Plan::new("control", Nanos::from_us(1000), setup) };
+//! let findings = check(&[plan], &Host::here());
+//! assert!(findings.is_fatal(), "it polls longer than its period:\n{findings}");
+//! assert!(findings.iter().any(|finding| finding.code == "task.margin"));
+//! ```
 
 mod finding;
 mod host;
@@ -11,6 +23,7 @@ mod rules;
 
 pub use finding::{Finding, Findings, Severity};
 pub use host::{Host, HostCpu, IdleState, Rights};
+pub use read::clock_read_cost;
 
 use crate::setup::{LatencyQos, Setup};
 use crate::{Memory, Nanos, Policy};

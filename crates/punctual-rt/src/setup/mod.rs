@@ -130,19 +130,15 @@ pub struct Granted {
     pub cpus: Vec<u32>,
 }
 
-/// Lets the current thread run on `cpus` only.
+/// Lets the current thread run on `cpus` only; those that are off-line or not allowed are left out.
 ///
 /// # Errors
-/// [`Error::Affinity`] with the first CPU of the list that is not on-line and allowed; where others are, the thread now
-/// runs on those.
+/// [`Error::Affinity`] with the first CPU of the list: none of them is on-line and allowed.
 ///
 /// # Real-time
-/// Allocates, enters the kernel and may migrate: call before the loop.
+/// Enters the kernel and may migrate: call before the loop.
 pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
-    sys::set_affinity(cpus).map_err(|e| Error::Affinity(cpus.first().copied().unwrap_or(0), e))?;
-    let granted = sys::affinity().map_err(Error::ReadBack)?;
-    let missing = cpus.iter().find(|cpu| !granted.contains(cpu));
-    missing.map_or(Ok(()), |cpu| Err(Error::Affinity(*cpu, libc::EINVAL)))
+    sys::set_affinity(cpus).map_err(|e| Error::Affinity(cpus.first().copied().unwrap_or(0), e))
 }
 
 /// Gives the current thread a policy.

@@ -116,8 +116,15 @@ pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
 
 type Step = fn(&Setup, &mut Before, &mut Prepared) -> Result<(), Error>;
 
+/// The kernel takes a list of which it can grant a part; here that is a refusal, too.
 fn cpus_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
-    if setup.cpus.is_empty() { Ok(()) } else { pin_current(&setup.cpus) }
+    if setup.cpus.is_empty() {
+        return Ok(());
+    }
+    pin_current(&setup.cpus)?;
+    let granted = sys::affinity().map_err(Error::ReadBack)?;
+    let missing = setup.cpus.iter().find(|cpu| !granted.contains(cpu));
+    missing.map_or(Ok(()), |cpu| Err(Error::Affinity(*cpu, libc::EINVAL)))
 }
 
 fn memory_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(), Error> {

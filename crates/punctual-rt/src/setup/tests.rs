@@ -23,12 +23,10 @@ fn a_cpu_that_is_not_there_is_refused() {
     in_a_thread(|| {
         assert!(matches!(pin_current(&[8000]), Err(Error::Affinity(8000, _))));
         assert!(matches!(pin_current(&[99_999]), Err(Error::Affinity(99_999, _))));
-        let first = granted().unwrap().cpus[0];
-        assert_eq!(
-            pin_current(&[first, 8000]),
-            Err(Error::Affinity(8000, libc::EINVAL)),
-            "half of it is not all of it"
-        );
+        let before = granted().unwrap();
+        let refused = Setup::new().cpus(&[before.cpus[0], 8000]).apply().unwrap_err();
+        assert_eq!(refused, Error::Affinity(8000, libc::EINVAL), "half of it is not all of it");
+        assert_eq!(granted().unwrap(), before);
     });
 }
 

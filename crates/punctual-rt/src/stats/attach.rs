@@ -6,7 +6,7 @@ use super::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
 use super::snapshot::StatsReader;
 use super::{MEMORY_NAME, Snapshot};
 use crate::Error;
-use crate::sys::PageMemory;
+use crate::sys::{PageMemory, page_bytes};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -29,14 +29,17 @@ struct Found {
     descriptor: std::path::PathBuf,
 }
 
-/// Every task of a process, those whose pages can not be read with the reason.
+/// A task's name, and the task or why its page can not be read.
+pub type NamedTask = (String, Result<Attached, Error>);
+
+/// Every task of a process.
 ///
 /// # Kernel
 /// `/proc`; permission as for tracing the process: the same user, or `CAP_SYS_PTRACE`.
 ///
 /// # Errors
 /// [`Error::PageOpen`] if the process is gone or somebody else's.
-pub fn attached_tasks(pid: u32) -> Result<Vec<(String, Result<Attached, Error>)>, Error> {
+pub fn attached_tasks(pid: u32) -> Result<Vec<NamedTask>, Error> {
     let attach = |found: Found| (found.name.clone(), found.attach());
     Ok(pages_of(pid)?.into_iter().map(attach).collect())
 }
@@ -78,7 +81,8 @@ fn pages_of(pid: u32) -> Result<Vec<Found>, Error> {
         let descriptor = entry.ok()?.path();
         let link = std::fs::read_link(&descriptor).ok()?;
         let name = link.to_str()?.strip_prefix(LINK)?.strip_prefix(MEMORY_NAME)?.strip_suffix(DELETED)?;
-        Some(Found { name: name.to_owned(), descriptor })
+        // Ours have none of those, and a terminal would obey them.
+        (!name.contains(char::is_control)).then(|| Found { name: name.to_owned(), descriptor })
     };
     let mut pages: Vec<Found> = entries.filter_map(found).collect();
     pages.sort_by(|a, b| a.name.cmp(&b.name));
@@ -130,7 +134,7 @@ fn first_words(file: &File) -> Result<[u64; 3], Error> {
 /// How many slots a page of so many bytes has; `None` if it can not be one.
 fn slots_in(bytes: u64) -> Option<u32> {
     let tail = usize::try_from(bytes).ok()?.checked_sub(size_of::<Head>())?;
-    let slots = u32::try_from(tail / size_of::<CycleSlot>()).ok()?;
-    let exact = tail % size_of::<CycleSlot>() == 0;
+    let slots = u32::try_from(tail.checked_div(size_of::<CycleSlot>())?).ok()?;
+    let exact = page_bytes(slots) as u64 == bytes;
     (exact && slots.is_power_of_two() && FLIGHT_LENGTHS.contains(&slots)).then_some(slots)
 }

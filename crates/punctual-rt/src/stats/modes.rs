@@ -53,7 +53,7 @@ fn share(part: u64, whole: u64) -> f64 {
 #[allow(clippy::cast_precision_loss, reason = "a shape needs no more than 53 bits")]
 fn bins(counts: &Counts) -> Vec<f64> {
     let last = counts.nonzero().last().map_or(0, |(index, _)| index / BUCKETS_PER_BIN);
-    let mut bins = vec![0.0; last + 2];
+    let mut bins = vec![0.0; last.saturating_add(2)];
     for (index, n) in counts.nonzero() {
         if let Some(bin) = bins.get_mut(index / BUCKETS_PER_BIN) {
             *bin += n as f64;
@@ -65,7 +65,7 @@ fn bins(counts: &Counts) -> Vec<f64> {
 /// Each bin a quarter its neighbours', half its own.
 fn smoothed(bins: &[f64]) -> Vec<f64> {
     let at = |n: Option<usize>| n.and_then(|n| bins.get(n)).copied().unwrap_or(0.0);
-    (0..bins.len()).map(|n| at(n.checked_sub(1)) / 4.0 + at(Some(n)) / 2.0 + at(Some(n + 1)) / 4.0).collect()
+    (0..bins.len()).map(|n| at(n.checked_sub(1)) / 4.0 + at(Some(n)) / 2.0 + at(n.checked_add(1)) / 4.0).collect()
 }
 
 /// The ranges of bins between valleys that are less than half as high as the lower of the humps beside them.

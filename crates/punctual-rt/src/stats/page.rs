@@ -7,7 +7,7 @@ use super::sequence::Sequence;
 use super::slot::Slot;
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
 use crate::wake::{Class, Wake};
-use punctual_hist::{HistogramCells, MonoTime, Nanos};
+use punctual_hist::{BucketCells, ExtremeCells, HistogramCells, MonoTime, Nanos};
 
 /// First word of every page: `punctRT1` in memory order.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");
@@ -31,15 +31,37 @@ pub(crate) type CycleSlot = Slot<7>;
 pub(crate) struct Head {
     pub(crate) fixed: Fixed,
     pub(crate) live: Live,
-    pub(crate) lateness: HistogramCells,
-    pub(crate) early: HistogramCells,
-    pub(crate) overshoot: HistogramCells,
-    pub(crate) polled: HistogramCells,
-    pub(crate) period_error: HistogramCells,
-    pub(crate) execution: HistogramCells,
-    pub(crate) response: HistogramCells,
+    pub(crate) buckets: Each<BucketCells>,
     pub(crate) worst: [CycleSlot; WORST_KEPT],
     pub(crate) frozen: [CycleSlot; FROZEN],
+}
+
+/// One part of the storage of every histogram.
+#[repr(C)]
+pub(crate) struct Each<T> {
+    pub(crate) lateness: T,
+    pub(crate) overshoot: T,
+    pub(crate) polled: T,
+    pub(crate) period_error: T,
+    pub(crate) execution: T,
+    pub(crate) response: T,
+    pub(crate) early: T,
+}
+
+impl Head {
+    #[inline]
+    pub(crate) fn histograms(&self) -> Each<HistogramCells<'_>> {
+        let (b, e) = (&self.buckets, &self.live.extremes);
+        Each {
+            lateness: HistogramCells { buckets: &b.lateness, extremes: &e.lateness },
+            overshoot: HistogramCells { buckets: &b.overshoot, extremes: &e.overshoot },
+            polled: HistogramCells { buckets: &b.polled, extremes: &e.polled },
+            period_error: HistogramCells { buckets: &b.period_error, extremes: &e.period_error },
+            execution: HistogramCells { buckets: &b.execution, extremes: &e.execution },
+            response: HistogramCells { buckets: &b.response, extremes: &e.response },
+            early: HistogramCells { buckets: &b.early, extremes: &e.early },
+        }
+    }
 }
 
 /// What is written once, before the page can be found.
@@ -73,6 +95,7 @@ pub(crate) struct Live {
     pub(crate) over_budget: AtomicU64,
     pub(crate) deadline_misses: AtomicU64,
     pub(crate) classes: [AtomicU64; CLASSES],
+    pub(crate) extremes: Each<ExtremeCells>,
     pub(crate) periods: PeriodSums,
     /// Number of the worst activation so far, for the frozen slots.
     pub(crate) frozen_at: Optional,
@@ -219,7 +242,7 @@ mod tests {
     #[test]
     fn layout_1_is_where_it_was() {
         assert_eq!(LAYOUT_VERSION, 1);
-        assert_eq!((size_of::<Fixed>(), size_of::<Live>(), size_of::<CycleSlot>()), (128, 256, 64));
+        assert_eq!((size_of::<Fixed>(), size_of::<Live>(), size_of::<CycleSlot>()), (128, 448, 64));
         assert_eq!(
             [offset_of!(Fixed, version), offset_of!(Fixed, bytes), offset_of!(Fixed, pid), offset_of!(Fixed, name)],
             [8, 16, 24, 32]
@@ -228,9 +251,10 @@ mod tests {
             [offset_of!(Fixed, period), offset_of!(Fixed, started), offset_of!(Fixed, started_boot)],
             [64, 96, 104]
         );
-        assert_eq!([offset_of!(Live, classes), offset_of!(Live, periods), offset_of!(Live, frozen_at)], [72, 136, 232]);
-        assert_eq!([offset_of!(Head, live), offset_of!(Head, lateness), offset_of!(Head, early)], [128, 384, 30_656]);
-        assert_eq!([offset_of!(Head, worst), offset_of!(Head, frozen), size_of::<Head>()], [212_288, 213_312, 215_360]);
+        assert_eq!([offset_of!(Live, classes), offset_of!(Live, extremes), offset_of!(Live, periods)], [72, 136, 304]);
+        assert_eq!([offset_of!(Live, frozen_at), offset_of!(Each<u8>, early)], [400, 6]);
+        assert_eq!([offset_of!(Head, live), offset_of!(Head, buckets)], [128, 576]);
+        assert_eq!([offset_of!(Head, worst), offset_of!(Head, frozen), size_of::<Head>()], [212_032, 213_056, 215_104]);
     }
 
     #[test]

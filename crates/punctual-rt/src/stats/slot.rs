@@ -29,6 +29,13 @@ impl<const WORDS: usize> Slot<WORDS> {
         self.stamp.store(stamp.wrapping_add(2), Release);
     }
 
+    /// Fetches the record's cache line.
+    #[inline]
+    #[allow(dead_code, reason = "the model checker's copy does without")]
+    pub(crate) fn warm(&self) -> u64 {
+        self.stamp.load(Relaxed)
+    }
+
     /// Changes one word of the record that is there. A reader sees the word before or after.
     #[inline]
     pub(crate) fn amend(&self, word: usize, value: u64) {

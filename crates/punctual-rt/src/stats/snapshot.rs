@@ -7,7 +7,7 @@ use super::{CLASSES, PeriodMoments, name_from};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
 use crate::sys::{PageMemory, boot_and_monotonic};
 use crate::wake::Class;
-use punctual_hist::{Counts, HistogramCells, MonoTime, Nanos};
+use punctual_hist::{Counts, MonoTime, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,8 +89,8 @@ pub struct Snapshot {
     pub overshoot: Counts,
     /// Time spent polling, of those that did.
     pub polled: Counts,
-    /// By how much two successive wake-ups were apart more or less than their releases, without sign. None across
-    /// missed releases.
+    /// By how much two successive wake-ups were apart more or less than their releases, without sign. None where
+    /// releases were missed: those have their own count.
     pub period_error: Counts,
     /// Time from waking to the body's end.
     pub execution: Counts,
@@ -191,16 +191,17 @@ struct Copied {
 
 impl Copied {
     fn of(head: &Head) -> Self {
+        let histograms = head.histograms();
         Self {
             counters: counters(&head.live),
             periods: moments(&head.live),
-            lateness: HistogramCells::snapshot(&head.lateness),
-            early: head.early.snapshot(),
-            overshoot: head.overshoot.snapshot(),
-            polled: head.polled.snapshot(),
-            period_error: head.period_error.snapshot(),
-            execution: head.execution.snapshot(),
-            response: head.response.snapshot(),
+            lateness: histograms.lateness.snapshot(),
+            early: histograms.early.snapshot(),
+            overshoot: histograms.overshoot.snapshot(),
+            polled: histograms.polled.snapshot(),
+            period_error: histograms.period_error.snapshot(),
+            execution: histograms.execution.snapshot(),
+            response: histograms.response.snapshot(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::semaphore::Semaphore;
 use crate::sys::Scope;
 use punctual_hist::MonoTime;
+use std::fmt;
 use std::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed},
@@ -109,6 +110,12 @@ impl Signal {
     #[inline]
     pub fn waiting(&self) -> u32 {
         self.semaphore.waiters.load(Relaxed)
+    }
+}
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signal").field("pending", &self.pending()).field("waiting", &self.waiting()).finish()
     }
 }
 

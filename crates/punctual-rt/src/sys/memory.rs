@@ -99,9 +99,30 @@ pub fn stack_left() -> Option<usize> {
     let guarded = unsafe { libc::pthread_attr_getguardsize(attributes.as_ptr(), &raw mut guard) };
     // SAFETY: the attributes were filled above, and are not used again.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    if got != 0 || guarded != 0 {
+        return None;
+    }
     let here = (&raw const size).addr();
+    // Of the main thread's stack, which grows, some C libraries (musl) only know what has grown.
+    let grows_to = lowest.addr().saturating_add(size).saturating_sub(main_stack_limit());
+    let lowest = if is_main_thread() { lowest.addr().min(grows_to) } else { lowest.addr() };
     // Old C libraries count the guard as part of the stack.
-    (got == 0 && guarded == 0).then(|| here.saturating_sub(lowest.addr().saturating_add(guard)))
+    Some(here.saturating_sub(lowest.saturating_add(guard)))
+}
+
+fn is_main_thread() -> bool {
+    // SAFETY: takes no arguments, and cannot fail.
+    let thread = unsafe { libc::gettid() };
+    // SAFETY: takes no arguments, and cannot fail.
+    thread == unsafe { libc::getpid() }
+}
+
+/// How large the main thread's stack may grow; 0 where there is no limit to know it by.
+fn main_stack_limit() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is valid for one limit.
+    let got = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) };
+    if got != 0 || limit.rlim_cur == libc::RLIM_INFINITY { 0 } else { usize::try_from(limit.rlim_cur).unwrap_or(0) }
 }
 
 /// Tells the C library to keep memory that was given back, or to do as it does by default. `false` where it cannot be

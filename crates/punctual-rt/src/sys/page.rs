@@ -136,7 +136,7 @@ impl PageMemory {
     pub(crate) fn slots(&self) -> &[CycleSlot] {
         // SAFETY: both constructors made the memory at least as large as a head.
         let first = unsafe { self.start.add(size_of::<Head>()) }.cast::<CycleSlot>();
-        let count = self.bytes.saturating_sub(size_of::<Head>()) / size_of::<CycleSlot>();
+        let count = self.bytes.saturating_sub(size_of::<Head>()).checked_div(size_of::<CycleSlot>()).unwrap_or(0);
         // SAFETY: so many slots lie between there and the end; a head's size is a multiple of a slot's alignment; a
         // slot is atomics only.
         unsafe { std::slice::from_raw_parts(first.as_ptr(), count) }
@@ -147,7 +147,7 @@ impl PageMemory {
 impl PageMemory {
     /// All words of the page, to put anything there.
     pub(crate) fn words(&self) -> &[crate::atomics::AtomicU64] {
-        let count = self.bytes / 8;
+        let count = self.bytes.checked_div(8).unwrap_or(0);
         // SAFETY: the memory is so long, aligned, and consists of atomic words throughout.
         unsafe { std::slice::from_raw_parts(self.start.cast().as_ptr(), count) }
     }

@@ -51,7 +51,7 @@ pub enum PhaseClock {
 /// })?;
 /// let stats = task.stats().clone();
 /// task.join();
-/// assert_eq!(stats.snapshot().activations, 20);
+/// assert_eq!(stats.snapshot().counters.activations, 20);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -90,10 +90,10 @@ impl TaskConfig {
         }
     }
 
-    /// The name of the task and of its thread; the kernel shows the first 15 bytes.
+    /// The name of the task and of its thread: 1 to 32 bytes without control characters. The kernel shows the first 15.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
-        Self { name: name.replace('\0', " "), ..self }
+        Self { name: name.to_owned(), ..self }
     }
 
     /// Where on the clock the releases lie.
@@ -183,7 +183,8 @@ impl TaskConfig {
     /// Refuses what no system could do.
     ///
     /// # Errors
-    /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`].
+    /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`],
+    /// [`Error::TaskName`].
     pub fn validate(&self) -> Result<(), Error> {
         if self.period == Nanos::ZERO {
             return Err(Error::Period);
@@ -194,7 +195,8 @@ impl TaskConfig {
         if self.steer_max.is_some_and(|max| max >= self.period) {
             return Err(Error::SteerMax);
         }
-        self.setup.policy.checked().map(drop)
+        self.setup.policy.checked()?;
+        self.stats().validate()
     }
 
     /// What stands between this task and its period on this machine; see [`check()`] for several tasks at once.

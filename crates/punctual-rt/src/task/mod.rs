@@ -186,6 +186,8 @@ impl Group {
     where
         F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
     {
+        // Before a thread is made, for a thread's name must be good as well.
+        config.validate()?;
         let leads = self.waiting.is_empty();
         let (go, begin) = channel();
         let (report, reported) = channel();
@@ -267,3 +269,6 @@ fn set_up(config: &TaskConfig, leads: bool) -> Result<(Cyclic, Report), Error> {
     };
     Ok((cyclic, report))
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,7 +96,9 @@ impl Clock for Monotonic {
     }
 
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> bool {
-        let Event::Readable(fd) = event;
-        sys::wait_readable(*fd, until.since(now()))
+        match event {
+            Event::Readable(fd) => sys::wait_readable(*fd, until.since(now())),
+            Event::Signal(signal) => signal.wait_until(until),
+        }
     }
 }

@@ -6,6 +6,7 @@ mod clock;
 mod margin;
 mod recent;
 
+use crate::sync::Signal;
 use crate::{Class, Error};
 pub use clock::Means;
 pub(crate) use clock::{Clock, Monotonic};
@@ -13,9 +14,10 @@ pub use margin::Margin;
 use margin::{MarginTracker, Offset};
 use punctual_hist::{MonoTime, Nanos};
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 /// How to wait for a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Wait {
     /// Sleeps in the kernel until the release: late by what the way back takes.
     Sleep,
@@ -36,10 +38,12 @@ pub enum Wait {
 }
 
 /// Something outside that activates a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Event {
     /// A file descriptor becomes readable. The wait does not read it: the body does.
     Readable(RawFd),
+    /// A signal is posted, by another thread; the wait takes the post.
+    Signal(Arc<Signal>),
 }
 
 /// The kernel's call to sleep with. They all end in the same timer; what differs is said at each.
@@ -57,6 +61,9 @@ pub enum Sleeper {
     /// `futex` wait with the release as its time-out.
     Futex,
 }
+
+/// Longer than fetching a few dozen cache lines takes.
+const WARMING: Nanos = Nanos::from_us(3);
 
 /// What one wait came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +134,10 @@ impl<C: Clock> Waiter<C> {
     ///
     /// # Real-time
     /// Allocates nothing. One kernel entry (two for `Timerfd`), none for `Spin` or a release that is past.
+    ///
+    /// `warm` is called where there is time to burn: between the sleep and the release, if the wait polls there.
     #[inline]
-    pub(crate) fn wait_until(&mut self, release: MonoTime, period: Nanos) -> Waited {
+    pub(crate) fn wait_until(&mut self, release: MonoTime, period: Nanos, warm: impl FnOnce()) -> Waited {
         let began = self.clock.now();
         if let Way::External(event, patience) = &self.way {
             let came = self.clock.wait_for(event, began.plus(*patience));
@@ -150,6 +159,9 @@ impl<C: Clock> Waiter<C> {
         if let Some(overshoot) = overshoot {
             self.learn(overshoot);
         }
+        if self.polls() && release.since(back) > WARMING {
+            warm();
+        }
         self.poll_or_return(release, back, overshoot)
     }
 
@@ -164,6 +176,11 @@ impl<C: Clock> Waiter<C> {
     }
 
     #[inline]
+    fn polls(&self) -> bool {
+        matches!(self.way, Way::Hybrid(_) | Way::Spin)
+    }
+
+    #[inline]
     fn learn(&mut self, overshoot: Nanos) {
         match &mut self.way {
             Way::Anticipate(offset) => offset.learn(overshoot),
@@ -174,8 +191,7 @@ impl<C: Clock> Waiter<C> {
 
     #[inline]
     fn poll_or_return(&mut self, release: MonoTime, back: MonoTime, overshoot: Option<Nanos>) -> Waited {
-        let polls = matches!(self.way, Way::Hybrid(_) | Way::Spin);
-        if back >= release || !polls {
+        if back >= release || !self.polls() {
             let class = match back.minus_instant(release) {
                 error if error.length() <= self.tolerance => Class::OnTime,
                 _ if back < release => Class::Early,
