@@ -8,9 +8,8 @@ use std::path::Path;
 pub const HEADER: &str = "crates/punctual-capi/include/punctual_rt.h";
 
 /// In the order in which a reader wants them.
-const SOURCES: [&str; 12] = [
-    "error", "time", "wake", "config", "task", "cyclic", "servo", "stats", "queue", "latest", "signal", "log",
-];
+const SOURCES: [&str; 12] =
+    ["error", "time", "wake", "config", "task", "cyclic", "servo", "stats", "queue", "latest", "signal", "log"];
 
 const TOP: &str = "\
 /*
@@ -48,7 +47,9 @@ pub fn generate(root: &Path) -> Result<String> {
     let mut builder = Builder::new().with_config(config);
     for source in SOURCES {
         let path = root.join("crates/punctual-capi/src").join(source).with_extension("rs");
-        if path.is_file() { builder = builder.with_src(path); }
+        if path.is_file() {
+            builder = builder.with_src(path);
+        }
     }
     let mut header = Vec::new();
     builder.generate().context("make the C header")?.write(&mut header);
@@ -58,10 +59,27 @@ pub fn generate(root: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    fn words<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = &'a str> {
+        let name = |rest: &'a str| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+        text.split(before).skip(1).filter_map(name)
+    }
 
     #[test]
-    fn tmp() {
+    fn every_function_and_number_of_the_sources_is_declared() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        std::fs::write(root.join(HEADER), generate(root).unwrap()).unwrap();
+        let header = generate(root).unwrap();
+        let declared: BTreeSet<&str> = header.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let mut seen = 0;
+        for entry in std::fs::read_dir(root.join("crates/punctual-capi/src")).unwrap() {
+            let source = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            for name in words(&source, "extern \"C\" fn ").chain(words(&source, "pub const ")) {
+                assert!(declared.contains(name) || name.is_empty(), "{name} is not in the header");
+                seen += usize::from(!name.is_empty());
+            }
+        }
+        assert!(seen > 100, "{seen}");
+        assert!(header.contains("PRT_E_HANDLE") && !header.contains("unsafe"));
     }
 }

@@ -20,817 +20,462 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- The handle is none of this kind, or no more: it was closed.
- */
+/// The handle is none of this kind, or no more: it was closed.
 #define PRT_E_HANDLE -5000
 
-/*
- The handle belongs to another thread.
- */
+/// The handle belongs to another thread.
 #define PRT_E_THREAD -5001
 
-/*
- A mistake inside the library; the call had no effect that could be relied upon. Please report it.
- */
+/// A mistake inside the library; the call had no effect that could be relied upon. Please report it.
 #define PRT_E_PANIC -5002
 
-/*
- The thing has been done already, or its time is over: a task joined twice, a group started twice.
- */
+/// The thing has been done already, or its time is over: a task joined twice, a group started twice.
 #define PRT_E_DONE -5003
 
-/*
- A number that stands for a choice stands for none that this version knows.
- */
+/// A number that stands for a choice stands for none that this version knows.
 #define PRT_E_CHOICE -5004
 
-/*
- A text is not UTF-8, is too long, or holds characters that it must not.
- */
+/// A text is not UTF-8, is too long, or holds characters that it must not.
 #define PRT_E_TEXT -5005
 
-/*
- The period is not within 1 ns to what 64 bits hold.
- */
+/// The period is not within 1 ns to what 64 bits hold.
 #define PRT_E_PERIOD -5010
 
-/*
- The priority is not within 1 to 95.
- */
+/// The priority is not within 1 to 95.
 #define PRT_E_PRIORITY -5011
 
-/*
- The margin is not shorter than the period.
- */
+/// The margin is not shorter than the period.
 #define PRT_E_MARGIN -5012
 
-/*
- The steering limit is not shorter than the period.
- */
+/// The steering limit is not shorter than the period.
 #define PRT_E_STEER -5013
 
-/*
- 1024 ns <= run time <= deadline <= period does not hold.
- */
+/// 1024 ns <= run time <= deadline <= period does not hold.
 #define PRT_E_RESERVATION -5014
 
-/*
- The servo can not work with these values.
- */
+/// The servo can not work with these values.
 #define PRT_E_SERVO -5015
 
-/*
- No task of this name is in that process.
- */
+/// No task of this name is in that process.
 #define PRT_E_NO_TASK -5016
 
-/*
- What was found is not what this version of the library can read.
- */
+/// What was found is not what this version of the library can read.
 #define PRT_E_FOREIGN -5017
 
-/*
- Refused for a reason that `prt_last_error` tells.
- */
+/// Refused for a reason that `prt_last_error` tells.
 #define PRT_E_REFUSED -5099
 
-/*
- Woke within the tolerance.
- */
+/// Woke within the tolerance.
 #define PRT_CLASS_ON_TIME 0
 
-/*
- The release was past before the wait began.
- */
+/// The release was past before the wait began.
 #define PRT_CLASS_PAST_ON_ARRIVAL 1
 
-/*
- The kernel's sleep returned after the release.
- */
+/// The kernel's sleep returned after the release.
 #define PRT_CLASS_LATE_FROM_SLEEP 2
 
-/*
- While polling, time was taken from the thread; by whom is not known.
- */
+/// While polling, time was taken from the thread; by whom is not known.
 #define PRT_CLASS_HIT_WHILE_POLLING 3
 
-/*
- While polling, the kernel ran another thread on this CPU.
- */
+/// While polling, the kernel ran another thread on this CPU.
 #define PRT_CLASS_PREEMPTED 4
 
-/*
- While polling, an interrupt, the firmware or the hypervisor took the CPU.
- */
+/// While polling, an interrupt, the firmware or the hypervisor took the CPU.
 #define PRT_CLASS_INTERRUPTED 5
 
-/*
- Woke before the release, as anticipation may.
- */
+/// Woke before the release, as anticipation may.
 #define PRT_CLASS_EARLY 6
 
-/*
- The outside event did not come in time.
- */
+/// The outside event did not come in time.
 #define PRT_CLASS_TIMED_OUT 7
 
-/*
- The releases lie away from the scheduler's tick, which is looked for at the start (0.2 s of polling on the CPU).
- */
+/// The releases lie away from the scheduler's tick, which is looked for at the start (0.2 s of polling on the CPU).
 #define PRT_PHASE_AUTO 0
 
-/*
- `phase_offset_ns` after a multiple of the period; in a group, after its epoch.
- */
+/// `phase_offset_ns` after a multiple of the period; in a group, after its epoch.
 #define PRT_PHASE_OFFSET 1
 
-/*
- `phase_offset_ns` after a multiple of `phase_multiple_ns` (0: of the period) on the clock `phase_clock`.
- */
+/// `phase_offset_ns` after a multiple of `phase_multiple_ns` (0: of the period) on the clock `phase_clock`.
 #define PRT_PHASE_ALIGNED 2
 
-/*
- `CLOCK_MONOTONIC`.
- */
+/// `CLOCK_MONOTONIC`.
 #define PRT_CLOCK_MONOTONIC 0
 
-/*
- `CLOCK_REALTIME`: wall-clock time.
- */
+/// `CLOCK_REALTIME`: wall-clock time.
 #define PRT_CLOCK_REALTIME 1
 
-/*
- `CLOCK_TAI`: atomic time, as PTP distributes it.
- */
+/// `CLOCK_TAI`: atomic time, as PTP distributes it.
 #define PRT_CLOCK_TAI 2
 
-/*
- `SCHED_OTHER`.
- */
+/// `SCHED_OTHER`.
 #define PRT_POLICY_OTHER 0
 
-/*
- `SCHED_FIFO` at `priority`.
- */
+/// `SCHED_FIFO` at `priority`.
 #define PRT_POLICY_FIFO 1
 
-/*
- `SCHED_RR` at `priority`.
- */
+/// `SCHED_RR` at `priority`.
 #define PRT_POLICY_RR 2
 
-/*
- `SCHED_DEADLINE`: `reserved_runtime_ns` in each `reserved_period_ns`, within `reserved_deadline_ns`.
- */
+/// `SCHED_DEADLINE`: `reserved_runtime_ns` in each `reserved_period_ns`, within `reserved_deadline_ns`.
 #define PRT_POLICY_DEADLINE 3
 
-/*
- Sleeps until `margin_ns` before the release (0: as much as recent sleeps took too long), then polls the clock.
- */
+/// Sleeps until `margin_ns` before the release (0: as much as recent sleeps took too long), then polls the clock.
 #define PRT_WAIT_HYBRID 0
 
-/*
- Sleeps in the kernel until the release.
- */
+/// Sleeps in the kernel until the release.
 #define PRT_WAIT_SLEEP 1
 
-/*
- Sleeps until the release minus what sleeps usually take too long.
- */
+/// Sleeps until the release minus what sleeps usually take too long.
 #define PRT_WAIT_ANTICIPATE 2
 
-/*
- Polls the clock all the time. Occupies the CPU.
- */
+/// Polls the clock all the time. Occupies the CPU.
 #define PRT_WAIT_SPIN 3
 
-/*
- Waits until `external_fd` is readable, at most `external_patience_ns`; the body reads it.
- */
+/// Waits until `external_fd` is readable, at most `external_patience_ns`; the body reads it.
 #define PRT_WAIT_EXTERNAL 4
 
-/*
- Releases that passed are not run; the next activation is the first one still to come, on the old grid.
- */
+/// Releases that passed are not run; the next activation is the first one still to come, on the old grid.
 #define PRT_OVERRUN_SKIP 0
 
-/*
- They are run without a pause, but at most `catch_up_max` in a row.
- */
+/// They are run without a pause, but at most `catch_up_max` in a row.
 #define PRT_OVERRUN_CATCH_UP 1
 
-/*
- They are not run, and the grid begins anew one period from now.
- */
+/// They are not run, and the grid begins anew one period from now.
 #define PRT_OVERRUN_REANCHOR 2
 
-/*
- The loop ends.
- */
+/// The loop ends.
 #define PRT_OVERRUN_STOP 3
 
-/*
- Memory is left as it is.
- */
+/// Memory is left as it is.
 #define PRT_MEMORY_LEAVE 0
 
-/*
- All memory of the process is locked, `stack_bytes` and `heap_bytes` are touched in advance.
- */
+/// All memory of the process is locked, `stack_bytes` and `heap_bytes` are touched in advance.
 #define PRT_MEMORY_LOCK 1
 
-/*
- Idle states are left as the machine is set up.
- */
+/// Idle states are left as the machine is set up.
 #define PRT_LATENCY_LEAVE 0
 
-/*
- On all CPUs only idle states that are left within `latency_us`.
- */
+/// On all CPUs only idle states that are left within `latency_us`.
 #define PRT_LATENCY_GLOBAL 1
 
-/*
- On the task's CPUs no idle state.
- */
+/// On the task's CPUs no idle state.
 #define PRT_LATENCY_PER_CPU 2
 
-/*
- When the system refuses something, the task does not start.
- */
+/// When the system refuses something, the task does not start.
 #define PRT_REQUIRE_STRICT 0
 
-/*
- It starts all the same, and lists what was refused.
- */
+/// It starts all the same, and lists what was refused.
 #define PRT_REQUIRE_BEST_EFFORT 1
 
-/*
- Worth knowing.
- */
+/// Worth knowing.
 #define PRT_SEVERITY_INFO 0
 
-/*
- Microseconds, or rare.
- */
+/// Microseconds, or rare.
 #define PRT_SEVERITY_MEDIUM 1
 
-/*
- Tens of microseconds to milliseconds, or regular.
- */
+/// Tens of microseconds to milliseconds, or regular.
 #define PRT_SEVERITY_HIGH 2
 
-/*
- The task cannot start, or cannot keep its period.
- */
+/// The task cannot start, or cannot keep its period.
 #define PRT_SEVERITY_FATAL 3
 
-/*
- The task was told to stop, or its body said so.
- */
+/// The task was told to stop, or its body said so.
 #define PRT_ENDED_STOPPED 0
 
-/*
- Releases were missed, and the task asked for `PRT_OVERRUN_STOP`.
- */
+/// Releases were missed, and the task asked for `PRT_OVERRUN_STOP`.
 #define PRT_ENDED_OVERRUN 1
 
-/*
- The largest value a cell holds, in bytes.
- */
+/// The largest value a cell holds, in bytes.
 #define PRT_LATEST_BYTES_MAX 4096
 
-/*
- One activation, in its body. Opaque; only good until the body returns.
- */
+/// One activation, in its body. Opaque; only good until the body returns.
 typedef struct prt_cycle prt_cycle;
 
-/*
- Paces the thread that opened it. Opaque.
- */
+/// Paces the thread that opened it. Opaque.
 typedef struct prt_cyclic prt_cyclic;
 
-/*
- What a check found. Opaque.
- */
+/// What a check found. Opaque.
 typedef struct prt_findings prt_findings;
 
-/*
- Tasks that start on one epoch and keep their phases to each other. Opaque.
- */
+/// Tasks that start on one epoch and keep their phases to each other. Opaque.
 typedef struct prt_group prt_group;
 
-/*
- The end of a cell that one thread reads. Opaque.
- */
+/// The end of a cell that one thread reads. Opaque.
 typedef struct prt_latest_reader prt_latest_reader;
 
-/*
- The end of a cell that one thread writes. Opaque.
- */
+/// The end of a cell that one thread writes. Opaque.
 typedef struct prt_latest_writer prt_latest_writer;
 
-/*
- Keeps releases at a fixed phase to another clock. Opaque.
- */
+/// Gathers what loops store and writes it out, in a thread of its own. Opaque.
+typedef struct prt_log prt_log;
+
+/// A text that loops refer to. Opaque, and never closed: it may be referred to as long as the program runs.
+typedef struct prt_log_text prt_log_text;
+
+/// One loop's end of a log. Opaque.
+typedef struct prt_log_writer prt_log_writer;
+
+/// Keeps releases at a fixed phase to another clock. Opaque.
 typedef struct prt_servo prt_servo;
 
-/*
- Counts posts; each wait takes one, and sleeps until there is one. Opaque.
- */
+/// Counts posts; each wait takes one, and sleeps until there is one. Opaque.
 typedef struct prt_signal prt_signal;
 
-/*
- The end of a queue that one thread takes from. Opaque.
- */
+/// The end of a queue that one thread takes from. Opaque.
 typedef struct prt_spsc_receiver prt_spsc_receiver;
 
-/*
- The end of a queue that one thread pushes into. Opaque.
- */
+/// The end of a queue that one thread pushes into. Opaque.
 typedef struct prt_spsc_sender prt_spsc_sender;
 
-/*
- The numbers of a task of another process, or of this one. Opaque.
- */
+/// The numbers of a task of another process, or of this one. Opaque.
 typedef struct prt_stats_reader prt_stats_reader;
 
-/*
- A running periodic task. Opaque.
- */
+/// A running periodic task. Opaque.
 typedef struct prt_task prt_task;
 
-/*
- One activation.
- */
+/// One activation.
 typedef struct prt_wake {
-    /*
-     Set by `prt_wake_init`.
-     */
+    /// Set by `prt_wake_init`.
     uint32_t size;
-    /*
-     Set by `prt_wake_init`.
-     */
+    /// Set by `prt_wake_init`.
     uint32_t version;
-    /*
-     Number of the release, counting missed ones, from 0.
-     */
+    /// Number of the release, counting missed ones, from 0.
     uint64_t index;
-    /*
-     The planned instant.
-     */
+    /// The planned instant.
     int64_t release_ns;
-    /*
-     When the thread was back.
-     */
+    /// When the thread was back.
     int64_t woke_ns;
-    /*
-     Woke minus release; negative when early.
-     */
+    /// Woke minus release; negative when early.
     int64_t error_ns;
-    /*
-     From the former release to this one: the period with what it was steered by.
-     */
+    /// From the former release to this one: the period with what it was steered by.
     int64_t interval_ns;
-    /*
-     Releases after this one that had passed as well when the thread was back, and will not be run.
-     */
+    /// Releases after this one that had passed as well when the thread was back, and will not be run.
     uint64_t missed;
-    /*
-     By how much the kernel's sleep was longer than asked for; -1 when there was none.
-     */
+    /// By how much the kernel's sleep was longer than asked for; -1 when there was none.
     int64_t overshoot_ns;
-    /*
-     Time spent polling.
-     */
+    /// Time spent polling.
     int64_t polled_ns;
-    /*
-     One of `PRT_CLASS_...`.
-     */
+    /// One of `PRT_CLASS_...`.
     uint32_t class_of;
-    /*
-     Zero.
-     */
+    /// Zero.
     uint32_t reserved;
 } prt_wake;
 
-/*
- A periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU, hybrid wait, phase away
- from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
- */
+/// A periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU, hybrid wait, phase away
+/// from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
 typedef struct prt_config {
-    /*
-     Set by `prt_config_init`.
-     */
+    /// Set by `prt_config_init`.
     uint32_t size;
-    /*
-     Set by `prt_config_init`.
-     */
+    /// Set by `prt_config_init`.
     uint32_t version;
-    /*
-     Name of the task and of its thread, at most 32 bytes; NULL for `task`.
-     */
+    /// Name of the task and of its thread, at most 32 bytes; NULL for `task`.
     const char *name;
-    /*
-     The period.
-     */
+    /// The period.
     int64_t period_ns;
-    /*
-     One of `PRT_PHASE_...`.
-     */
+    /// One of `PRT_PHASE_...`.
     uint32_t phase;
-    /*
-     One of `PRT_CLOCK_...`, for `PRT_PHASE_ALIGNED`.
-     */
+    /// One of `PRT_CLOCK_...`, for `PRT_PHASE_ALIGNED`.
     uint32_t phase_clock;
-    /*
-     See `PRT_PHASE_OFFSET`.
-     */
+    /// See `PRT_PHASE_OFFSET`.
     int64_t phase_offset_ns;
-    /*
-     See `PRT_PHASE_ALIGNED`.
-     */
+    /// See `PRT_PHASE_ALIGNED`.
     int64_t phase_multiple_ns;
-    /*
-     One of `PRT_POLICY_...`.
-     */
+    /// One of `PRT_POLICY_...`.
     uint32_t policy;
-    /*
-     1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
-     */
+    /// 1 to 95, for `PRT_POLICY_FIFO` and `PRT_POLICY_RR`.
     uint32_t priority;
-    /*
-     See `PRT_POLICY_DEADLINE`.
-     */
+    /// See `PRT_POLICY_DEADLINE`.
     int64_t reserved_runtime_ns;
-    /*
-     See `PRT_POLICY_DEADLINE`.
-     */
+    /// See `PRT_POLICY_DEADLINE`.
     int64_t reserved_deadline_ns;
-    /*
-     See `PRT_POLICY_DEADLINE`.
-     */
+    /// See `PRT_POLICY_DEADLINE`.
     int64_t reserved_period_ns;
-    /*
-     The CPUs to run on; NULL for any.
-     */
+    /// The CPUs to run on; NULL for any.
     const uint32_t *cpus;
-    /*
-     How many there are.
-     */
+    /// How many there are.
     uint32_t cpu_count;
-    /*
-     One of `PRT_WAIT_...`.
-     */
+    /// One of `PRT_WAIT_...`.
     uint32_t wait;
-    /*
-     See `PRT_WAIT_HYBRID`; 0 for automatic.
-     */
+    /// See `PRT_WAIT_HYBRID`; 0 for automatic.
     int64_t margin_ns;
-    /*
-     The largest share of the CPU's time that the automatic margin may spend polling, in millionths.
-     */
+    /// The largest share of the CPU's time that the automatic margin may spend polling, in millionths.
     uint32_t spin_ppm;
-    /*
-     See `PRT_WAIT_EXTERNAL`; -1 for none.
-     */
+    /// See `PRT_WAIT_EXTERNAL`; -1 for none.
     int32_t external_fd;
-    /*
-     See `PRT_WAIT_EXTERNAL`.
-     */
+    /// See `PRT_WAIT_EXTERNAL`.
     int64_t external_patience_ns;
-    /*
-     One of `PRT_OVERRUN_...`.
-     */
+    /// One of `PRT_OVERRUN_...`.
     uint32_t overrun;
-    /*
-     See `PRT_OVERRUN_CATCH_UP`.
-     */
+    /// See `PRT_OVERRUN_CATCH_UP`.
     uint32_t catch_up_max;
-    /*
-     An activation within so much of its release is on time.
-     */
+    /// An activation within so much of its release is on time.
     int64_t tolerance_ns;
-    /*
-     By when after its release the body must have finished, later ones are counted; 0 for none.
-     */
+    /// By when after its release the body must have finished, later ones are counted; 0 for none.
     int64_t deadline_ns;
-    /*
-     The largest lateness that you can live with, later activations are counted; 0 for none.
-     */
+    /// The largest lateness that you can live with, later activations are counted; 0 for none.
     int64_t budget_ns;
-    /*
-     How long the body is expected to run at most, for `prt_config_check`; 0 for unknown.
-     */
+    /// How long the body is expected to run at most, for `prt_config_check`; 0 for unknown.
     int64_t execution_ns;
-    /*
-     By how much a release may be steered at most; 0 for a hundredth of the period.
-     */
+    /// By how much a release may be steered at most; 0 for a hundredth of the period.
     int64_t steer_max_ns;
-    /*
-     One of `PRT_MEMORY_...`.
-     */
+    /// One of `PRT_MEMORY_...`.
     uint32_t memory;
-    /*
-     One of `PRT_REQUIRE_...`.
-     */
+    /// One of `PRT_REQUIRE_...`.
     uint32_t require;
-    /*
-     Bytes of the thread's stack to touch, see `PRT_MEMORY_LOCK`.
-     */
+    /// Bytes of the thread's stack to touch, see `PRT_MEMORY_LOCK`.
     uint64_t stack_bytes;
-    /*
-     Bytes of heap to touch, see `PRT_MEMORY_LOCK`.
-     */
+    /// Bytes of heap to touch, see `PRT_MEMORY_LOCK`.
     uint64_t heap_bytes;
-    /*
-     One of `PRT_LATENCY_...`.
-     */
+    /// One of `PRT_LATENCY_...`.
     uint32_t latency_qos;
-    /*
-     See `PRT_LATENCY_GLOBAL`.
-     */
+    /// See `PRT_LATENCY_GLOBAL`.
     int32_t latency_us;
 } prt_config;
 
-/*
- One thing that stands between a task and its period. The texts live until `prt_findings_close`.
- */
+/// One thing that stands between a task and its period. The texts live until `prt_findings_close`.
 typedef struct prt_finding {
-    /*
-     Set by `prt_finding_init`.
-     */
+    /// Set by `prt_finding_init`.
     uint32_t size;
-    /*
-     Set by `prt_finding_init`.
-     */
+    /// Set by `prt_finding_init`.
     uint32_t version;
-    /*
-     Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
-     */
+    /// Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
     const char *code;
-    /*
-     The task.
-     */
+    /// The task.
     const char *task;
-    /*
-     What was planned or read.
-     */
+    /// What was planned or read.
     const char *evidence;
-    /*
-     What to do about it.
-     */
+    /// What to do about it.
     const char *remedy;
-    /*
-     One of `PRT_SEVERITY_...`.
-     */
+    /// One of `PRT_SEVERITY_...`.
     uint32_t severity;
-    /*
-     Zero.
-     */
+    /// Zero.
     uint32_t reserved;
 } prt_finding;
 
-/*
- What a task does at each release; returns 0 to go on, anything else to end. Must not throw, and must not leave by
- `longjmp` or `pthread_exit`.
- */
+/// What a task does at each release; returns 0 to go on, anything else to end. Must not throw, and must not leave by
+/// `longjmp` or `pthread_exit`.
 typedef int (*prt_body)(struct prt_cycle *cycle, void *user);
 
-/*
- What many values came to; -1 throughout when there were none.
- */
+/// What many values came to; -1 throughout when there were none.
 typedef struct prt_summary {
-    /*
-     How many values.
-     */
+    /// How many values.
     uint64_t count;
-    /*
-     The least.
-     */
+    /// The least.
     int64_t min_ns;
-    /*
-     Their mean.
-     */
+    /// Their mean.
     int64_t mean_ns;
-    /*
-     Half of them are at most this.
-     */
+    /// Half of them are at most this.
     int64_t p50_ns;
-    /*
-     90 % are at most this.
-     */
+    /// 90 % are at most this.
     int64_t p90_ns;
-    /*
-     99 % are at most this.
-     */
+    /// 99 % are at most this.
     int64_t p99_ns;
-    /*
-     99.9 % are at most this.
-     */
+    /// 99.9 % are at most this.
     int64_t p999_ns;
-    /*
-     99.99 % are at most this.
-     */
+    /// 99.99 % are at most this.
     int64_t p9999_ns;
-    /*
-     The largest of these, which is not the largest possible.
-     */
+    /// The largest of these, which is not the largest possible.
     int64_t max_ns;
 } prt_summary;
 
-/*
- The numbers of a loop, at one moment.
- */
+/// The numbers of a loop, at one moment.
 typedef struct prt_stats {
-    /*
-     Set by `prt_stats_init`.
-     */
+    /// Set by `prt_stats_init`.
     uint32_t size;
-    /*
-     Set by `prt_stats_init`.
-     */
+    /// Set by `prt_stats_init`.
     uint32_t version;
-    /*
-     The process.
-     */
+    /// The process.
     uint32_t pid;
-    /*
-     The CPU it is bound to; -1 when it is not bound to one.
-     */
+    /// The CPU it is bound to; -1 when it is not bound to one.
     int32_t cpu;
-    /*
-     Whether all of this belongs together: 1, or 0 when the loop wrote during every try.
-     */
+    /// Whether all of this belongs together: 1, or 0 when the loop wrote during every try.
     uint32_t coherent;
-    /*
-     Zero.
-     */
+    /// Zero.
     uint32_t reserved;
-    /*
-     The nominal period.
-     */
+    /// The nominal period.
     int64_t period_ns;
-    /*
-     When the numbers began.
-     */
+    /// When the numbers began.
     int64_t started_ns;
-    /*
-     When this copy was made.
-     */
+    /// When this copy was made.
     int64_t taken_ns;
-    /*
-     For how long the machine was suspended in between.
-     */
+    /// For how long the machine was suspended in between.
     int64_t suspended_ns;
-    /*
-     When the first activation woke.
-     */
+    /// When the first activation woke.
     int64_t first_woke_ns;
-    /*
-     When the last one woke: proof of life.
-     */
+    /// When the last one woke: proof of life.
     int64_t last_woke_ns;
-    /*
-     Activations that ran.
-     */
+    /// Activations that ran.
     uint64_t activations;
-    /*
-     Releases that passed without one, outages apart.
-     */
+    /// Releases that passed without one, outages apart.
     uint64_t missed;
-    /*
-     Stalls of 100 ms or more, each counted once.
-     */
+    /// Stalls of 100 ms or more, each counted once.
     uint64_t outages;
-    /*
-     Releases missed in them.
-     */
+    /// Releases missed in them.
     uint64_t lost_in_outages;
-    /*
-     Activations later than the budget.
-     */
+    /// Activations later than the budget.
     uint64_t over_budget;
-    /*
-     Bodies done later than the deadline.
-     */
+    /// Bodies done later than the deadline.
     uint64_t deadline_misses;
-    /*
-     Activations by how they came about; the index is one of `PRT_CLASS_...`.
-     */
+    /// Activations by how they came about; the index is one of `PRT_CLASS_...`.
     uint64_t classes[8];
-    /*
-     Woke minus release; zero where early.
-     */
+    /// Woke minus release; zero where early.
     struct prt_summary lateness;
-    /*
-     Release minus woke, of the early ones.
-     */
+    /// Release minus woke, of the early ones.
     struct prt_summary early;
-    /*
-     By how much the kernel's sleep was longer than asked for.
-     */
+    /// By how much the kernel's sleep was longer than asked for.
     struct prt_summary overshoot;
-    /*
-     Time spent polling.
-     */
+    /// Time spent polling.
     struct prt_summary polled;
-    /*
-     By how much periods were off, without sign.
-     */
+    /// By how much periods were off, without sign.
     struct prt_summary period_error;
-    /*
-     From waking to the end of the work.
-     */
+    /// From waking to the end of the work.
     struct prt_summary execution;
-    /*
-     From the release to the end of the work.
-     */
+    /// From the release to the end of the work.
     struct prt_summary response;
-    /*
-     How successive period errors depend on each other: -0.5 where latencies are independent, towards -1 where a
-     compensation oscillates. Not a number while it is not known.
-     */
+    /// How successive period errors depend on each other: -0.5 where latencies are independent, towards -1 where a
+    /// compensation oscillates. Not a number while it is not known.
     double period_autocorrelation;
 } prt_stats;
 
-/*
- What a servo is made from.
- */
+/// What a servo is made from.
 typedef struct prt_servo_config {
-    /*
-     Set by `prt_servo_config_init`.
-     */
+    /// Set by `prt_servo_config_init`.
     uint32_t size;
-    /*
-     Set by `prt_servo_config_init`.
-     */
+    /// Set by `prt_servo_config_init`.
     uint32_t version;
-    /*
-     The nominal period of the task; at most an hour.
-     */
+    /// The nominal period of the task; at most an hour.
     int64_t period_ns;
-    /*
-     Errors settle in about one over this; faster disturbances are averaged. 0.5 to 1 suits most.
-     */
+    /// Errors settle in about one over this; faster disturbances are averaged. 0.5 to 1 suits most.
     double bandwidth_hz;
-    /*
-     0.3 to 3; 1 is critical.
-     */
+    /// 0.3 to 3; 1 is critical.
     double damping;
-    /*
-     Wanted time of the reference clock at the releases, modulo the period.
-     */
+    /// Wanted time of the reference clock at the releases, modulo the period.
     int64_t target_ns;
-    /*
-     The most that one cycle is moved by, at most half the period.
-     */
+    /// The most that one cycle is moved by, at most half the period.
     int64_t step_max_ns;
-    /*
-     The largest difference in speed that is learned, in parts per million.
-     */
+    /// The largest difference in speed that is learned, in parts per million.
     double frequency_max_ppm;
-    /*
-     An error below this is locked, above twice this is not.
-     */
+    /// An error below this is locked, above twice this is not.
     int64_t lock_ns;
 } prt_servo_config;
 
-/*
- How a servo is doing.
- */
+/// How a servo is doing.
 typedef struct prt_servo_state {
-    /*
-     Set by `prt_servo_state_init`.
-     */
+    /// Set by `prt_servo_state_init`.
     uint32_t size;
-    /*
-     Set by `prt_servo_state_init`.
-     */
+    /// Set by `prt_servo_state_init`.
     uint32_t version;
-    /*
-     How late the releases are against the target, filtered.
-     */
+    /// How late the releases are against the target, filtered.
     int64_t error_ns;
-    /*
-     The target.
-     */
+    /// The target.
     int64_t target_ns;
-    /*
-     How much faster the reference runs than the local clock, in parts per million, as learned.
-     */
+    /// How much faster the reference runs than the local clock, in parts per million, as learned.
     double frequency_ppm;
-    /*
-     Samples that were not believed.
-     */
+    /// Samples that were not believed.
     uint64_t rejected;
-    /*
-     Whether it is locked: 1 or 0.
-     */
+    /// Whether it is locked: 1 or 0.
     uint32_t locked;
-    /*
-     Zero.
-     */
+    /// Zero.
     uint32_t reserved;
 } prt_servo_state;
 
@@ -838,465 +483,382 @@ typedef struct prt_servo_state {
 extern "C" {
 #endif // __cplusplus
 
-/*
- Why the last function of this thread that is not for the loop was refused: what, why, and what to do about it. Never
- NULL; valid until the next such refusal in this thread. The functions for the loop keep no text: see
- `prt_error_text`.
- */
+/// Why the last function of this thread that is not for the loop was refused: what, why, and what to do about it. Never
+/// NULL; valid until the next such refusal in this thread. The functions for the loop keep no text: see
+/// `prt_error_text`.
 const char *prt_last_error(void);
 
-/*
- What a returned number means. Never NULL; valid until the next call in this thread.
- */
+/// What a returned number means. Never NULL; valid until the next call in this thread.
 const char *prt_error_text(int code);
 
-/*
- The version of the library, as text. Never NULL, valid for ever.
- */
+/// The version of the library, as text. Never NULL, valid for ever.
 const char *prt_version(void);
 
-/*
- Now on `CLOCK_MONOTONIC`, on which all instants are.
- */
+/// Now on `CLOCK_MONOTONIC`, on which all instants are.
 int64_t prt_now(void);
 
-/*
- Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait; returns at once when it is past. What is learned
- of sleeps is kept per thread. The first call in a thread allocates.
- */
+/// Waits once until an instant of `CLOCK_MONOTONIC`, by the hybrid wait; returns at once when it is past. What is learned
+/// of sleeps is kept per thread. The first call in a thread allocates.
 int prt_delay_until(int64_t instant_ns);
 
-/*
- Prepares a structure of `size` bytes (`sizeof *wake`) to be filled; once is enough for any number of waits.
- */
+/// Prepares a structure of `size` bytes (`sizeof *wake`) to be filled; once is enough for any number of waits.
 int prt_wake_init(struct prt_wake *wake, size_t size);
 
-/*
- Fills a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
- */
+/// Fills a configuration of `size` bytes (`sizeof *config`) with what most tasks want.
 int prt_config_init(struct prt_config *config, size_t size);
 
-/*
- Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.
- */
+/// Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.
 int prt_finding_init(struct prt_finding *finding, size_t size);
 
-/*
- Says what stands between a task and its period on this machine, before it starts. Gravest first; close what is
- returned in `findings`. Returns how many there are.
-
- Not for the loop: reads files, allocates.
- */
+/// Says what stands between a task and its period on this machine, before it starts. Gravest first; close what is
+/// returned in `findings`. Returns how many there are.
+///
+/// Not for the loop: reads files, allocates.
 int prt_config_check(const struct prt_config *config, struct prt_findings **findings);
 
-/*
- The finding number `index`, from 0.
- */
+/// The finding number `index`, from 0.
 int prt_findings_get(const struct prt_findings *findings, size_t index, struct prt_finding *finding);
 
-/*
- Frees findings and their texts.
- */
+/// Frees findings and their texts.
 int prt_findings_close(struct prt_findings *findings);
 
-/*
- Starts a thread, sets it up, and calls `body` with `user` at each release. Returns when the thread is set up.
-
- Not for the loop.
- */
+/// Starts a thread, sets it up, and calls `body` with `user` at each release. Returns when the thread is set up.
+///
+/// Not for the loop.
 int prt_task_spawn(const struct prt_config *config, prt_body body, void *user, struct prt_task **task);
 
-/*
- Ends the task at its next release. From any thread, its own as well.
-
- For the loop: one store.
- */
+/// Ends the task at its next release. From any thread, its own as well.
+///
+/// For the loop: one store.
 int prt_task_stop(struct prt_task *task);
 
-/*
- Waits until the task has ended; once. Returns one of `PRT_ENDED_...`; the handle stays, for its numbers.
- */
+/// Waits until the task has ended; once. Returns one of `PRT_ENDED_...`; the handle stays, for its numbers.
 int prt_task_join(struct prt_task *task);
 
-/*
- A copy of the task's numbers; the loop does not notice. From any thread, during the task's life and after.
- */
+/// A copy of the task's numbers; the loop does not notice. From any thread, during the task's life and after.
 int prt_task_stats(const struct prt_task *task, struct prt_stats *stats);
 
-/*
- The task's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
- length of the text; what `buffer` has no room for is cut.
- */
+/// The task's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
+/// length of the text; what `buffer` has no room for is cut.
 int prt_task_report(const struct prt_task *task, char *buffer, size_t size);
 
-/*
- What the system really gave the task's thread, and what it refused, in plain words. Returns the length of the text;
- what `buffer` has no room for is cut.
- */
+/// What the system really gave the task's thread, and what it refused, in plain words. Returns the length of the text;
+/// what `buffer` has no room for is cut.
 int prt_task_grants(const struct prt_task *task, char *buffer, size_t size);
 
-/*
- Ends the task if it still runs, waits for its end, and frees it. `-EBUSY` while another thread joins it.
- */
+/// Ends the task if it still runs, waits for its end, and frees it. `-EBUSY` while another thread joins it.
 int prt_task_close(struct prt_task *task);
 
-/*
- Tells about the activation.
-
- For the loop.
- */
+/// Tells about the activation.
+///
+/// For the loop.
 int prt_cycle_wake(const struct prt_cycle *cycle, struct prt_wake *wake);
 
-/*
- Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was
- moved, which is limited by `steer_max_ns`.
-
- For the loop: one reading of the clock.
- */
+/// Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was
+/// moved, which is limited by `steer_max_ns`.
+///
+/// For the loop: one reading of the clock.
 int prt_cycle_steer(struct prt_cycle *cycle, int64_t by_ns, int64_t *moved_ns);
 
-/*
- Sets the period from the next release on.
-
- For the loop: one reading of the clock.
- */
+/// Sets the period from the next release on.
+///
+/// For the loop: one reading of the clock.
 int prt_cycle_set_period(struct prt_cycle *cycle, int64_t period_ns);
 
-/*
- Moves the grid at once by any amount, less whole periods: only the phase changes.
-
- For the loop: one reading of the clock.
- */
+/// Moves the grid at once by any amount, less whole periods: only the phase changes.
+///
+/// For the loop: one reading of the clock.
 int prt_cycle_shift_phase(struct prt_cycle *cycle, int64_t by_ns);
 
-/*
- The instant of the next release.
-
- For the loop.
- */
+/// The instant of the next release.
+///
+/// For the loop.
 int prt_cycle_next_release(const struct prt_cycle *cycle, int64_t *release_ns);
 
-/*
- Makes a group without tasks.
- */
+/// Makes a group without tasks.
 int prt_group_open(struct prt_group **group);
 
-/*
- Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
-
- The epoch of the group lies where the phase of the first task puts its first release. Of the others only
- `PRT_PHASE_OFFSET` counts: so long after the epoch.
- */
+/// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
+///
+/// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
+/// `PRT_PHASE_OFFSET` counts: so long after the epoch.
 int prt_group_add(struct prt_group *group, const struct prt_config *config, prt_body body, void *user);
 
-/*
- Lets all tasks of the group begin, and hands over their handles in the order they were added. `count` must be their
- number. Once; close the group then.
- */
+/// Lets all tasks of the group begin, and hands over their handles in the order they were added. `count` must be their
+/// number. Once; close the group then.
 int prt_group_start(struct prt_group *group, struct prt_task **tasks, size_t count);
 
-/*
- Frees a group. Tasks that were not started end; those that were go on.
- */
+/// Frees a group. Tasks that were not started end; those that were go on.
 int prt_group_close(struct prt_group *group);
 
-/*
- Sets the calling thread up. The releases begin with the first `prt_cyclic_wait`, so an initialisation in between
- costs none. Close it in the same thread.
-
- Not for the loop: allocates, faults, enters the kernel.
- */
+/// Sets the calling thread up. The releases begin with the first `prt_cyclic_wait`, so an initialisation in between
+/// costs none. Close it in the same thread.
+///
+/// Not for the loop: allocates, faults, enters the kernel.
 int prt_cyclic_open(const struct prt_config *config, struct prt_cyclic **cyclic);
 
-/*
- Waits for the next release. `wake` tells about it, and may be NULL. `-ECANCELED` when the loop has ended: it was
- stopped, or releases were missed and it is one that ends then. With a `wake` that is not understood it does not wait.
+/// Waits for the next release. `wake` tells about it, and may be NULL. `-ECANCELED` when the loop has ended: it was
+/// stopped, or releases were missed and it is one that ends then. With a `wake` that is not understood it does not wait.
+///
+/// For the loop: allocates nothing, locks nothing, enters the kernel only to wait. The first call is an exception: it
+/// chooses the first release, and may look for the tick.
+int prt_cyclic_wait(struct prt_cyclic *cyclic,
+                    struct prt_wake *wake);
 
- For the loop: allocates nothing, locks nothing, enters the kernel only to wait. The first call is an exception: it
- chooses the first release, and may look for the tick.
- */
-int prt_cyclic_wait(struct prt_cyclic *cyclic, struct prt_wake *wake);
-
-/*
- Notes that the work of this activation is done: its execution time, and whether it kept its deadline.
-
- For the loop: one reading of the clock.
- */
+/// Notes that the work of this activation is done: its execution time, and whether it kept its deadline.
+///
+/// For the loop: one reading of the clock.
 int prt_cyclic_finish(struct prt_cyclic *cyclic);
 
-/*
- Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was
- moved, which is limited by `steer_max_ns`.
-
- For the loop: one reading of the clock.
- */
+/// Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was
+/// moved, which is limited by `steer_max_ns`.
+///
+/// For the loop: one reading of the clock.
 int prt_cyclic_steer(struct prt_cyclic *cyclic, int64_t by_ns, int64_t *moved_ns);
 
-/*
- Sets the period from the next release on.
-
- For the loop: one reading of the clock.
- */
+/// Sets the period from the next release on.
+///
+/// For the loop: one reading of the clock.
 int prt_cyclic_set_period(struct prt_cyclic *cyclic, int64_t period_ns);
 
-/*
- Moves the grid at once by any amount, less whole periods: only the phase changes.
-
- For the loop: one reading of the clock.
- */
+/// Moves the grid at once by any amount, less whole periods: only the phase changes.
+///
+/// For the loop: one reading of the clock.
 int prt_cyclic_shift_phase(struct prt_cyclic *cyclic, int64_t by_ns);
 
-/*
- Forgets releases that have passed, as after something long that was meant to be; `passed`, which may be NULL, tells
- how many.
-
- For the loop: one reading of the clock.
- */
+/// Forgets releases that have passed, as after something long that was meant to be; `passed`, which may be NULL, tells
+/// how many.
+///
+/// For the loop: one reading of the clock.
 int prt_cyclic_resync(struct prt_cyclic *cyclic, uint64_t *passed);
 
-/*
- The instant of the next release; 0 before the first wait.
-
- For the loop.
- */
+/// The instant of the next release; 0 before the first wait.
+///
+/// For the loop.
 int prt_cyclic_next_release(struct prt_cyclic *cyclic, int64_t *release_ns);
 
-/*
- Ends the loop at its next release. From any thread.
-
- For the loop: one store.
- */
+/// Ends the loop at its next release. From any thread.
+///
+/// For the loop: one store.
 int prt_cyclic_stop(struct prt_cyclic *cyclic);
 
-/*
- A copy of the loop's numbers. From any thread; the loop does not notice.
- */
+/// A copy of the loop's numbers. From any thread; the loop does not notice.
 int prt_cyclic_stats(const struct prt_cyclic *cyclic, struct prt_stats *stats);
 
-/*
- The loop's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
- length of the text; what `buffer` has no room for is cut. From any thread.
- */
+/// The loop's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
+/// length of the text; what `buffer` has no room for is cut. From any thread.
 int prt_cyclic_report(const struct prt_cyclic *cyclic, char *buffer, size_t size);
 
-/*
- What the system really gave the calling thread, and what it refused, in plain words. Returns the length of the text;
- what `buffer` has no room for is cut.
- */
+/// What the system really gave the calling thread, and what it refused, in plain words. Returns the length of the text;
+/// what `buffer` has no room for is cut.
 int prt_cyclic_grants(const struct prt_cyclic *cyclic, char *buffer, size_t size);
 
-/*
- Ends the loop and frees everything but what the thread was set up with: policy, CPUs and locked memory stay.
-
- Only in the thread that opened it.
- */
+/// Ends the loop and frees everything but what the thread was set up with: policy, CPUs and locked memory stay.
+///
+/// Only in the thread that opened it.
 int prt_cyclic_close(struct prt_cyclic *cyclic);
 
-/*
- Fills a servo's configuration of `size` bytes (`sizeof *config`) with usual values. `period_ns` must be set then.
- */
+/// Fills a servo's configuration of `size` bytes (`sizeof *config`) with usual values. `period_ns` must be set then.
 int prt_servo_config_init(struct prt_servo_config *config, size_t size);
 
-/*
- Prepares a structure of `size` bytes (`sizeof *state`) to be filled.
- */
+/// Prepares a structure of `size` bytes (`sizeof *state`) to be filled.
 int prt_servo_state_init(struct prt_servo_state *state, size_t size);
 
-/*
- Makes a servo that has seen nothing yet.
- */
+/// Makes a servo that has seen nothing yet.
 int prt_servo_open(const struct prt_servo_config *config, struct prt_servo **servo);
 
-/*
- `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes). `reference_ns` and
- `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned release
- (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
-
- For the loop. `-EBUSY` when another thread uses the servo at this moment.
- */
+/// `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes). `reference_ns` and
+/// `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned release
+/// (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
+///
+/// For the loop. `-EBUSY` when another thread uses the servo at this moment.
 int prt_servo_sample(struct prt_servo *servo,
                      uint64_t reference_ns,
                      int64_t local_ns,
                      int64_t release_ns,
                      int64_t *steer_ns);
 
-/*
- As `prt_servo_sample`, for a cycle that has no sample: what was learned of the frequency goes on.
-
- For the loop.
- */
+/// As `prt_servo_sample`, for a cycle that has no sample: what was learned of the frequency goes on.
+///
+/// For the loop.
 int prt_servo_coast(struct prt_servo *servo, int64_t *steer_ns);
 
-/*
- The wanted time of the reference at the releases, modulo the period, from now on.
-
- For the loop.
- */
+/// The wanted time of the reference at the releases, modulo the period, from now on.
+///
+/// For the loop.
 int prt_servo_set_target(struct prt_servo *servo, int64_t target_ns);
 
-/*
- The nominal period from now on; `PRT_E_SERVO` when the servo's other values can not be used with it.
-
- For the loop.
- */
+/// The nominal period from now on; `PRT_E_SERVO` when the servo's other values can not be used with it.
+///
+/// For the loop.
 int prt_servo_set_period(struct prt_servo *servo, int64_t period_ns);
 
-/*
- How the servo is doing.
-
- For the loop.
- */
+/// How the servo is doing.
+///
+/// For the loop.
 int prt_servo_get_state(const struct prt_servo *servo, struct prt_servo_state *state);
 
-/*
- Frees a servo.
- */
+/// Frees a servo.
 int prt_servo_close(struct prt_servo *servo);
 
-/*
- Prepares a structure of `size` bytes (`sizeof *stats`) to be filled.
- */
+/// Prepares a structure of `size` bytes (`sizeof *stats`) to be filled.
 int prt_stats_init(struct prt_stats *stats, size_t size);
 
-/*
- Attaches to the task `name` of process `pid`, read-only. Stays readable after that process has ended.
- */
+/// Attaches to the task `name` of process `pid`, read-only. Stays readable after that process has ended.
 int prt_stats_open(uint32_t pid, const char *name, struct prt_stats_reader **reader);
 
-/*
- A copy of the numbers; the loop does not notice.
- */
+/// A copy of the numbers; the loop does not notice.
 int prt_stats_snapshot(const struct prt_stats_reader *reader, struct prt_stats *stats);
 
-/*
- The numbers as a page of text. Returns the length of the text; what `buffer` has no room for is cut.
- */
+/// The numbers as a page of text. Returns the length of the text; what `buffer` has no room for is cut.
 int prt_stats_report(const struct prt_stats_reader *reader, char *buffer, size_t size);
 
-/*
- Detaches.
- */
+/// Detaches.
 int prt_stats_close(struct prt_stats_reader *reader);
 
-/*
- Makes a queue of at most `capacity` elements of `element_bytes` each, with its two ends. Each end is used by one
- thread at a time and closed by itself.
-
- Not for the loop: allocates, and touches all of the queue so that pushing does not fault later.
- */
+/// Makes a queue of at most `capacity` elements of `element_bytes` each, with its two ends. Each end is used by one
+/// thread at a time and closed by itself.
+///
+/// Not for the loop: allocates, and touches all of the queue so that pushing does not fault later.
 int prt_spsc_open(size_t element_bytes,
                   size_t capacity,
                   struct prt_spsc_sender **sender,
                   struct prt_spsc_receiver **receiver);
 
-/*
- Appends a copy of the element at `element`; `-EAGAIN` when the queue is full.
-
- For the loop: wait-free.
- */
+/// Appends a copy of the element at `element`; `-EAGAIN` when the queue is full.
+///
+/// For the loop: wait-free.
 int prt_spsc_push(struct prt_spsc_sender *sender, const void *element);
 
-/*
- Moves the oldest element to `element`; `-EAGAIN` when there is none.
-
- For the loop: wait-free.
- */
+/// Moves the oldest element to `element`; `-EAGAIN` when there is none.
+///
+/// For the loop: wait-free.
 int prt_spsc_pop(struct prt_spsc_receiver *receiver, void *element);
 
-/*
- How many elements wait.
-
- For the loop: wait-free.
- */
+/// How many elements wait.
+///
+/// For the loop: wait-free.
 int prt_spsc_waiting(struct prt_spsc_receiver *receiver, size_t *count);
 
-/*
- How many elements were refused so far because the queue was full, as the receiver sees it.
-
- For the loop: wait-free.
- */
+/// How many elements were refused so far because the queue was full, as the receiver sees it.
+///
+/// For the loop: wait-free.
 int prt_spsc_refused(struct prt_spsc_receiver *receiver, uint64_t *count);
 
-/*
- Frees the sending end; what was sent can still be taken.
- */
+/// Frees the sending end; what was sent can still be taken.
 int prt_spsc_sender_close(struct prt_spsc_sender *sender);
 
-/*
- Frees the receiving end.
- */
+/// Frees the receiving end.
 int prt_spsc_receiver_close(struct prt_spsc_receiver *receiver);
 
-/*
- Makes a cell that hands over the newest value of `bytes` bytes only, and holds `initial` at first. Each end is used by
- one thread at a time and closed by itself.
-
- Not for the loop: allocates.
- */
+/// Makes a cell that hands over the newest value of `bytes` bytes only, and holds `initial` at first. Each end is used by
+/// one thread at a time and closed by itself.
+///
+/// Not for the loop: allocates.
 int prt_latest_open(size_t bytes,
                     const void *initial,
                     struct prt_latest_writer **writer,
                     struct prt_latest_reader **reader);
 
-/*
- Replaces what the cell holds by a copy of `value`.
-
- For the loop: wait-free, bounded by copying one value.
- */
+/// Replaces what the cell holds by a copy of `value`.
+///
+/// For the loop: wait-free, bounded by copying one value.
 int prt_latest_write(struct prt_latest_writer *writer, const void *value);
 
-/*
- Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
-
- For the loop: wait-free, bounded by copying one value.
- */
+/// Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
+///
+/// For the loop: wait-free, bounded by copying one value.
 int prt_latest_read(struct prt_latest_reader *reader, void *value);
 
-/*
- Frees the writing end.
- */
+/// Frees the writing end.
 int prt_latest_writer_close(struct prt_latest_writer *writer);
 
-/*
- Frees the reading end.
- */
+/// Frees the reading end.
 int prt_latest_reader_close(struct prt_latest_reader *reader);
 
-/*
- Makes a signal for the threads of this process.
- */
+/// Makes a signal for the threads of this process.
 int prt_signal_open(struct prt_signal **signal);
 
-/*
- Adds one; if threads wait, wakes the one of the highest priority. `-EOVERFLOW` when 2^31 posts were waiting already.
-
- For the loop: never blocks; enters the kernel once if a thread waits, otherwise not.
- */
+/// Adds one; if threads wait, wakes the one of the highest priority. `-EOVERFLOW` when 2^31 posts were waiting already.
+///
+/// For the loop: never blocks; enters the kernel once if a thread waits, otherwise not.
 int prt_signal_post(struct prt_signal *signal);
 
-/*
- Takes one, sleeping until there is one.
-
- For a loop that this ends the wait of: allocates nothing.
- */
+/// Takes one, sleeping until there is one.
+///
+/// For a loop that this ends the wait of: allocates nothing.
 int prt_signal_wait(struct prt_signal *signal);
 
-/*
- Takes one, sleeping until there is one or `deadline_ns` of `CLOCK_MONOTONIC` has come: `-ETIMEDOUT` then.
- */
+/// Takes one, sleeping until there is one or `deadline_ns` of `CLOCK_MONOTONIC` has come: `-ETIMEDOUT` then.
 int prt_signal_wait_until(struct prt_signal *signal, int64_t deadline_ns);
 
-/*
- Takes one if there is one, `-EAGAIN` otherwise.
-
- For the loop: never enters the kernel.
- */
+/// Takes one if there is one, `-EAGAIN` otherwise.
+///
+/// For the loop: never enters the kernel.
 int prt_signal_try_wait(struct prt_signal *signal);
 
-/*
- Frees a signal. `-EBUSY` while a thread waits for it.
- */
+/// Frees a signal. `-EBUSY` while a thread waits for it.
 int prt_signal_close(struct prt_signal *signal);
+
+/// Starts a log that writes lines to the file `text_path` and a trace to `trace_path`, which <https://ui.perfetto.dev>
+/// shows; NULL for neither. Its thread looks for records every `interval_ns`, 50 ms for 0, and runs where the calling
+/// thread may.
+///
+/// Not for the loop.
+int prt_log_open(const char *text_path, const char *trace_path, int64_t interval_ns, struct prt_log **log);
+
+/// One more end of a log, with room for `capacity` records, for the thread that `name` describes.
+///
+/// Not for the loop: allocates.
+int prt_log_writer_open(struct prt_log *log, const char *name, size_t capacity, struct prt_log_writer **writer);
+
+/// Tells the log that the calling thread is the one that writes: a trace then shows its records in the row in which it
+/// shows what the kernel did to this thread. Call before the loop.
+int prt_log_writer_of_this_thread(struct prt_log_writer *writer);
+
+/// Tells a text, or a name, that loops will refer to. In a text each `{}` stands for the next of up to four numbers.
+///
+/// Not for the loop: allocates, and keeps it for ever.
+int prt_log_text_open(const char *text, struct prt_log_text **id);
+
+/// Something happened: `text`, with as many of the numbers as it has places. Lost, and counted, when the log is full.
+///
+/// For the loop: wait-free.
+int prt_log_message(struct prt_log_writer *writer,
+                    const struct prt_log_text *text,
+                    int64_t a,
+                    int64_t b,
+                    int64_t c,
+                    int64_t d);
+
+/// What `name` stands for begins; what begins must end, the last one first.
+///
+/// For the loop: wait-free.
+int prt_log_begin(struct prt_log_writer *writer, const struct prt_log_text *name);
+
+/// What `name` stands for ends.
+///
+/// For the loop: wait-free.
+int prt_log_end(struct prt_log_writer *writer, const struct prt_log_text *name);
+
+/// The quantity `name` is `value` from now on.
+///
+/// For the loop: wait-free.
+int prt_log_counter(struct prt_log_writer *writer, const struct prt_log_text *name, double value);
+
+/// How many records were lost so far because the log was full.
+///
+/// For the loop: wait-free.
+int prt_log_lost(struct prt_log_writer *writer, uint64_t *count);
+
+/// Frees a loop's end of a log; what it stored is written all the same.
+int prt_log_writer_close(struct prt_log_writer *writer);
+
+/// Writes out all that was stored, ends the log's thread, and reports: the first failure to write as its errno.
+/// `records` and `lost`, which may be NULL, tell how many records were written and lost.
+///
+/// Blocks until everything is written: call after the loop.
+int prt_log_close(struct prt_log *log, uint64_t *records, uint64_t *lost);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -259,9 +259,8 @@ impl prt_config {
 
     fn policy(&self) -> Result<Policy, Failure> {
         let priority = || {
-            u8::try_from(self.priority).map_err(|_| {
-                Failure::new(PRT_E_PRIORITY, format!("priority {} is not within 1 to 95", self.priority))
-            })
+            u8::try_from(self.priority)
+                .map_err(|_| Failure::new(PRT_E_PRIORITY, format!("priority {} is not within 1 to 95", self.priority)))
         };
         Ok(match self.policy {
             PRT_POLICY_OTHER => Policy::Other,
@@ -501,6 +500,5 @@ pub unsafe extern "C" fn prt_findings_get(
 /// Frees findings and their texts.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_findings_close(findings: *mut prt_findings) -> c_int {
-    done(|| Ok(drop(handle::close(findings)?)))
+    done(|| handle::free(findings))
 }
-

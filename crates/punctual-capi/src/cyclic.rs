@@ -73,9 +73,9 @@ pub unsafe extern "C" fn prt_cyclic_wait(cyclic: *mut prt_cyclic, wake: *mut prt
             // SAFETY: valid, says the caller.
             unsafe { check(wake) }?;
         }
-        let woke = with(cyclic, Cyclic::wait)?.ok_or(-libc::ECANCELED)?;
+        let release = with(cyclic, Cyclic::wait)?.ok_or(-libc::ECANCELED)?;
         // SAFETY: null or valid, says the caller.
-        unsafe { tell(wake, &woke) }
+        unsafe { tell(wake, &release) }
     };
     hot(waited())
 }
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn prt_cyclic_grants(cyclic: *const prt_cyclic, buffer: *m
 /// Only in the thread that opened it.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_cyclic_close(cyclic: *mut prt_cyclic) -> c_int {
-    done(|| Ok(drop(handle::close(cyclic)?)))
+    done(|| handle::free(cyclic))
 }
 
 /// A period for the loop.

@@ -83,7 +83,7 @@ fn meaning(code: Code) -> Cow<'static, str> {
         _ if code == -libc::EFAULT => "a pointer is NULL that must not be",
         _ if code == -libc::EBUSY => "another thread is using it",
         _ if code == -libc::ECANCELED => "the loop has ended",
-        -4095..0 => return Cow::Owned(std::io::Error::from_raw_os_error(-code).to_string()),
+        -4095..0 => return Cow::Owned(std::io::Error::from_raw_os_error(code.saturating_neg()).to_string()),
         _ => "unknown",
     })
 }

@@ -6,7 +6,7 @@
 //!
 //! This module knows nothing of what the handles stand for.
 
-use crate::error::{Code, PRT_E_HANDLE, PRT_E_THREAD};
+use crate::error::{Code, Failure, PRT_E_HANDLE, PRT_E_THREAD};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -249,7 +249,7 @@ fn inside<K: Handled>(slot: &'static Slot) -> Inside<K> {
 ///
 /// # Errors
 /// As [`shared`]; [`PRT_E_THREAD`] when it belongs to another thread, `-EBUSY` when a call stays inside.
-pub(crate) fn close<K: Handled>(handle: *const K) -> Result<Box<K::Value>, Code> {
+pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
     let (slot, word) = find(handle)?;
     let owner = slot.owner.load(Relaxed);
     if slot.word.load(Acquire) & !LOW_MASK != word {
@@ -268,12 +268,21 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<Box<K::Value>, Code>
     Err(-libc::EBUSY)
 }
 
-fn vacate<T>(slot: &Slot, index: usize) -> Box<T> {
+/// Makes the handle one no more, and drops the value.
+///
+/// # Errors
+/// As [`close`].
+pub(crate) fn free<K: Handled>(handle: *const K) -> Result<(), Failure> {
+    drop(close(handle)?);
+    Ok(())
+}
+
+fn vacate<T>(slot: &Slot, index: usize) -> T {
     let value = slot.value.swap(ptr::null_mut(), Relaxed).cast::<T>();
     FREE.lock().unwrap_or_else(PoisonError::into_inner).indices.push(index);
     // SAFETY: made by `enter_table` from a box of this type, which the kind in the handle tells; nobody is inside, and
     // the word admits nobody any more.
-    unsafe { Box::from_raw(value) }
+    *unsafe { Box::from_raw(value) }
 }
 
 #[cfg(test)]
@@ -346,14 +355,14 @@ mod tests {
 
     #[test]
     fn threads_that_open_use_and_close_at_once_see_their_own_values_only() {
-        let worker = |seed: u64| {
+        let worker = |seed: usize| {
             move || {
                 let mut held = Vec::new();
-                for n in 0..2000 {
-                    let value = seed << 32 | n;
+                for n in 0..2000usize {
+                    let value = (seed << 32 | n) as u64;
                     held.push((open::<Number>(AtomicU64::new(value)).unwrap(), value));
                     if n % 3 == 2 {
-                        let (handle, value) = held.swap_remove((n as usize * 7) % held.len());
+                        let (handle, value) = held.swap_remove((n * 7) % held.len());
                         assert_eq!(shared(handle).unwrap().load(Relaxed), value);
                         assert_eq!(close(handle).unwrap().into_inner(), value);
                         assert!(shared(handle).is_err());
@@ -365,7 +374,9 @@ mod tests {
             }
         };
         let threads: Vec<_> = (1..4).map(|seed| std::thread::spawn(worker(seed))).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     }
 
     proptest! {

@@ -60,6 +60,19 @@ pub struct Reader {
     bytes: usize,
 }
 
+/// Does the same with a cell of whichever size.
+macro_rules! whichever {
+    ($one:ident::of($end:expr), $cell:ident => $act:expr) => {
+        match $end {
+            $one::Of16($cell) => $act,
+            $one::Of64($cell) => $act,
+            $one::Of256($cell) => $act,
+            $one::Of1024($cell) => $act,
+            $one::Of4096($cell) => $act,
+        }
+    };
+}
+
 /// The value at `from`, with zeros after it.
 ///
 /// # Safety
@@ -67,17 +80,10 @@ pub struct Reader {
 #[inline]
 unsafe fn padded<const N: usize>(from: *const u8, bytes: usize) -> Bytes<N> {
     let mut value = [0u64; N];
+    let bytes = bytes.min(size_of::<Bytes<N>>());
     // SAFETY: no more than the value holds, and as the caller says.
-    unsafe { ptr::copy_nonoverlapping(from, value.as_mut_ptr().cast::<u8>(), bytes.min(size_of::<Bytes<N>>())) };
+    unsafe { ptr::copy_nonoverlapping(from, value.as_mut_ptr().cast::<u8>(), bytes) };
     value
-}
-
-/// # Safety
-/// `bytes` bytes can be read at `from`.
-#[inline]
-unsafe fn write<const N: usize>(cell: &mut LatestWriter<Bytes<N>>, from: *const u8, bytes: usize) {
-    // SAFETY: as the caller says.
-    cell.write(unsafe { padded(from, bytes) });
 }
 
 /// # Safety
@@ -97,14 +103,10 @@ impl Writer {
     #[inline]
     unsafe fn write(&mut self, from: *const u8) {
         let bytes = self.bytes;
-        // SAFETY: as the caller says, for whichever it is.
-        match &mut self.cell {
-            WriterOf::Of16(cell) => unsafe { write(cell, from, bytes) },
-            WriterOf::Of64(cell) => unsafe { write(cell, from, bytes) },
-            WriterOf::Of256(cell) => unsafe { write(cell, from, bytes) },
-            WriterOf::Of1024(cell) => unsafe { write(cell, from, bytes) },
-            WriterOf::Of4096(cell) => unsafe { write(cell, from, bytes) },
-        }
+        whichever!(WriterOf::of(&mut self.cell), cell => {
+            // SAFETY: as the caller says.
+            cell.write(unsafe { padded(from, bytes) });
+        });
     }
 }
 
@@ -114,41 +116,32 @@ impl Reader {
     #[inline]
     unsafe fn read(&mut self, to: *mut u8) -> bool {
         let bytes = self.bytes;
-        // SAFETY: as the caller says, for whichever it is.
-        match &mut self.cell {
-            ReaderOf::Of16(cell) => unsafe { read(cell, to, bytes) },
-            ReaderOf::Of64(cell) => unsafe { read(cell, to, bytes) },
-            ReaderOf::Of256(cell) => unsafe { read(cell, to, bytes) },
-            ReaderOf::Of1024(cell) => unsafe { read(cell, to, bytes) },
-            ReaderOf::Of4096(cell) => unsafe { read(cell, to, bytes) },
-        }
+        whichever!(ReaderOf::of(&mut self.cell), cell => {
+            // SAFETY: as the caller says.
+            unsafe { read(cell, to, bytes) }
+        })
     }
 }
 
-/// # Safety
-/// `bytes` bytes can be read at `initial`.
-unsafe fn make(bytes: usize, initial: *const u8) -> Result<(Writer, Reader), Failure> {
-    /// # Safety
-    /// As for `make`.
-    unsafe fn cells<const N: usize>(
-        bytes: usize,
-        initial: *const u8,
-        ends: (fn(LatestWriter<Bytes<N>>) -> WriterOf, fn(LatestReader<Bytes<N>>) -> ReaderOf),
-    ) -> (WriterOf, ReaderOf) {
-        // SAFETY: as the caller says.
-        let (writer, reader) = latest(unsafe { padded(initial, bytes) });
-        (ends.0(writer), ends.1(reader))
+/// The two ends of the least cell that holds so many bytes.
+fn make(bytes: usize, initial: &Bytes<512>) -> (Writer, Reader) {
+    fn cell<const N: usize>(initial: &Bytes<512>) -> (LatestWriter<Bytes<N>>, LatestReader<Bytes<N>>) {
+        latest(std::array::from_fn(|index| initial.get(index).copied().unwrap_or(0)))
     }
-    // SAFETY: as the caller says, for whichever it is.
+    macro_rules! ends {
+        ($size:ident) => {{
+            let (writer, reader) = cell(initial);
+            (WriterOf::$size(writer), ReaderOf::$size(reader))
+        }};
+    }
     let (writer, reader) = match bytes {
-        1..=16 => unsafe { cells(bytes, initial, (WriterOf::Of16, ReaderOf::Of16)) },
-        17..=64 => unsafe { cells(bytes, initial, (WriterOf::Of64, ReaderOf::Of64)) },
-        65..=256 => unsafe { cells(bytes, initial, (WriterOf::Of256, ReaderOf::Of256)) },
-        257..=1024 => unsafe { cells(bytes, initial, (WriterOf::Of1024, ReaderOf::Of1024)) },
-        1025..=PRT_LATEST_BYTES_MAX => unsafe { cells(bytes, initial, (WriterOf::Of4096, ReaderOf::Of4096)) },
-        _ => return Err(Failure::new(-libc::EINVAL, "a latest value has 1 to 4096 bytes")),
+        1..=16 => ends!(Of16),
+        17..=64 => ends!(Of64),
+        65..=256 => ends!(Of256),
+        257..=1024 => ends!(Of1024),
+        _ => ends!(Of4096),
     };
-    Ok((Writer { cell: writer, bytes }, Reader { cell: reader, bytes }))
+    (Writer { cell: writer, bytes }, Reader { cell: reader, bytes })
 }
 
 /// Makes a cell that hands over the newest value of `bytes` bytes only, and holds `initial` at first. Each end is used by
@@ -166,8 +159,12 @@ pub unsafe extern "C" fn prt_latest_open(
         if initial.is_null() || writer.is_null() || reader.is_null() {
             return Err((-libc::EFAULT).into());
         }
+        if !(1..=PRT_LATEST_BYTES_MAX).contains(&bytes) {
+            return Err(Failure::new(-libc::EINVAL, "a latest value has 1 to 4096 bytes"));
+        }
         // SAFETY: a value is there, says the caller.
-        let (from, to) = unsafe { make(bytes, initial.cast()) }?;
+        let initial = unsafe { padded(initial.cast(), bytes) };
+        let (from, to) = make(bytes, &initial);
         let from = handle::open::<prt_latest_writer>(from)?;
         let to = handle::open::<prt_latest_reader>(to).inspect_err(|_| drop(handle::close(from)))?;
         // SAFETY: valid, says the caller.
@@ -208,11 +205,11 @@ pub unsafe extern "C" fn prt_latest_read(reader: *mut prt_latest_reader, value: 
 /// Frees the writing end.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_latest_writer_close(writer: *mut prt_latest_writer) -> c_int {
-    done(|| Ok(drop(handle::close(writer)?)))
+    done(|| handle::free(writer))
 }
 
 /// Frees the reading end.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_latest_reader_close(reader: *mut prt_latest_reader) -> c_int {
-    done(|| Ok(drop(handle::close(reader)?)))
+    done(|| handle::free(reader))
 }

@@ -121,7 +121,10 @@ pub unsafe extern "C" fn prt_log_writer_open(
 /// shows what the kernel did to this thread. Call before the loop.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_of_this_thread(writer: *mut prt_log_writer) -> c_int {
-    done(|| Ok(handle::alone(writer)?.of_this_thread()))
+    done(|| {
+        handle::alone(writer)?.of_this_thread();
+        Ok(())
+    })
 }
 
 /// Tells a text, or a name, that loops will refer to. In a text each `{}` stands for the next of up to four numbers.
@@ -207,7 +210,7 @@ pub unsafe extern "C" fn prt_log_lost(writer: *mut prt_log_writer, count: *mut u
 /// Frees a loop's end of a log; what it stored is written all the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_close(writer: *mut prt_log_writer) -> c_int {
-    done(|| Ok(drop(handle::close(writer)?)))
+    done(|| handle::free(writer))
 }
 
 /// Writes out all that was stored, ends the log's thread, and reports: the first failure to write as its errno.

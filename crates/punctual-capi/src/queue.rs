@@ -56,9 +56,8 @@ impl Sender {
             return Err(-libc::EAGAIN);
         };
         let (first, second) = room.as_mut_slices();
-        // SAFETY: both together are one element.
-        let rest = unsafe { from.add(first.len()) };
-        // SAFETY: bytes of the caller's element into our own memory.
+        let rest = from.wrapping_add(first.len());
+        // SAFETY: both parts together are one element, of the caller's; they are ours to write.
         unsafe { std::ptr::copy_nonoverlapping(from, first.as_mut_ptr().cast::<u8>(), first.len()) };
         // SAFETY: as before.
         unsafe { std::ptr::copy_nonoverlapping(rest, second.as_mut_ptr().cast::<u8>(), second.len()) };
@@ -75,9 +74,8 @@ impl Receiver {
     unsafe fn pop(&mut self, to: *mut u8) -> Result<(), Code> {
         let Ok(waiting) = self.bytes.read_chunk(self.element) else { return Err(-libc::EAGAIN) };
         let (first, second) = waiting.as_slices();
-        // SAFETY: both together are one element.
-        let rest = unsafe { to.add(first.len()) };
-        // SAFETY: bytes of ours into the caller's element.
+        let rest = to.wrapping_add(first.len());
+        // SAFETY: both parts together are one element, which the caller has room for.
         unsafe { std::ptr::copy_nonoverlapping(first.as_ptr(), to, first.len()) };
         // SAFETY: as before.
         unsafe { std::ptr::copy_nonoverlapping(second.as_ptr(), rest, second.len()) };
@@ -114,7 +112,10 @@ pub unsafe extern "C" fn prt_spsc_open(
 
 fn make(element: usize, capacity: usize) -> Result<(Sender, Receiver), Failure> {
     if element == 0 || capacity == 0 {
-        return Err(Failure::new(-libc::EINVAL, "a queue needs elements of at least one byte and room for at least one"));
+        return Err(Failure::new(
+            -libc::EINVAL,
+            "a queue needs elements of at least one byte and room for at least one",
+        ));
     }
     let bytes = element.checked_mul(capacity).filter(|bytes| *bytes <= BYTES_MAX);
     let bytes = bytes.ok_or(Failure::new(-libc::ENOMEM, "the queue would be larger than 4 GiB"))?;
@@ -186,11 +187,11 @@ pub unsafe extern "C" fn prt_spsc_refused(receiver: *mut prt_spsc_receiver, coun
 /// Frees the sending end; what was sent can still be taken.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_sender_close(sender: *mut prt_spsc_sender) -> c_int {
-    done(|| Ok(drop(handle::close(sender)?)))
+    done(|| handle::free(sender))
 }
 
 /// Frees the receiving end.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_receiver_close(receiver: *mut prt_spsc_receiver) -> c_int {
-    done(|| Ok(drop(handle::close(receiver)?)))
+    done(|| handle::free(receiver))
 }

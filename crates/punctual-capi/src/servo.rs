@@ -211,5 +211,5 @@ pub unsafe extern "C" fn prt_servo_get_state(servo: *const prt_servo, state: *mu
 /// Frees a servo.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_servo_close(servo: *mut prt_servo) -> c_int {
-    done(|| Ok(drop(handle::close(servo)?)))
+    done(|| handle::free(servo))
 }

@@ -59,5 +59,5 @@ pub extern "C" fn prt_signal_try_wait(signal: *mut prt_signal) -> c_int {
 /// Frees a signal. `-EBUSY` while a thread waits for it.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_signal_close(signal: *mut prt_signal) -> c_int {
-    done(|| Ok(drop(handle::close(signal)?)))
+    done(|| handle::free(signal))
 }

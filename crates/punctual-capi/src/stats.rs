@@ -9,7 +9,7 @@ use punctual_rt::stats::{Attached, Report, Snapshot, idle_states};
 use punctual_rt::{Counts, Nanos, StatsReader};
 use std::ffi::{c_char, c_int};
 
-/// What many values came to; -1 throughout when there were none.
+/// What many values came to. -1 for what can not be said: there were no values, or too few for that percentile.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -233,11 +233,7 @@ pub unsafe extern "C" fn prt_stats_snapshot(reader: *const prt_stats_reader, sta
 
 /// The numbers as a page of text. Returns the length of the text; what `buffer` has no room for is cut.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_stats_report(
-    reader: *const prt_stats_reader,
-    buffer: *mut c_char,
-    size: usize,
-) -> c_int {
+pub unsafe extern "C" fn prt_stats_report(reader: *const prt_stats_reader, buffer: *mut c_char, size: usize) -> c_int {
     cold(|| {
         let report = report(&*handle::shared(reader)?);
         // SAFETY: null or so large, says the caller.
@@ -248,5 +244,5 @@ pub unsafe extern "C" fn prt_stats_report(
 /// Detaches.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_stats_close(reader: *mut prt_stats_reader) -> c_int {
-    done(|| Ok(drop(handle::close(reader)?)))
+    done(|| handle::free(reader))
 }

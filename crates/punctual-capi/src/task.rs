@@ -73,7 +73,10 @@ impl Running {
     /// A task that waits for its own end waits for ever.
     fn not_from_inside(&self) -> Result<(), Failure> {
         if self.runner.load(Relaxed) == handle::this_thread() {
-            return Err(Failure::new(-libc::EDEADLK, "a task can not wait for its own end; return from its body instead"));
+            return Err(Failure::new(
+                -libc::EDEADLK,
+                "a task can not wait for its own end; return from its body instead",
+            ));
         }
         Ok(())
     }
@@ -215,7 +218,7 @@ pub unsafe extern "C" fn prt_task_grants(task: *const prt_task, buffer: *mut c_c
 pub extern "C" fn prt_task_close(task: *mut prt_task) -> c_int {
     done(|| {
         handle::shared(task)?.not_from_inside()?;
-        Ok(drop(handle::close(task)?))
+        handle::free(task)
     })
 }
 
@@ -336,7 +339,7 @@ pub unsafe extern "C" fn prt_group_start(group: *mut prt_group, tasks: *mut *mut
         for (index, (task, runner)) in group.start().into_iter().zip(runners).enumerate() {
             let task = handle::open(Running::new(task, runner))?;
             // SAFETY: room for `count` handles, says the caller.
-            unsafe { tasks.add(index).write_unaligned(task) };
+            unsafe { tasks.wrapping_add(index).write_unaligned(task) };
         }
         Ok(())
     })
@@ -345,5 +348,5 @@ pub unsafe extern "C" fn prt_group_start(group: *mut prt_group, tasks: *mut *mut
 /// Frees a group. Tasks that were not started end; those that were go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_group_close(group: *mut prt_group) -> c_int {
-    done(|| Ok(drop(handle::close(group)?)))
+    done(|| handle::free(group))
 }

@@ -39,9 +39,9 @@ pub(crate) unsafe fn put<T>(to: *mut T, make: impl FnOnce() -> Result<T, Failure
     if to.is_null() {
         return Err((-libc::EFAULT).into());
     }
-    let made = make()?;
+    let value = make()?;
     // SAFETY: as the caller says.
-    unsafe { to.write_unaligned(made) };
+    unsafe { to.write_unaligned(value) };
     Ok(())
 }
 
@@ -64,7 +64,7 @@ pub(crate) unsafe fn copy(text: &str, buffer: *mut c_char, size: usize) -> Resul
     // SAFETY: `cut` is less than `size`, and no more than the text has.
     unsafe { std::ptr::copy_nonoverlapping(text.as_ptr().cast::<c_char>(), buffer, cut) };
     // SAFETY: `cut` is less than `size`.
-    unsafe { buffer.add(cut).write(0) };
+    unsafe { buffer.wrapping_add(cut).write(0) };
     Ok(whole)
 }
 

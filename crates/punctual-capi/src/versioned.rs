@@ -61,7 +61,7 @@ unsafe fn stated<T: Versioned>(at: *const T) -> Result<usize, Code> {
 
 fn explained<T: Versioned>(code: Code) -> Failure {
     let (name, own) = (T::NAME, size_of::<T>());
-    match -code {
+    match code.saturating_neg() {
         libc::EFAULT => Failure::new(code, format!("{name} is NULL")),
         libc::E2BIG => Failure::new(
             code,
@@ -84,7 +84,7 @@ pub(crate) unsafe fn take<T: Versioned>(from: *const T) -> Result<T, Failure> {
     unsafe { ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast::<u8>(), known) };
     for offset in known..size {
         // SAFETY: within the size that the structure states.
-        let byte = unsafe { from.cast::<u8>().add(offset).read() };
+        let byte = unsafe { from.cast::<u8>().wrapping_add(offset).read() };
         if byte != 0 {
             return Err(explained::<T>(-libc::E2BIG));
         }
@@ -149,12 +149,12 @@ pub(crate) unsafe fn init<T: Versioned>(to: *mut T, size: usize) -> Result<c_int
 #[inline]
 unsafe fn fill<T: Versioned>(to: *mut T, value: &T, size: usize) {
     let known = size.min(size_of::<T>());
-    // SAFETY: a header is part of either.
-    let (target, source) = unsafe { (to.cast::<u8>().add(HEADER), ptr::from_ref(value).cast::<u8>().add(HEADER)) };
+    let target = to.cast::<u8>().wrapping_add(HEADER);
+    let source = ptr::from_ref(value).cast::<u8>().wrapping_add(HEADER);
     // SAFETY: within both.
     unsafe { ptr::copy_nonoverlapping(source, target, known.saturating_sub(HEADER)) };
     if size > known {
         // SAFETY: within the caller's structure.
-        unsafe { to.cast::<u8>().add(known).write_bytes(0, size.saturating_sub(known)) };
+        unsafe { to.cast::<u8>().wrapping_add(known).write_bytes(0, size.saturating_sub(known)) };
     }
 }
