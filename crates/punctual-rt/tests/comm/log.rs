@@ -1,3 +1,5 @@
+//! The log: what a loop stores comes out as text, in order, and what is lost is told.
+
 use punctual_rt::log::{Drain, Drained, Kind, Record, Value, placeholders};
 use punctual_rt::{Error, MonoTime, Nanos, now, rt_log};
 use std::io::{self, Write};

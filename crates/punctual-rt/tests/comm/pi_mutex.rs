@@ -1,3 +1,5 @@
+//! The lock: one owner, who is lent priority; deadlock, deadline and death are told.
+
 use punctual_rt::sync::{PiMutex, Signal};
 use punctual_rt::{Error, MonoTime, Nanos, Policy, now, setup};
 use std::panic::{AssertUnwindSafe, catch_unwind};

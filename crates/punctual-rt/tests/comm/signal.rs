@@ -1,3 +1,5 @@
+//! The signal: each post lets one wait pass, between threads and processes.
+
 use punctual_rt::sync::Signal;
 use punctual_rt::{MonoTime, Nanos, now};
 use std::sync::Arc;
