@@ -128,7 +128,6 @@ fn with_every_call(outcome: u32, prepare: impl FnOnce(), body: impl FnOnce() -> 
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "a system call unknown there")]
 fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
     let mut work = std::cell::RefCell::new(Loop::new());
     // The first lock of a thread asks for its id.
@@ -153,7 +152,6 @@ fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "a system call unknown there")]
 fn a_kernel_that_refuses_is_reported() {
     let refused = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
     let mutex = PiMutex::new(());
