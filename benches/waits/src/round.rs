@@ -65,11 +65,11 @@ pub fn on_thread(plan: Plan, strategy: &Strategy) -> Result<Taken> {
 pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     pin_current(&[plan.cpu])?;
     quiet_current();
-    prefault_stack();
+    prefault_stack(64 * 1024)?;
     if let Some(priority) = plan.priority {
         set_policy(Policy::Fifo(priority))?;
     }
-    let pace = pace::start(strategy, plan.first(), plan.period, plan.cpu)?;
+    let pace = pace::start(strategy, plan.first(), plan)?;
     Ok(take(plan, pace))
 }
 
