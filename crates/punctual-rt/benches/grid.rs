@@ -15,8 +15,8 @@ fn main() {
     while run < CYCLES {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let noise = state >> 40;
-        // Late by up to 16 us; once in 65536 by whole periods.
-        let outage = if noise & 0xFFFF == 0 { PERIOD.times(noise >> 16) } else { Nanos::ZERO };
+        // Late by up to 16 us; once in 65536 by up to 255 whole periods.
+        let outage = if noise.trailing_zeros() >= 16 { PERIOD.times(noise >> 16) } else { Nanos::ZERO };
         let woke = grid.release().plus(Nanos::from_ns(noise & 0x3FFF)).plus(outage);
         missed += grid.advance(woke).missed;
         let by = i64::from(u32::try_from(noise % 10_001).unwrap_or(0)) - 5_000;
