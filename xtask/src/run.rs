@@ -61,6 +61,17 @@ pub fn show(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs as [`show`] does, but says so on standard error: standard output is the program's alone.
+pub fn pass_through(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    eprintln!("$ {shown}");
+    let status = command.status().with_context(|| format!("start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
 /// Runs with standard output going where ours goes, and each of its lines to `see`.
 pub fn show_and_see(command: &mut Command, mut see: impl FnMut(&str)) -> Result<()> {
     let shown = shown(command);

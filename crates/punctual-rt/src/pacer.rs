@@ -85,7 +85,17 @@ impl Pacer {
     /// Allocates nothing, locks nothing; enters the kernel to wait, and otherwise not.
     #[inline]
     pub fn wait(&mut self) -> Wake {
-        self.0.wait()
+        self.0.wait(|| {})
+    }
+
+    /// As [`Pacer::wait`]; calls `warm` where there is time to burn, between the sleep and the release, if the wait polls
+    /// there: to touch what the body will need, which the caches may have lost during the sleep.
+    ///
+    /// # Real-time
+    /// As [`Pacer::wait`]. What `warm` takes beyond a microsecond or two can make the activation late.
+    #[inline]
+    pub fn wait_warming(&mut self, warm: impl FnOnce()) -> Wake {
+        self.0.wait(warm)
     }
 
     /// See [`Grid::steer`].
@@ -154,7 +164,7 @@ impl Delay {
     /// As [`Pacer::wait`].
     pub fn until(&mut self, instant: MonoTime) -> Wake {
         let interval = instant.since(crate::now());
-        let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX));
+        let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX), || {});
         Wake { release: instant, woke, interval, class, overshoot, polled, ..Wake::default() }
     }
 
@@ -178,8 +188,8 @@ impl<C: Clock> Engine<C> {
     }
 
     #[inline]
-    pub(crate) fn wait(&mut self) -> Wake {
-        let waited = self.waiter.wait_until(self.grid.release(), self.grid.period());
+    pub(crate) fn wait(&mut self, warm: impl FnOnce()) -> Wake {
+        let waited = self.waiter.wait_until(self.grid.release(), self.grid.period(), warm);
         let Waited { woke, class, overshoot, polled } = waited;
         let wake = if self.waiter.is_external() { self.grid.follow(woke) } else { self.grid.advance(woke) };
         Wake { class, overshoot, polled, ..wake }

@@ -5,10 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(unsafe_code, reason = "pointers into cells that the model checker watches")]
 
-use error::Error;
+use punctual_rt::Error;
 
-#[path = "../src/error.rs"]
-mod error;
 #[path = "../src/latest.rs"]
 mod latest;
 #[path = "../src/sync/pi_word.rs"]
@@ -254,12 +252,12 @@ mod of_signal {
 
 mod of_pi_mutex {
     use crate::atomics::{Arc, AtomicU32, Ordering::Relaxed};
-    use crate::error::Error;
     use crate::pi_word::{lock, try_lock, unlock};
     use crate::sys::call_this_thread;
     use loom::cell::UnsafeCell;
     use loom::thread::spawn;
     use punctual_hist::MonoTime;
+    use punctual_rt::Error;
 
     type Counter = Arc<(AtomicU32, UnsafeCell<u32>)>;
 

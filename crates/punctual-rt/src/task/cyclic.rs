@@ -59,6 +59,8 @@ pub enum Ended {
 pub struct Cyclic {
     pacer: Pacer,
     stats: StatsWriter,
+    /// The activation that is not recorded yet.
+    open: Option<Wake>,
     reader: StatsReader,
     /// What the grid will be, until the first wait.
     waiting: Option<TaskConfig>,
@@ -112,6 +114,7 @@ impl Cyclic {
         Ok(Self {
             pacer,
             stats,
+            open: None,
             reader,
             waiting: Some(config.clone()),
             stops_at_overrun: config.overrun == Overrun::Stop,
@@ -126,35 +129,49 @@ impl Cyclic {
     /// Waits for the next release; `None` when the loop has ended, see [`Cyclic::ended`].
     ///
     /// # Real-time
-    /// Allocates nothing, locks nothing, enters the kernel only to wait; about 100 ns of bookkeeping. The first call is
+    /// Allocates nothing, locks nothing, enters the kernel only to wait. The first call is
     /// an exception: it chooses the first release, and may look for the tick.
     #[inline]
     pub fn wait(&mut self) -> Option<Wake> {
         if self.waiting.is_some() {
             self.begin();
         }
+        self.record();
         if self.ended.is_some() {
             return None;
         }
-        let wake = self.pacer.wait();
+        let wake = self.pacer.wait_warming(|| self.stats.warm());
         if self.stop.is_stopped() {
             self.ended = Some(Ended::Stopped);
             return None;
         }
-        self.stats.woke(&wake);
+        self.open = Some(wake);
         if wake.missed > 0 {
             self.overrun(&wake);
         }
         if self.ended.is_some() { None } else { Some(wake) }
     }
 
-    /// Notes that the body is done: its execution time, its response time, and whether it kept its deadline.
+    /// Notes that the body is done: its execution time, its response time, and whether it kept its deadline. Only the
+    /// first call per cycle counts.
     ///
     /// # Real-time
-    /// One reading of the clock, two values recorded.
+    /// One reading of the clock; about 100 ns of bookkeeping, which [`Cyclic::wait`] does where this was not called.
     #[inline]
     pub fn finish(&mut self) {
-        self.stats.finished(crate::now());
+        if self.open.is_some() {
+            let at = crate::now();
+            self.record();
+            self.stats.finished(at);
+        }
+    }
+
+    /// Records the last activation, if that was not done. After the body, so that the body is not late by it.
+    #[inline]
+    fn record(&mut self) {
+        if let Some(wake) = self.open.take() {
+            self.stats.woke(&wake);
+        }
     }
 
     /// Moves the next release, and all after it; returns by how much it really was moved, which is limited, see
@@ -245,5 +262,11 @@ impl Cyclic {
         if self.stops_at_overrun {
             self.ended = Some(Ended::Overrun { missed: wake.missed });
         }
+    }
+}
+
+impl Drop for Cyclic {
+    fn drop(&mut self) {
+        self.record();
     }
 }

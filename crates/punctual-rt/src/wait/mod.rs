@@ -62,6 +62,9 @@ pub enum Sleeper {
     Futex,
 }
 
+/// Longer than fetching a few dozen cache lines takes.
+const WARMING: Nanos = Nanos::from_us(3);
+
 /// What one wait came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waited {
@@ -131,8 +134,10 @@ impl<C: Clock> Waiter<C> {
     ///
     /// # Real-time
     /// Allocates nothing. One kernel entry (two for `Timerfd`), none for `Spin` or a release that is past.
+    ///
+    /// `warm` is called where there is time to burn: between the sleep and the release, if the wait polls there.
     #[inline]
-    pub(crate) fn wait_until(&mut self, release: MonoTime, period: Nanos) -> Waited {
+    pub(crate) fn wait_until(&mut self, release: MonoTime, period: Nanos, warm: impl FnOnce()) -> Waited {
         let began = self.clock.now();
         if let Way::External(event, patience) = &self.way {
             let came = self.clock.wait_for(event, began.plus(*patience));
@@ -154,6 +159,9 @@ impl<C: Clock> Waiter<C> {
         if let Some(overshoot) = overshoot {
             self.learn(overshoot);
         }
+        if self.polls() && release.since(back) > WARMING {
+            warm();
+        }
         self.poll_or_return(release, back, overshoot)
     }
 
@@ -168,6 +176,11 @@ impl<C: Clock> Waiter<C> {
     }
 
     #[inline]
+    fn polls(&self) -> bool {
+        matches!(self.way, Way::Hybrid(_) | Way::Spin)
+    }
+
+    #[inline]
     fn learn(&mut self, overshoot: Nanos) {
         match &mut self.way {
             Way::Anticipate(offset) => offset.learn(overshoot),
@@ -178,8 +191,7 @@ impl<C: Clock> Waiter<C> {
 
     #[inline]
     fn poll_or_return(&mut self, release: MonoTime, back: MonoTime, overshoot: Option<Nanos>) -> Waited {
-        let polls = matches!(self.way, Way::Hybrid(_) | Way::Spin);
-        if back >= release || !polls {
+        if back >= release || !self.polls() {
             let class = match back.minus_instant(release) {
                 error if error.length() <= self.tolerance => Class::OnTime,
                 _ if back < release => Class::Early,

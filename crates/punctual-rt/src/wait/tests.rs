@@ -90,7 +90,7 @@ fn engine(wait: &Wait, whims: Vec<Whim>) -> Engine<Pretended> {
 /// The next activation, after the clock had its whim.
 fn next(engine: &mut Engine<Pretended>) -> crate::Wake {
     engine.waiter().clock().turn();
-    engine.wait()
+    engine.wait(|| {})
 }
 
 #[test]
@@ -192,10 +192,10 @@ fn no_call_of_the_kernel_returns_before_the_release() {
             let mut waiter = Waiter::new(&wait, sleeper, TOLERANCE).unwrap();
             for _ in 0..3 {
                 let release = now().plus(Nanos::from_us(300));
-                assert!(waiter.wait_until(release, MS).woke >= release, "{wait:?} {sleeper:?}");
+                assert!(waiter.wait_until(release, MS, || {}).woke >= release, "{wait:?} {sleeper:?}");
             }
             let past = now().minus(Nanos::from_ms(5));
-            assert_eq!(waiter.wait_until(past, MS).class, Class::PastOnArrival);
+            assert_eq!(waiter.wait_until(past, MS, || {}).class, Class::PastOnArrival);
         }
     }
 }
@@ -207,9 +207,9 @@ fn a_pipe_wakes_its_reader_and_silence_times_out() {
     let (mut writer, reader) = std::os::unix::net::UnixStream::pair().unwrap();
     let wait = Wait::External { event: Event::Readable(reader.as_raw_fd()), patience: Nanos::from_ms(20) };
     let mut waiter = Waiter::new(&wait, Sleeper::Absolute, TOLERANCE).unwrap();
-    assert_eq!(waiter.wait_until(now(), MS).class, Class::TimedOut);
+    assert_eq!(waiter.wait_until(now(), MS, || {}).class, Class::TimedOut);
     writer.write_all(b"x").unwrap();
-    assert_eq!(waiter.wait_until(now(), MS).class, Class::OnTime);
+    assert_eq!(waiter.wait_until(now(), MS, || {}).class, Class::OnTime);
 }
 
 #[test]
@@ -218,6 +218,6 @@ fn a_signal_wakes_its_task_and_silence_times_out() {
     let wait = Wait::External { event: Event::Signal(Arc::clone(&signal)), patience: Nanos::from_ms(20) };
     let mut waiter = Waiter::new(&wait, Sleeper::Absolute, TOLERANCE).unwrap();
     signal.post();
-    assert_eq!(waiter.wait_until(now(), MS).class, Class::OnTime);
-    assert_eq!(waiter.wait_until(now(), MS).class, Class::TimedOut);
+    assert_eq!(waiter.wait_until(now(), MS, || {}).class, Class::OnTime);
+    assert_eq!(waiter.wait_until(now(), MS, || {}).class, Class::TimedOut);
 }

@@ -8,7 +8,7 @@ use punctual_rt::prefault_stack;
 fn faults(prepare: impl FnOnce() -> Turn + Send + 'static) -> u64 {
     let counted = std::thread::spawn(|| {
         let mut turn = prepare();
-        prefault_stack(64 << 10).unwrap();
+        prefault_stack(64 * 1024).unwrap();
         for index in 0..200 {
             turn(index);
         }
