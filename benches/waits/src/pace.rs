@@ -3,9 +3,10 @@
 //! All of them skip releases that have passed, so that none is charged for another's policy.
 
 use crate::reader::Hammer;
+use crate::round::Plan;
 use crate::strategy::{Ours, Strategy, Way};
 use anyhow::{Context, Result, bail};
-use punctual_rt::{Delta, Grid, MonoTime, Nanos, Pacer, Sleeper, Stats, StatsConfig, StatsWriter, now, sys};
+use punctual_rt::{Cyclic, Delta, Grid, MonoTime, Nanos, Pacer, Phase, Policy, Sleeper, TaskConfig, now, sys};
 use spin_sleep::{SpinSleeper, SpinStrategy};
 use std::time::{Duration, Instant};
 
@@ -27,14 +28,15 @@ pub trait Pace {
 }
 
 /// Makes the way to wait of a strategy, on the thread that will use it.
-pub fn start(strategy: &Strategy, first: MonoTime, period: Nanos, cpu: u32) -> Result<Box<dyn Pace>> {
+pub fn start(strategy: &Strategy, first: MonoTime, plan: &Plan) -> Result<Box<dyn Pace>> {
+    let period = plan.period;
     let pacer = |wait| Pacer::new(Grid::new(first, period), &wait, Sleeper::Absolute).context("make a pacer");
     Ok(match strategy.way {
         Way::BareAbsolute => Box::new(BareAbsolute { release: first, period }),
         Way::BareRelative => Box::new(BareRelative { release: first, period }),
         Way::Ours(ours) => Box::new(Plain(pacer(ours.wait())?)),
         Way::Steered => Box::new(Steered { pacer: pacer(Ours::Auto.wait())?, state: 1 }),
-        Way::Counted { read } => Box::new(Counted::new(pacer(Ours::Auto.wait())?, period, read, cpu)?),
+        Way::Counted { read } => Box::new(Counted::new(read, plan)?),
         Way::SpinSleep { accuracy_us, yields } => Box::new(SpinSleep::new(accuracy_us, yields, first, period)),
         Way::Cpp => bail!("{} is a program of its own", strategy.name),
     })
@@ -79,27 +81,28 @@ impl Pace for Plain {
     }
 }
 
-/// What every task of the library does: statistics of each activation, in memory that others may read.
+/// A task as applications have it: with statistics of each activation, in memory that others may read.
 struct Counted {
-    pacer: Pacer,
-    stats: StatsWriter,
+    cyclic: Cyclic,
     /// Reads until it is dropped.
     _hammer: Option<Hammer>,
 }
 
 impl Counted {
-    fn new(pacer: Pacer, period: Nanos, read: bool, cpu: u32) -> Result<Self> {
-        let (stats, reader) = Stats::create(&StatsConfig::new("waits", period)).context("make statistics")?;
-        let hammer = read.then(|| Hammer::start(reader, cpu)).transpose()?;
-        Ok(Self { pacer, stats, _hammer: hammer })
+    fn new(read: bool, plan: &Plan) -> Result<Self> {
+        let policy = plan.priority.map_or(Policy::Other, Policy::Fifo);
+        let config = TaskConfig::periodic(plan.period).named("waits").policy(policy).phase(Phase::Offset(plan.offset));
+        let cyclic = Cyclic::new(&config).context("make a task")?;
+        let hammer = read.then(|| Hammer::start(cyclic.stats().clone(), plan.cpu)).transpose()?;
+        Ok(Self { cyclic, _hammer: hammer })
     }
 }
 
 impl Pace for Counted {
     fn pace(&mut self) -> Paced {
-        let wake = self.pacer.wait();
-        self.stats.woke(&wake);
-        self.stats.finished(now());
+        // It ends only when it is told to, and nobody does.
+        let Some(wake) = self.cyclic.wait() else { return Paced { error: Delta::ZERO, missed: 1, polled: None } };
+        self.cyclic.finish();
         Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
     }
 }

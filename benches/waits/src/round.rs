@@ -69,7 +69,7 @@ pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     if let Some(priority) = plan.priority {
         set_policy(Policy::Fifo(priority))?;
     }
-    let pace = pace::start(strategy, plan.first(), plan.period, plan.cpu)?;
+    let pace = pace::start(strategy, plan.first(), plan)?;
     Ok(take(plan, pace))
 }
 

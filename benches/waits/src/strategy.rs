@@ -37,7 +37,7 @@ pub enum Way {
     Ours(Ours),
     /// The library's automatic margin, each release steered.
     Steered,
-    /// The library's automatic margin, with its statistics, and perhaps a reader of them that never rests.
+    /// The library's automatic margin in a `Cyclic`, with its statistics, and perhaps a reader of them that never rests.
     Counted {
         /// Whether there is a reader.
         read: bool,
@@ -87,7 +87,7 @@ pub const ALL: &[Strategy] = &[
     usual("hybrid_100us", "Wait::Hybrid, fixed 100 us", Way::Ours(Ours::Fixed(100))),
     usual("hybrid_auto", "Wait::Hybrid, automatic margin", Way::Ours(Ours::Auto)),
     usual("hybrid_auto_steered", "the same, steered up to +-5 us each cycle", Way::Steered),
-    usual("hybrid_auto_stats", "hybrid_auto with statistics, nobody reads", Way::Counted { read: false }),
+    usual("hybrid_auto_stats", "hybrid_auto as a Cyclic with statistics, nobody reads", Way::Counted { read: false }),
     usual("hybrid_auto_stats_read", "the same, read without pause by another CPU", Way::Counted { read: true }),
     Strategy {
         name: "hybrid_auto_unprivileged",

@@ -74,7 +74,7 @@ fn main() {
     );
     cost(
         "std Mutex, for comparison",
-        &mut std::sync::Mutex::new(0),
+        &mut &std::sync::Mutex::new(0),
         |_| (),
         |mutex, n| {
             if let Ok(mut value) = mutex.lock() {

@@ -1,6 +1,8 @@
 //! The examples run, end by themselves, and say what they are there to say: as whoever runs the tests, and, if that is
 //! root, as an ordinary user too. How punctual they were is not judged here.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

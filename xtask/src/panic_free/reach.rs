@@ -42,7 +42,7 @@ impl<'data> Library<'data> {
         }
         let mut defined = HashMap::new();
         for (at, file) in files.iter().enumerate() {
-            for symbol in file.symbols().filter(|symbol| symbol.is_global()) {
+            for symbol in file.symbols().filter(ObjectSymbol::is_global) {
                 if let (Some(section), Ok(name)) = (symbol.section_index(), symbol.name()) {
                     defined.entry(name).or_insert((at, section));
                 }

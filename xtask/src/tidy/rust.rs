@@ -39,7 +39,7 @@ const MAY_NAME_PATHS: [&str; 14] = [
     "crates/punctual-rt/src/memory.rs",
     "crates/punctual-rt/src/setup/",
     "crates/punctual-rt/src/stats/attach.rs",
-    "crates/punctual-rt/src/stats/idle.rs",
+    "crates/punctual-rt/src/idle.rs",
     "crates/punctual-rt/src/sys/",
 ];
 const MACHINE_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];

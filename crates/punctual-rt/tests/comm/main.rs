@@ -7,6 +7,7 @@ mod channel;
 mod latest;
 mod log;
 mod pi_mutex;
+#[cfg(not(miri))]
 mod quiet;
 mod signal;
 mod trace;

@@ -1,3 +1,5 @@
+//! The lock: one owner, who is lent priority; deadlock, deadline and death are told.
+
 use punctual_rt::sync::{PiMutex, Signal};
 use punctual_rt::{Error, MonoTime, Nanos, Policy, now, setup};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -98,23 +100,26 @@ fn an_owner_that_ended_is_noticed_by_the_next() {
 #[test]
 #[cfg_attr(miri, ignore = "a system call unknown there")]
 fn an_owner_that_ends_lets_those_who_wait_go_on() {
-    let (mutex, held) = (Arc::new(PiMutex::new(5)), Arc::new(Signal::new()));
-    let (theirs, signal) = (Arc::clone(&mutex), Arc::clone(&held));
-    let owner = std::thread::spawn(move || {
-        std::mem::forget(theirs.lock().unwrap());
-        signal.post();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    });
-    held.wait();
-    let waiters: Vec<_> = (0..3)
-        .map(|_| {
-            let mutex = Arc::clone(&mutex);
-            std::thread::spawn(move || mutex.lock().map(|guard| guard.owner_died()).unwrap())
-        })
-        .collect();
-    owner.join().unwrap();
-    let told = waiters.into_iter().map(|waiter| waiter.join().unwrap()).filter(|died| *died).count();
-    assert_eq!(told, 1, "the first one after the death");
+    // The owner ends while some sleep, some are about to and some have not come yet.
+    for round in 0..60 {
+        let (mutex, held) = (Arc::new(PiMutex::new(5)), Arc::new(Signal::new()));
+        let (theirs, signal) = (Arc::clone(&mutex), Arc::clone(&held));
+        let owner = std::thread::spawn(move || {
+            std::mem::forget(theirs.lock().unwrap());
+            signal.post();
+            std::thread::sleep(std::time::Duration::from_micros(round * 10));
+        });
+        held.wait();
+        let waiters: Vec<_> = (0..6)
+            .map(|_| {
+                let mutex = Arc::clone(&mutex);
+                std::thread::spawn(move || mutex.lock().map(|guard| guard.owner_died()).unwrap())
+            })
+            .collect();
+        owner.join().unwrap();
+        let told = waiters.into_iter().map(|waiter| waiter.join().unwrap()).filter(|died| *died).count();
+        assert_eq!(told, 1, "the first one after the death");
+    }
 }
 
 #[test]

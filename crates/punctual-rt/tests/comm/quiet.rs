@@ -3,7 +3,7 @@
 use punctual_rt::log::Drain;
 use punctual_rt::sync::{PiMutex, Signal};
 use punctual_rt::watchdog::{Heart, Watchdog, WatchdogConfig};
-use punctual_rt::{LatestReader, LatestWriter, Nanos, Receiver, Sender, latest, log::LogWriter, rt_log, spsc};
+use punctual_rt::{Error, LatestReader, LatestWriter, Nanos, Receiver, Sender, latest, log::LogWriter, rt_log, spsc};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -84,34 +84,42 @@ fn nothing_is_allocated_between_two_waits() {
     assert_eq!(CALLS.get() - before, 2, "the count counts");
 }
 
-/// From here on every system call but `exit` kills the process.
+/// From here on every system call but `exit` has this outcome.
 #[allow(clippy::cast_possible_truncation, reason = "small constants of the kernel's interface")]
-fn leave_kernel() {
+fn leave_kernel(outcome: u32) -> bool {
     let step = |code: u32, jump_unless: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: jump_unless, k };
     let mut filter = [
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_exit as u32),
         step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
-        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_KILL_THREAD),
+        step(libc::BPF_RET | libc::BPF_K, 0, outcome),
     ];
     let program = libc::sock_fprog { len: 4, filter: filter.as_mut_ptr() };
     // SAFETY: no pointers are passed.
     unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     // SAFETY: the program is valid for the call.
-    let result = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
-    assert_eq!(result, 0);
+    unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0 }
 }
 
 /// Runs `body` in a child process that is killed at its first system call. Returns whether it lived.
 fn without_kernel(prepare: impl FnOnce(), body: impl FnOnce()) -> bool {
+    let body = || {
+        body();
+        true
+    };
+    with_every_call(libc::SECCOMP_RET_KILL_THREAD, prepare, body)
+}
+
+/// Runs `body` in a child process in which every system call has this outcome. Returns what `body` does, or `false`
+/// when it did not end well.
+fn with_every_call(outcome: u32, prepare: impl FnOnce(), body: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child runs code that neither allocates nor locks what other threads may hold, and exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
         prepare();
-        leave_kernel();
-        body();
+        let failed = i32::from(!(leave_kernel(outcome) && body()));
         // SAFETY: ends the child's only thread; the one call that is allowed.
-        unsafe { libc::syscall(libc::SYS_exit, 0) };
+        unsafe { libc::syscall(libc::SYS_exit, failed) };
     }
     let mut status = 0;
     // SAFETY: our child; the status is valid for the call.
@@ -120,7 +128,6 @@ fn without_kernel(prepare: impl FnOnce(), body: impl FnOnce()) -> bool {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "a system call unknown there")]
 fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
     let mut work = std::cell::RefCell::new(Loop::new());
     // The first lock of a thread asks for its id.
@@ -142,4 +149,21 @@ fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
         quiet
     });
     assert!(!quiet, "waking enters the kernel");
+}
+
+#[test]
+fn a_kernel_that_refuses_is_reported() {
+    let refused = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    let mutex = PiMutex::new(());
+    let guard = mutex.lock().unwrap();
+    // In the child another process seems to hold it, so the kernel has to be asked.
+    let other_id = || drop(PiMutex::new(()).lock());
+    let told = || mutex.lock().err() == Some(Error::Lock(libc::ENOSYS));
+    assert!(with_every_call(refused, other_id, told));
+    drop(guard);
+    let config = WatchdogConfig::every(Nanos::from_ms(1));
+    let told = || matches!(Watchdog::start(config, Box::new(|_| {})), Err(Error::Thread(errno)) if errno > 0);
+    assert!(with_every_call(refused, || {}, told));
+    let told = || matches!(Drain::new().start(Nanos::from_ms(1)), Err(Error::Thread(errno)) if errno > 0);
+    assert!(with_every_call(refused, || {}, told));
 }

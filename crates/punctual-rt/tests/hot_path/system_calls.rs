@@ -5,6 +5,7 @@
 
 use crate::sys::{self, ALWAYS_ALLOWED, Came};
 use crate::ways::{self, Turn};
+use punctual_rt::{Control, Nanos, Phase, Task, TaskConfig};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -24,6 +25,10 @@ fn filtered(prepare: impl FnOnce() -> Turn + Send + 'static, waits_by: &'static 
         report.through();
         sys::sleep_for_ever();
     });
+    waited_for(report)
+}
+
+fn waited_for(report: &sys::Report) -> Came {
     loop {
         if let Some(came) = report.said() {
             return came;
@@ -37,6 +42,27 @@ pub fn the_kernel_is_entered_only_to_wait() {
     for way in ways::all() {
         assert_eq!(filtered(way.prepare, way.waits_by), Came::Through, "{}", way.name);
     }
+}
+
+#[test]
+fn nor_does_a_task_from_its_second_activation_on() {
+    let report = sys::Report::leaked();
+    let config = TaskConfig::periodic(Nanos::from_us(100)).phase(Phase::Offset(Nanos::ZERO));
+    let mut runs = 0;
+    let task = Task::spawn(&config, move |_| {
+        if runs == 0 {
+            report.filter_this_thread(&ALWAYS_ALLOWED);
+        }
+        runs += 1;
+        if runs == 1_000 {
+            report.through();
+            sys::sleep_for_ever();
+        }
+        Control::Continue
+    });
+    // It never ends, so nobody waits for it.
+    std::mem::forget(task.unwrap());
+    assert_eq!(waited_for(report), Came::Through);
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! Everything that may run between two waits, as bodies that are called again and again.
 
-use punctual_rt::{Delta, Event, Grid, Margin, Nanos, Overrun, Pacer, Sleeper, Wait, Wake, now};
+mod talking;
+
+use punctual_rt::servo::{PhaseServo, ServoConfig};
+use punctual_rt::{
+    Cyclic, Delta, Event, Grid, Margin, Nanos, Overrun, Pacer, Phase, Sleeper, TaskConfig, Wait, Wake, now,
+};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -35,8 +40,10 @@ impl Way {
 /// All of them.
 pub fn all() -> Vec<Way> {
     let mut ways = paced();
+    ways.extend(tasks());
     ways.extend(by_other_calls());
     ways.push(from_outside());
+    ways.extend(talking::all());
     ways
 }
 
@@ -48,14 +55,48 @@ fn waits() -> [Wait; 6] {
 }
 
 fn paced() -> Vec<Way> {
-    let mut ways = Vec::new();
-    for wait in waits() {
-        for overrun in OVERRUNS {
-            let (name, wait) = (format!("{wait:?}, {overrun:?}"), wait.clone());
-            ways.push(Way::new(name, move || turns(pacer(&wait, Sleeper::Absolute, overrun))));
+    let way = |wait: Wait| {
+        Way::new(format!("paced by {wait:?}"), move || {
+            turns(pacer(&wait, Sleeper::Absolute, Overrun::CatchUp { max: 2 }))
+        })
+    };
+    waits().map(way).into()
+}
+
+fn tasks() -> Vec<Way> {
+    let all = waits().into_iter().flat_map(|wait| OVERRUNS.map(|overrun| (wait.clone(), overrun)));
+    let way = |(wait, overrun): (Wait, Overrun)| {
+        let config = TaskConfig::periodic(PERIOD).phase(Phase::Offset(Nanos::ZERO)).wait(wait.clone()).overrun(overrun);
+        let config = config.budget(Nanos::from_us(20)).deadline(Nanos::from_us(50)).on_overrun(|_| ());
+        Way::new(format!("task, {wait:?}, {overrun:?}"), move || cycles(Cyclic::new(&config).unwrap()))
+    };
+    all.map(way).collect()
+}
+
+/// A loop as a fieldbus master has it: steered by a servo, its statistics written.
+fn cycles(mut cyclic: Cyclic) -> Turn {
+    let mut servo = PhaseServo::new(ServoConfig::new(PERIOD, 1.0)).unwrap();
+    Box::new(move |index| {
+        // One that ends at an overrun goes on saying so.
+        let Some(wake) = cyclic.wait() else { return };
+        let steered = match index % 16 {
+            0 => servo.coast(),
+            15 => servo.correct(wake.error()),
+            _ => servo.sample(wake.woke.as_ns(), wake.woke, wake.release),
+        };
+        cyclic.steer(steered);
+        match index % 100 {
+            20 => cyclic.set_period(PERIOD.plus(Nanos::from_us(3))),
+            40 => cyclic.set_period(PERIOD),
+            60 => cyclic.shift_phase(Delta::from_ns(-2_500)),
+            80 => _ = cyclic.resync(),
+            _ => {}
         }
-    }
-    ways
+        if index % STALLED == STALLED - 1 {
+            stall(wake);
+        }
+        cyclic.finish();
+    })
 }
 
 fn by_other_calls() -> Vec<Way> {
@@ -102,12 +143,12 @@ fn turns(mut pacer: Pacer) -> Turn {
 /// Everything that moves a grid, in turn.
 fn steer(pacer: &mut Pacer, index: u64) {
     match index % 8 {
-        0 => drop(pacer.steer(Delta::from_ns(700))),
-        1 => drop(pacer.steer(Delta::from_ns(-700))),
+        0 => _ = pacer.steer(Delta::from_ns(700)),
+        1 => _ = pacer.steer(Delta::from_ns(-700)),
         2 => pacer.set_period(PERIOD.plus(Nanos::from_us(3))),
         3 => pacer.set_period(PERIOD),
         4 => pacer.shift_phase(Delta::from_ns(-2_500)),
-        5 => drop(pacer.resync()),
+        5 => _ = pacer.resync(),
         _ => {}
     }
 }
