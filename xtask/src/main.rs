@@ -9,6 +9,7 @@ mod arrows;
 mod bench;
 mod ci;
 mod codegen;
+mod panic_free;
 mod run;
 mod step;
 mod tidy;

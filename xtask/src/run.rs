@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The Cargo that started us, working in the repository.
@@ -30,6 +30,19 @@ pub fn has_toolchain(toolchain: &str, root: &Path) -> bool {
 /// Whether a program of that name is there and says its version.
 pub fn has_program(name: &str) -> bool {
     answers(Command::new(name).arg("--version"))
+}
+
+/// Whether the standard library for a target is installed.
+pub fn has_target(target: &str, root: &Path) -> Result<bool> {
+    let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", target]).current_dir(root))?;
+    Ok(Path::new(folder.trim()).is_dir())
+}
+
+/// Where Cargo puts what it builds.
+pub fn target_folder(root: &Path) -> Result<PathBuf> {
+    let said = read(&mut cargo(root, &["metadata", "--no-deps", "--format-version", "1"]))?;
+    let folder = said.split_once("\"target_directory\":\"").and_then(|(_, rest)| rest.split_once('"'));
+    folder.map(|(folder, _)| PathBuf::from(folder)).context("find `target_directory` in what Cargo says")
 }
 
 fn answers(command: &mut Command) -> bool {

@@ -7,7 +7,7 @@ pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fe
 pub(crate) use std::sync::Arc;
 
 /// Memory that two threads take turns in; who is next must be agreed on by other means.
-pub(crate) struct Cell<T: ?Sized>(core::cell::UnsafeCell<T>);
+pub(crate) struct Cell<T>(core::cell::UnsafeCell<T>);
 
 impl<T> Cell<T> {
     pub(crate) const fn new(value: T) -> Self {

@@ -15,6 +15,7 @@ mod channel;
 pub mod check;
 mod error;
 mod grid;
+mod idle;
 mod interference;
 mod latest;
 pub mod log;

@@ -40,7 +40,7 @@ mod sys {
     use crate::atomics::AtomicU32;
     use loom::sync::atomic::Ordering::Relaxed;
     use loom::sync::{Condvar, Mutex};
-    use punctual_hist::MonoTime;
+    use punctual_hist::{MonoTime, Nanos};
     use std::cell::Cell;
     use std::collections::VecDeque;
 
@@ -94,6 +94,10 @@ mod sys {
 
     pub(crate) fn thread_is_gone(_: u32) -> bool {
         false
+    }
+
+    pub(crate) fn sleep_for(_: Nanos) {
+        loom::thread::yield_now();
     }
 
     /// Takes a free word or joins the queue. It touches the word without any memory order.

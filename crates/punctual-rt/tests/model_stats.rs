@@ -12,9 +12,10 @@ mod sequence;
 mod slot;
 
 use atomics::{AtomicU64, Ordering::Relaxed};
-use loom::sync::Arc;
 use sequence::Sequence;
 use slot::Slot;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 #[derive(Default)]
 struct Guarded {
@@ -23,46 +24,52 @@ struct Guarded {
     other: AtomicU64,
 }
 
+/// The reader is the thread that is started: with the writer's own loads of the sequence as the last access before a
+/// store, the checker would not look for the reader's load before them.
 #[test]
 fn two_words_guarded_by_a_sequence_are_never_of_different_ages() {
-    loom::model(|| {
-        let guarded = Arc::new(Guarded::default());
-        let writers = Arc::clone(&guarded);
-        let writer = loom::thread::spawn(move || {
-            for age in 1..=2 {
-                writers.sequence.begin();
-                writers.one.store(age, Relaxed);
-                writers.other.store(age, Relaxed);
-                writers.sequence.end();
+    let accepted = Arc::new(Mutex::new(BTreeSet::new()));
+    let ages = Arc::clone(&accepted);
+    loom::model(move || {
+        let guarded = loom::sync::Arc::new(Guarded::default());
+        let (readers, ages) = (loom::sync::Arc::clone(&guarded), Arc::clone(&ages));
+        let reader = loom::thread::spawn(move || {
+            let Some(seen) = readers.sequence.resting() else { return };
+            let copy = (readers.one.load(Relaxed), readers.other.load(Relaxed));
+            if readers.sequence.unchanged_since(seen) {
+                assert_eq!(copy, (seen / 2, seen / 2));
+                ages.lock().unwrap().insert(seen / 2);
             }
         });
-        if let Some(seen) = guarded.sequence.resting() {
-            let copy = (guarded.one.load(Relaxed), guarded.other.load(Relaxed));
-            if guarded.sequence.unchanged_since(seen) {
-                assert_eq!(copy, (seen / 2, seen / 2));
-            }
+        for age in 1..=2 {
+            guarded.sequence.begin();
+            guarded.one.store(age, Relaxed);
+            guarded.other.store(age, Relaxed);
+            guarded.sequence.end();
         }
-        writer.join().unwrap();
-        assert_eq!(guarded.sequence.resting(), Some(4));
+        reader.join().unwrap();
     });
+    assert_eq!(*accepted.lock().unwrap(), BTreeSet::from([0, 1, 2]), "what the checker came across");
 }
 
 #[test]
 fn a_record_is_read_whole_and_with_its_own_number() {
-    loom::model(|| {
-        let slot = Arc::new(Slot::<2>::default());
-        let writers = Arc::clone(&slot);
-        let writer = loom::thread::spawn(move || {
-            writers.write(5, &[50, 0]);
-            writers.amend(1, 51);
-            writers.write(9, &[90, 0]);
-            writers.amend(1, 91);
-        });
-        match slot.read() {
-            None | Some((5, [50, 0 | 51]) | (9, [90, 0 | 91])) => {}
+    let accepted = Arc::new(Mutex::new(BTreeSet::new()));
+    let records = Arc::clone(&accepted);
+    loom::model(move || {
+        let slot = loom::sync::Arc::new(Slot::<2>::default());
+        let (readers, records) = (loom::sync::Arc::clone(&slot), Arc::clone(&records));
+        let reader = loom::thread::spawn(move || match readers.read() {
+            None => {}
+            Some(record @ ((5, [50, 0 | 51]) | (9, [90, 0 | 91]))) => drop(records.lock().unwrap().insert(record)),
             torn => panic!("{torn:?}"),
-        }
-        writer.join().unwrap();
+        });
+        slot.write(5, &[50, 0]);
+        slot.amend(1, 51);
+        slot.write(9, &[90, 0]);
+        slot.amend(1, 91);
+        reader.join().unwrap();
         assert_eq!(slot.read(), Some((9, [90, 91])));
     });
+    assert_eq!(accepted.lock().unwrap().len(), 4, "what the checker came across");
 }

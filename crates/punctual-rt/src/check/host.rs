@@ -1,18 +1,8 @@
 //! What a check wants to know of the machine. `None` is what could not be read.
 
 use crate::Nanos;
+use crate::idle::IdleState;
 use crate::setup::Limit;
-
-/// A state an idle CPU may be put into.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IdleState {
-    /// Its name.
-    pub name: String,
-    /// Time to leave it, in microseconds.
-    pub latency_us: u64,
-    /// Whether it is switched off.
-    pub is_disabled: bool,
-}
 
 /// One CPU that is on-line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +13,8 @@ pub struct HostCpu {
     pub siblings: Option<Vec<u32>>,
     /// Frequency governor; `None` also where the machine changes no frequency.
     pub governor: Option<String>,
-    /// Idle states; `None` also where the machine has none.
-    pub idle: Option<Vec<IdleState>>,
+    /// Idle states, lightest first; none also where they could not be read.
+    pub idle: Vec<IdleState>,
     /// Run time of the fair server per period, in nanoseconds (debugfs).
     pub fair_server: Option<u64>,
     /// Whether the limit of its idle states can be written.

@@ -21,8 +21,9 @@ mod host;
 mod read;
 mod rules;
 
+pub use crate::idle::IdleState;
 pub use finding::{Finding, Findings, Severity};
-pub use host::{Host, HostCpu, IdleState, Rights};
+pub use host::{Host, HostCpu, Rights};
 pub use read::clock_read_cost;
 
 use crate::setup::{LatencyQos, Setup};

@@ -1,6 +1,7 @@
 //! The rim of a check: reads the handful of files it wants, below a root that tests choose.
 
-use super::host::{Host, HostCpu, IdleState, Rights};
+use super::host::{Host, HostCpu, Rights};
+use crate::idle::states_below;
 use crate::setup::{limit, rt_budget_us};
 use crate::{Nanos, now, sys};
 use std::fs::{self, OpenOptions};
@@ -100,20 +101,10 @@ impl Files<'_> {
             cpu,
             siblings: self.list(&of("topology/thread_siblings_list")),
             governor: self.text(&of("cpufreq/scaling_governor")),
-            idle: self.idle_states(&of("cpuidle")),
+            idle: states_below(&self.path(&of("cpuidle"))),
             fair_server: self.number(&format!("sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime")),
             is_latency_writable: self.is_writable(&of("power/pm_qos_resume_latency_us")),
         }
-    }
-
-    fn idle_states(&self, folder: &str) -> Option<Vec<IdleState>> {
-        let state = |n: usize| {
-            let of = |file: &str| format!("{folder}/state{n}/{file}");
-            let (name, latency_us) = (self.text(&of("name"))?, self.number(&of("latency"))?);
-            Some(IdleState { name, latency_us, is_disabled: self.number(&of("disable")) == Some(1) })
-        };
-        let states: Vec<_> = (0..16).map_while(state).collect();
-        (!states.is_empty()).then_some(states)
     }
 
     /// Opens the file for writing, and writes nothing: to the kernel, a request for nothing that goes at once.
@@ -210,6 +201,7 @@ pub fn clock_read_cost() -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::idle::IdleState;
     use crate::setup::Limit;
 
     fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -278,9 +270,9 @@ mod tests {
         let cpu = host.cpu(0).unwrap();
         assert_eq!((cpu.siblings.as_deref(), cpu.fair_server), (Some(&[0, 4][..]), Some(50_000_000)));
         assert_eq!((cpu.governor.as_deref(), cpu.is_latency_writable), (Some("schedutil"), Some(true)));
-        let deep = IdleState { name: "C6".to_owned(), latency_us: 170, is_disabled: true };
-        assert_eq!(cpu.idle.as_ref().unwrap()[1], deep);
-        assert_eq!(host.cpu(2).unwrap().idle, None);
+        let deep = IdleState { number: 1, name: "C6".to_owned(), exit_latency: Nanos::from_us(170), enabled: false };
+        assert_eq!((cpu.idle.len(), cpu.idle.get(1)), (2, Some(&deep)));
+        assert!(host.cpu(2).unwrap().idle.is_empty());
     }
 
     #[test]

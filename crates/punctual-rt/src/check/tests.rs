@@ -1,3 +1,5 @@
+//! Each rule, fired and silent.
+
 use super::*;
 use crate::Policy;
 use crate::setup::Limit;
@@ -28,12 +30,17 @@ fn fine_plan() -> Plan {
 }
 
 fn fine_host() -> Host {
-    let idle = |name: &str, latency_us| IdleState { name: name.to_owned(), latency_us, is_disabled: false };
+    let idle = |number, name: &str, latency| IdleState {
+        number,
+        name: name.to_owned(),
+        exit_latency: us(latency),
+        enabled: true,
+    };
     let cpu = |cpu| HostCpu {
         cpu,
         siblings: Some(vec![cpu]),
         governor: Some("performance".to_owned()),
-        idle: Some(vec![idle("C1", 2), idle("C6", 133)]),
+        idle: vec![idle(0, "C1", 2), idle(1, "C6", 133)],
         fair_server: Some(50_000_000),
         is_latency_writable: Some(true),
     };
@@ -208,7 +215,7 @@ const OF_THE_CPUS: &[Case] = &[
         &[],
         |p, h| {
             p.setup.latency_qos = LatencyQos::Leave;
-            h.cpus[1].idle.as_mut().unwrap()[1].is_disabled = true;
+            h.cpus[1].idle[1].enabled = false;
         },
     ),
     Case(

@@ -102,13 +102,14 @@ impl<W: Write> Perfetto<W> {
             return Ok(());
         }
         let (identity, process) = (self.row(0), self.process);
-        let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+        let program = std::env::current_exe().unwrap_or_default();
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
         self.track(|track| {
             track.number(1, identity); // TrackDescriptor.uuid
             track.message(3, |descriptor| {
                 // TrackDescriptor.process
                 descriptor.number(1, process.into()); // ProcessDescriptor.pid
-                descriptor.text(6, name.trim_end()); // ProcessDescriptor.process_name
+                descriptor.text(6, &name); // ProcessDescriptor.process_name
             });
         })
     }

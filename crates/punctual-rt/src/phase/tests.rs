@@ -1,3 +1,5 @@
+//! Ticks that are made up, at any phase, and what is chosen; and what this machine shows.
+
 use super::*;
 use proptest::prelude::*;
 

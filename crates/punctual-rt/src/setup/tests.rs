@@ -1,3 +1,5 @@
+//! Set-ups on threads of their own, and what is left behind.
+
 use super::*;
 use crate::Nanos;
 

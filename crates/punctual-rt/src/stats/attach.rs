@@ -81,7 +81,8 @@ fn pages_of(pid: u32) -> Result<Vec<Found>, Error> {
         let descriptor = entry.ok()?.path();
         let link = std::fs::read_link(&descriptor).ok()?;
         let name = link.to_str()?.strip_prefix(LINK)?.strip_prefix(MEMORY_NAME)?.strip_suffix(DELETED)?;
-        Some(Found { name: name.to_owned(), descriptor })
+        // Ours have none of those, and a terminal would obey them.
+        (!name.contains(char::is_control)).then(|| Found { name: name.to_owned(), descriptor })
     };
     let mut pages: Vec<Found> = entries.filter_map(found).collect();
     pages.sort_by(|a, b| a.name.cmp(&b.name));

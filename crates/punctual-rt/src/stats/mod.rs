@@ -7,7 +7,6 @@
 //! This module knows nothing of how a wait is made; it is told what one came to ([`crate::Wake`]).
 
 mod attach;
-mod idle;
 mod modes;
 pub(crate) mod page;
 mod periods;
@@ -17,8 +16,8 @@ mod slot;
 mod snapshot;
 mod writer;
 
+pub use crate::idle::{IdleState, idle_states};
 pub use attach::{Attached, NamedTask, attached_tasks};
-pub use idle::{IdleState, idle_states};
 pub use modes::{Mode, modes};
 pub use page::{CycleRecord, WORST_KEPT};
 pub use periods::{PeriodMoments, Rhythm};

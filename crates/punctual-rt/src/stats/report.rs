@@ -68,6 +68,9 @@ fn suspect(gap: Nanos, states: &[IdleState]) -> Option<&IdleState> {
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.title(f)?;
+        if self.snapshot.counters.activations == 0 {
+            return Ok(());
+        }
         self.lateness(f)?;
         self.periods(f)?;
         self.body(f)?;
@@ -109,14 +112,14 @@ impl Report<'_> {
         let s = self.snapshot;
         line(f, "period error", Spread(&s.period_error))?;
         let Some(periods) = &s.periods else { return Ok(()) };
+        let Some(rho) = periods.autocorrelation() else {
+            return line(f, "", format_args!("lag-1 autocorrelation: {}", periods.rhythm()));
+        };
         if let (Some(sd), Some(ratio)) = (periods.sd_ns(), periods.ratio()) {
-            let words = "times that of the lateness; expected ratio if latencies are independent: 1.41";
-            line(f, "", format_args!("standard deviation {:.2} us, {ratio:.2} {words}", sd / 1e3))?;
+            let words = "times that of the wake-ups; expected ratio if latencies are independent: 1.41";
+            line(f, "", format_args!("standard deviation {:.3} us, {ratio:.2} {words}", sd / 1e3))?;
         }
-        match periods.autocorrelation() {
-            Some(rho) => line(f, "", format_args!("lag-1 autocorrelation {rho:+.3}: {}", periods.rhythm())),
-            None => line(f, "", format_args!("lag-1 autocorrelation: {}", periods.rhythm())),
-        }
+        line(f, "", format_args!("lag-1 autocorrelation {rho:+.3}: {}", periods.rhythm()))
     }
 
     fn body(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -174,7 +177,14 @@ impl Report<'_> {
         match (self.idle_suspect(), self.idle) {
             (Some(state), _) => {
                 let exit = length(state.exit_latency);
-                line(f, "", format_args!("idle state {} takes {exit} to leave: forbid it, and look again", state.name))
+                line(
+                    f,
+                    "",
+                    format_args!(
+                        "idle state {} takes {exit} to leave and may be why: forbid it, and look again",
+                        state.name
+                    ),
+                )
             }
             (None, Some([])) => line(f, "", "the kernel shows no idle states of this CPU"),
             (None, Some(_)) => line(f, "", "no idle state of this CPU takes about that long to leave"),

@@ -89,8 +89,8 @@ pub struct Snapshot {
     pub overshoot: Counts,
     /// Time spent polling, of those that did.
     pub polled: Counts,
-    /// By how much two successive wake-ups were apart more or less than their releases, without sign. None across
-    /// missed releases.
+    /// By how much two successive wake-ups were apart more or less than their releases, without sign. None where
+    /// releases were missed: those have their own count.
     pub period_error: Counts,
     /// Time from waking to the body's end.
     pub execution: Counts,

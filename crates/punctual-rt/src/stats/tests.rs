@@ -110,9 +110,10 @@ fn a_skip_is_no_jitter_and_a_stall_counts_once() {
     let s = reader.snapshot();
     assert_eq!((s.counters.missed, s.counters.outages, s.counters.lost_in_outages), (3, 1, 250));
     assert_eq!(s.counters.activations, 6);
-    // 0-1, 5-6 and 6-7 are periods; 1-5 and 7-258 are not.
-    assert_eq!(s.period_error.count(), 3);
-    assert_eq!(s.periods.unwrap().pairs, 1);
+    // Only 5-6 is a period: 1 and 7 were late by more than one, and what lies after them was skipped.
+    assert_eq!((s.period_error.count(), s.period_error.max()), (1, Some(Nanos::from_us(1))));
+    assert_eq!(s.periods.unwrap().pairs, 0);
+    assert_eq!(s.lateness.max(), Some(Nanos::from_ms(250)), "and it is in the lateness");
 }
 
 #[test]

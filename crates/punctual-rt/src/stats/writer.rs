@@ -207,8 +207,9 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
     }
 }
 
-/// Sums over period errors. Two activations make a period only if no release was missed between them, so that a skip
-/// is never taken for jitter.
+/// Sums over period errors. Two activations make a period only if no release was missed between them, nor after the
+/// second: such a one was late by a period and more, which is an event with its own count, and as the period after it
+/// is none, the two would not make up for each other as late and early periods do.
 #[derive(Default)]
 struct Periods {
     former: Option<Former>,
@@ -235,7 +236,7 @@ impl Periods {
     #[inline]
     fn note(&mut self, head: &Head, wake: &Wake) -> Nanos {
         let error = wake.error().as_ns();
-        let before = self.former.filter(|former| former.next == wake.index);
+        let before = self.former.filter(|former| former.next == wake.index && wake.missed == 0);
         let period_error = before.map(|former| error.saturating_sub(former.error));
         if let (Some(former), Some(this)) = (before, period_error) {
             head.histograms().period_error.record(Delta::from_ns(this).length());

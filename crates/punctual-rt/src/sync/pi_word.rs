@@ -5,15 +5,17 @@
 
 use crate::Error;
 use crate::atomics::{AtomicU32, Ordering};
-use crate::sys::{futex_lock_pi, futex_unlock_pi, remembered_thread_id, thread_is_gone};
-use punctual_hist::MonoTime;
+use crate::sys::{futex_lock_pi, futex_unlock_pi, now, remembered_thread_id, sleep_for, thread_is_gone};
+use punctual_hist::{MonoTime, Nanos};
 
 const OWNER: u32 = libc::FUTEX_TID_MASK;
 const WAITERS: u32 = libc::FUTEX_WAITERS;
 const OWNER_DIED: u32 = libc::FUTEX_OWNER_DIED;
 
-/// How often the kernel may say that nobody is the owner while somebody seems to be.
-const DISAGREEMENTS_MAX: u32 = 100;
+/// How often, and how long apart, the kernel is asked again when its idea of the owner differs from the word's. It does
+/// after an owner's death, until the first waiter, perhaps of low priority, has run and written its id into the word.
+const DISAGREEMENTS_MAX: u32 = 1_000;
+const DISAGREEMENT_PAUSE: Nanos = Nanos::from_us(100);
 
 /// Whether the lock was free and is now the caller's.
 #[inline]
@@ -30,30 +32,43 @@ pub(crate) fn lock(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool,
 #[cold]
 fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, Error> {
     let me = remembered_thread_id();
-    let mut disagreements = 0u32;
+    let (mut disagreements, mut known_dead) = (0u32, 0);
     loop {
         let seen = word.load(Ordering::Relaxed);
         if seen & OWNER == me {
             return Err(Error::WouldDeadlock);
         }
         match futex_lock_pi(word, deadline) {
-            // Taken after an owner's death, the word says so.
+            // Passed on after an owner's death, the word says so.
             Ok(()) => return Ok(word.fetch_and(!OWNER_DIED, Ordering::Acquire) & OWNER_DIED != 0),
             Err(libc::EAGAIN | libc::EINTR) => {}
             Err(libc::EDEADLK) => return Err(Error::WouldDeadlock),
             Err(libc::ETIMEDOUT) => return Err(Error::TimedOut),
-            Err(libc::ESRCH) if disagreements < DISAGREEMENTS_MAX => {
-                disagreements = disagreements.saturating_add(1);
-                // The dead cannot take a lock: if one is the owner in the word, it has been so all the while.
-                let owner_is_gone = seen & OWNER != 0 && thread_is_gone(seen & OWNER);
-                let mine = (seen & WAITERS) | me;
-                if owner_is_gone && word.compare_exchange(seen, mine, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            Err(libc::ESRCH) if known_dead != 0 && known_dead == seen & OWNER => {
+                if take_from_the_dead(word, seen, me) {
                     return Ok(true);
                 }
+            }
+            Err(libc::ESRCH | libc::EINVAL) if disagreements < DISAGREEMENTS_MAX => {
+                disagreements = disagreements.saturating_add(1);
+                if deadline.is_some_and(|deadline| now() >= deadline) {
+                    return Err(Error::TimedOut);
+                }
+                if seen & OWNER != 0 && thread_is_gone(seen & OWNER) {
+                    known_dead = seen & OWNER;
+                }
+                sleep_for(DISAGREEMENT_PAUSE);
             }
             Err(reason) => return Err(Error::Lock(reason)),
         }
     }
+}
+
+/// Makes the lock the caller's whose owner was known to be dead when the kernel, asked after that, knew of nobody who
+/// waits. The dead cannot take a lock, so if the word is as it was, that owner has been in it all the while; and nobody
+/// can have begun to wait, because whoever tries is told the same.
+fn take_from_the_dead(word: &AtomicU32, seen: u32, me: u32) -> bool {
+    word.compare_exchange(seen, (seen & WAITERS) | me, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 /// Releases the lock, which the caller owns.

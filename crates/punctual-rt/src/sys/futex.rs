@@ -104,7 +104,9 @@ pub fn remembered_thread_id() -> u32 {
     if known == 0 { ask_for_thread_id() } else { known }
 }
 
+/// Not inlined: the proof that a lock cannot panic or allocate knows it by name.
 #[cold]
+#[inline(never)]
 fn ask_for_thread_id() -> u32 {
     static IN_CHILDREN: AtomicBool = AtomicBool::new(false);
     extern "C" fn forget() {
@@ -129,4 +131,33 @@ pub fn thread_is_gone(id: u32) -> bool {
     // SAFETY: no pointers are passed; signal 0 is never delivered.
     let result = unsafe { libc::syscall(libc::SYS_tgkill, process, id as libc::pid_t, 0) };
     checked(result) == Err(libc::ESRCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use crate::sync::{PiMutex, Signal};
+    use punctual_hist::Nanos;
+
+    /// As on Linux before 5.14.
+    #[test]
+    #[cfg_attr(miri, ignore = "a system call unknown there")]
+    fn without_the_newer_lock_call_deadlines_are_kept_all_the_same() {
+        HAS_LOCK_PI2.store(false, Relaxed);
+        let (mutex, give_up) = (PiMutex::new(()), Signal::new());
+        std::thread::scope(|scope| {
+            let guard = mutex.lock();
+            let waiter = scope.spawn(|| {
+                let deadline = now().plus(Nanos::from_ms(5));
+                let result = mutex.lock_until(deadline).err();
+                let kept = now() >= deadline;
+                give_up.post();
+                (result, kept, mutex.lock_until(now().plus(Nanos::from_ms(20_000))).is_ok())
+            });
+            give_up.wait();
+            drop(guard);
+            assert_eq!(waiter.join().ok(), Some((Some(Error::TimedOut), true, true)));
+        });
+    }
 }

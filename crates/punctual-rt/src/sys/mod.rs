@@ -28,9 +28,12 @@ pub use pause::{TimedPause, counter};
 pub use rseq::{Poison, kernel_clears_for_switches_only};
 pub use sched::{affinity, current_cpu, policy, set_affinity, set_policy, thread_id};
 
-/// The calling thread's `errno`.
+/// The calling thread's `errno`. Not by way of `std::io::Error`, whose destructor can reach the allocator.
 fn errno() -> i32 {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)
+    // SAFETY: no pointers are passed.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: the address is that of the calling thread's own variable.
+    unsafe { place.read() }
 }
 
 /// A system call's result: `errno` when it is -1.

@@ -244,7 +244,9 @@ impl Cyclic {
         }
     }
 
+    /// Not inlined: the proof that waiting cannot panic or allocate knows it by name.
     #[cold]
+    #[inline(never)]
     fn begin(&mut self) {
         if let Some(config) = &self.waiting {
             let first = Epoch::choose(config.phase, config.period).soon();

@@ -1,3 +1,5 @@
+//! The queue: bounded, in order, nothing lost uncounted.
+
 use proptest::prelude::*;
 use punctual_rt::spsc;
 use std::collections::VecDeque;

@@ -1,3 +1,5 @@
+//! The latest-value cell: the newest, whole, and known to be new.
+
 use proptest::prelude::*;
 use punctual_rt::{Reading, latest};
 

@@ -1,3 +1,5 @@
+//! The log: what a loop stores comes out as text, in order, and what is lost is told.
+
 use punctual_rt::log::{Drain, Drained, Kind, Record, Value, placeholders};
 use punctual_rt::{Error, MonoTime, Nanos, now, rt_log};
 use std::io::{self, Write};
@@ -102,20 +104,16 @@ fn what_is_young_is_held_back_for_what_is_older() {
     let out = Kept::default();
     let mut drain = Drain::new().text(out.clone());
     let (mut a, mut b) = (drain.writer("a", 8), drain.writer("b", 8));
-    let time = now().as_ns();
-    a.push(record(time, Kind::Message, "second", &[]));
+    let earlier = now().as_ns();
+    // An instant to come counts as that of being gathered: young, however slow this thread is.
+    a.push(record(u64::MAX, Kind::Message, "second", &[]));
     drain.drain();
-    b.push(record(time - 1_000, Kind::Message, "first", &[]));
+    b.push(record(earlier, Kind::Message, "first", &[]));
     std::thread::sleep(std::time::Duration::from_millis(12));
     drain.drain();
     let lines = out.lines();
+    assert_eq!(lines.len(), 2, "held back, but not for ever");
     assert!(lines[0].ends_with("first") && lines[1].ends_with("second"), "{lines:?}");
-    a.push(record(u64::MAX, Kind::Message, "from the future", &[]));
-    std::thread::sleep(std::time::Duration::from_millis(1));
-    drain.drain();
-    std::thread::sleep(std::time::Duration::from_millis(12));
-    drain.drain();
-    assert_eq!(out.lines().len(), 3, "held back like any other, not for ever");
 }
 
 struct Full;
@@ -145,6 +143,7 @@ fn an_output_that_fails_is_reported_and_does_not_stop_the_others() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a system call unknown there")]
 fn a_thread_drains_until_it_is_stopped_and_then_the_rest() {
     let out = Kept::default();
     let mut drain = Drain::new().text(out.clone());
@@ -162,6 +161,7 @@ fn a_thread_drains_until_it_is_stopped_and_then_the_rest() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a system call unknown there")]
 fn dropping_the_thread_writes_the_rest_too() {
     let out = Kept::default();
     let mut drain = Drain::new().text(out.clone());

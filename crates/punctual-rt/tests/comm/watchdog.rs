@@ -1,3 +1,5 @@
+//! The watchdog: who stops beating is missed, who is to be excused is not.
+
 use punctual_rt::sync::Signal;
 use punctual_rt::watchdog::{Action, Miss, Watchdog, WatchdogConfig, write_to};
 use punctual_rt::{Error, Nanos, Policy, now, setup};

@@ -1,6 +1,7 @@
 //! Rules on the CPUs a task is to run on.
 
-use super::{Answer, fired};
+use super::{Answer, fired, us};
+use crate::Nanos;
 use crate::check::Severity::{Fatal, High, Medium};
 use crate::check::host::HostCpu;
 use crate::check::{Host, Plan, Waits};
@@ -10,7 +11,7 @@ use crate::setup::list;
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 
 /// An idle state that takes longer to leave than this is felt by every loop that sleeps.
-const SHALLOW_US: u64 = 10;
+const SHALLOW: Nanos = Nanos::from_us(10);
 
 pub(super) fn missing(plan: &Plan, host: &Host) -> Answer {
     let online = host.online.as_ref()?;
@@ -125,15 +126,17 @@ pub(super) fn idle_states(plan: &Plan, host: &Host) -> Answer {
     if plan.waits == Waits::Spins {
         return None;
     }
-    let bearable = plan.margin().as_ns() / 1000;
-    let limit = plan.idle_limit_us().unwrap_or(u64::MAX).min(bearable.max(SHALLOW_US));
-    let is_ruled_out = |latency: u64| plan.idle_limit_us().is_some_and(|most| latency > most);
-    let states = plan.cpus(host).iter().filter_map(|cpu| host.cpu(*cpu)).flat_map(|cpu| {
-        cpu.idle.iter().flatten().filter(|state| !state.is_disabled).map(move |state| (cpu.cpu, state))
-    });
-    let felt = states.filter(|(_, state)| state.latency_us > limit && !is_ruled_out(state.latency_us));
-    let (cpu, state) = felt.max_by_key(|(_, state)| state.latency_us)?;
-    let evidence = format!("CPU {cpu} may enter {}, which takes {} us to leave", state.name, state.latency_us);
+    let asked = plan.idle_limit_us().map(Nanos::from_us);
+    let limit = asked.unwrap_or(Nanos::MAX).min(plan.margin().max(SHALLOW));
+    let is_ruled_out = |latency: Nanos| asked.is_some_and(|most| latency > most);
+    let states = plan
+        .cpus(host)
+        .iter()
+        .filter_map(|cpu| host.cpu(*cpu))
+        .flat_map(|cpu| cpu.idle.iter().filter(|state| state.enabled).map(move |state| (cpu.cpu, state)));
+    let felt = states.filter(|(_, state)| state.exit_latency > limit && !is_ruled_out(state.exit_latency));
+    let (cpu, state) = felt.max_by_key(|(_, state)| state.exit_latency)?;
+    let evidence = format!("CPU {cpu} may enter {}, which takes {} to leave", state.name, us(state.exit_latency));
     fired(High, evidence, "ask for LatencyQos::Global(0) or LatencyQos::PerCpu, or switch the state off")
 }
 

@@ -1,4 +1,5 @@
-//! The idle states of a CPU, as the kernel lists them: what a gap between two kinds of wake-up is compared with.
+//! The idle states of a CPU, as the kernel lists them: how long a wake-up may take, and what a gap between two kinds of
+//! wake-up is compared with.
 
 use punctual_hist::Nanos;
 use std::path::Path;
@@ -27,7 +28,7 @@ pub fn idle_states(cpu: u32) -> Vec<IdleState> {
     states_below(&Path::new("/sys/devices/system/cpu").join(format!("cpu{cpu}")).join("cpuidle"))
 }
 
-fn states_below(folder: &Path) -> Vec<IdleState> {
+pub(crate) fn states_below(folder: &Path) -> Vec<IdleState> {
     (0..).map_while(|number| state_in(&folder.join(format!("state{number}")), number)).collect()
 }
 

@@ -1,0 +1,54 @@
+//! One process reads another's statistics, also after that was killed, and nothing is left behind.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a test that talks to its other half")]
+
+use punctual_rt::stats::{Attached, attached_tasks};
+use punctual_rt::{Error, MonoTime, Nanos, Stats, StatsConfig, Wake};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const MARK: &str = "PUNCTUAL_RT_ATTACH_CHILD";
+const ME: &str = "a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else";
+
+#[test]
+fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
+    if std::env::var_os(MARK).is_some() {
+        return child();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", ME, "--nocapture"])
+        .env(MARK, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().ends_with("ready")));
+
+    let tasks = attached_tasks(child.id()).unwrap();
+    let names: Vec<_> = tasks.iter().map(|(name, task)| (name.as_str(), task.is_ok())).collect();
+    assert_eq!(names, [("slow", true), ("the fast one", true)]);
+    assert_eq!(Attached::open(child.id(), "none").err(), Some(Error::NoSuchTask));
+    let attached = Attached::open(child.id(), "the fast one").unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let snapshot = attached.snapshot();
+    assert_eq!((snapshot.counters.activations, snapshot.pid), (100, child.id()));
+    assert_eq!((snapshot.name.as_str(), snapshot.lateness.max()), ("the fast one", Some(Nanos::from_ns(99))));
+    assert_eq!(snapshot.recent.len(), 100);
+    assert!(matches!(Attached::open(child.id(), "slow"), Err(Error::PageOpen(_))));
+}
+
+/// Stops by itself after a while.
+fn child() {
+    let create = |name: &str| Stats::create(&StatsConfig::new(name, Nanos::from_ms(1))).unwrap();
+    let (mut writer, _fast) = create("the fast one");
+    let _slow = create("slow");
+    for index in 0..100 {
+        let release = MonoTime::from_ns(1_000_000 * (index + 1));
+        writer.woke(&Wake { index, release, woke: release.plus(Nanos::from_ns(index)), ..Wake::default() });
+    }
+    println!("ready");
+    std::thread::sleep(Duration::from_secs(10));
+}
