@@ -162,7 +162,11 @@ impl<C: Clock> Waiter<C> {
         if self.polls() && release.since(back) > WARMING {
             warm();
         }
-        self.poll_or_return(release, back, overshoot)
+        let waited = self.poll_or_return(release, back, overshoot);
+        if let Way::Hybrid(margin) = &mut self.way {
+            margin.spent(waited.polled, period);
+        }
+        waited
     }
 
     /// How long before the release to come back from the sleep.
