@@ -1,24 +1,78 @@
 //! The benchmarks, in one command. They are measurements, not tests: they pass or fail nothing by themselves.
+//!
+//! There are two kinds: small ones in the `benches` folder of a crate, and programs of their own in the folder
+//! `benches`, which may depend on what no product crate should and take options.
 
 use crate::run;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Runs every benchmark of every crate, one after the other so that none disturbs another.
-pub fn run(root: &Path) -> Result<()> {
+/// A benchmark by the crate that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bench {
+    Small { package: String, name: String },
+    Program(String),
+}
+
+/// Runs the benchmark that the first word names, with the rest of the words; without words all of them, one after the
+/// other so that none disturbs another.
+pub fn run(root: &Path, words: &[&str]) -> Result<()> {
+    let all = all(root)?;
+    let (wanted, rest) = match words {
+        [] => (all, words),
+        [name, rest @ ..] => (pick(&all, name)?, rest),
+    };
     let mut failed = Vec::new();
-    for package in names(&root.join("crates"), |path| path.join("benches").is_dir())? {
-        for bench in names(&root.join("crates").join(&package).join("benches"), ends_with_rs)? {
-            println!("\n== {package}: {bench} ==");
-            if let Err(error) = run::show(&mut run::cargo(root, &["bench", "-p", &package, "--bench", &bench])) {
-                failed.push(format!("{error:#}"));
-            }
+    for bench in &wanted {
+        if let Err(error) = start(root, bench, rest) {
+            failed.push(format!("{error:#}"));
         }
     }
     if !failed.is_empty() {
         bail!("{}", failed.join("; "));
     }
     Ok(())
+}
+
+/// Those of this name, of whichever crate.
+fn pick(all: &[Bench], wanted: &str) -> Result<Vec<Bench>> {
+    let found: Vec<Bench> = all.iter().filter(|bench| bench.name() == wanted).cloned().collect();
+    if found.is_empty() {
+        let names: Vec<&str> = all.iter().map(Bench::name).collect();
+        bail!("no benchmark `{wanted}`; there are {}", names.join(", "));
+    }
+    Ok(found)
+}
+
+impl Bench {
+    fn name(&self) -> &str {
+        match self {
+            Self::Small { name, .. } | Self::Program(name) => name,
+        }
+    }
+}
+
+/// Standard output belongs to the benchmark, so that what it writes for programs can be read by them.
+fn start(root: &Path, bench: &Bench, words: &[&str]) -> Result<()> {
+    eprintln!("\n== {} ==", bench.name());
+    let mut command = match bench {
+        Bench::Small { package, name } => run::cargo(root, &["bench", "--quiet", "-p", package, "--bench", name]),
+        Bench::Program(package) => run::cargo(root, &["run", "--quiet", "--release", "-p", package]),
+    };
+    if !words.is_empty() {
+        command.arg("--").args(words);
+    }
+    run::pass_through(&mut command)
+}
+
+fn all(root: &Path) -> Result<Vec<Bench>> {
+    let mut all = Vec::new();
+    for package in names(&root.join("crates"), |path| path.join("benches").is_dir())? {
+        let small = names(&root.join("crates").join(&package).join("benches"), ends_with_rs)?;
+        all.extend(small.into_iter().map(|name| Bench::Small { package: package.clone(), name }));
+    }
+    all.extend(names(&root.join("benches"), Path::is_dir)?.into_iter().map(Bench::Program));
+    Ok(all)
 }
 
 fn ends_with_rs(path: &Path) -> bool {
@@ -36,4 +90,20 @@ fn names(folder: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_kinds_are_found_by_name() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let all = all(&root).unwrap();
+        assert_eq!(pick(&all, "waits").unwrap(), [Bench::Program("waits".to_owned())]);
+        let record = Bench::Small { package: "punctual-hist".to_owned(), name: "record".to_owned() };
+        assert_eq!(pick(&all, "record").unwrap(), [record]);
+        let error = pick(&all, "wait").unwrap_err().to_string();
+        assert!(error.starts_with("no benchmark `wait`; there are "), "{error}");
+    }
 }

@@ -3,7 +3,7 @@
 //! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
 
 use crate::step::{Done, Outcome, table, verdict};
-use crate::{arrows, codegen, run, tidy};
+use crate::{arrows, codegen, panic_free, run, tidy};
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
 use std::time::Instant;
@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
+    ("panic-free", |root, _| Outcome::of(panic_free::check(root))),
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
 ];

@@ -9,6 +9,7 @@ mod arrows;
 mod bench;
 mod ci;
 mod codegen;
+mod panic_free;
 mod run;
 mod step;
 mod tidy;
@@ -23,7 +24,8 @@ usage: cargo xtask COMMAND
   ci [STEP...]   run every check, or only those named; all run even when one fails
   tidy           the house rules that a program can hold
   codegen        write the generated files: man/, completions/, book/src/knobs.md
-  bench          run the benchmarks";
+  bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
+                 (bench waits --seconds 30 --json)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -43,7 +45,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["ci", only @ ..] => ci::run(&root, only),
         ["tidy"] => tidy::run(&root),
         ["codegen"] => codegen::write(&root),
-        ["bench"] => bench::run(&root),
+        ["bench", rest @ ..] => bench::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");
             Ok(())

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The Cargo that started us, working in the repository.
@@ -32,6 +32,19 @@ pub fn has_program(name: &str) -> bool {
     answers(Command::new(name).arg("--version"))
 }
 
+/// Whether the standard library for a target is installed.
+pub fn has_target(target: &str, root: &Path) -> Result<bool> {
+    let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", target]).current_dir(root))?;
+    Ok(Path::new(folder.trim()).is_dir())
+}
+
+/// Where Cargo puts what it builds.
+pub fn target_folder(root: &Path) -> Result<PathBuf> {
+    let said = read(&mut cargo(root, &["metadata", "--no-deps", "--format-version", "1"]))?;
+    let folder = said.split_once("\"target_directory\":\"").and_then(|(_, rest)| rest.split_once('"'));
+    folder.map(|(folder, _)| PathBuf::from(folder)).context("find `target_directory` in what Cargo says")
+}
+
 fn answers(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
@@ -41,6 +54,17 @@ fn answers(command: &mut Command) -> bool {
 pub fn show(command: &mut Command) -> Result<()> {
     let shown = shown(command);
     println!("$ {shown}");
+    let status = command.status().with_context(|| format!("start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs as [`show`] does, but says so on standard error: standard output is the program's alone.
+pub fn pass_through(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    eprintln!("$ {shown}");
     let status = command.status().with_context(|| format!("start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` ended with {status}");

@@ -33,6 +33,8 @@ pub enum Mechanism {
     Timerfd,
     /// `futex` wait with the release as its time-out.
     Futex,
+    /// Sleeps to a little before the release, then polls the clock.
+    Hybrid,
     /// Polls the clock; never sleeps.
     Spin,
     /// Sleeps one period from wherever it is, as the suite of 2002 did; has no grid, so nothing is ever skipped.

@@ -40,7 +40,7 @@ pub const fn bucket_low(index: usize) -> u64 {
 /// The largest value of bucket `index`; indices past the end give the last bucket's.
 #[allow(clippy::arithmetic_side_effects, reason = "below the last bucket the next one's lower edge is at least 1")]
 pub const fn bucket_high(index: usize) -> u64 {
-    if index + 1 >= BUCKETS { u64::MAX } else { bucket_low(index + 1) - 1 }
+    if index >= BUCKETS - 1 { u64::MAX } else { bucket_low(index + 1) - 1 }
 }
 
 #[cfg(test)]
@@ -57,6 +57,7 @@ mod tests {
             }
         }
         assert_eq!(bucket_index(u64::MAX), BUCKETS - 1);
+        assert_eq!((bucket_low(usize::MAX), bucket_high(usize::MAX)), (bucket_low(BUCKETS - 1), u64::MAX));
     }
 
     #[test]

@@ -68,6 +68,15 @@ impl Nanos {
         Delta(if self.0 > i64::MAX as u64 { i64::MAX } else { self.0 as i64 })
     }
 
+    /// `self / n`, rounded down; zero when `n` is zero.
+    #[must_use]
+    pub const fn divided_by(self, n: u64) -> Self {
+        match self.0.checked_div(n) {
+            Some(part) => Self(part),
+            None => Self::ZERO,
+        }
+    }
+
     /// How many whole `step`s fit; zero when `step` is zero.
     pub const fn whole(self, step: Self) -> u64 {
         match self.0.checked_div(step.0) {

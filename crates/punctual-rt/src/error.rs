@@ -1,22 +1,51 @@
 //! One small error for everything that can be refused before the loop starts.
 
+use crate::servo::ServoRefusal;
 use std::fmt;
 
 /// What was refused. `Copy`, so it can cross threads and languages; the numbers are `errno` values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
+    /// The period is zero.
+    Period,
+    /// The margin is as long as the period, or longer.
+    Margin,
+    /// The steering limit is as long as the period, or longer.
+    SteerMax,
     /// A priority outside 1..=95: 96 and above belong to the kernel's own threads, whose starvation hangs the machine.
     Priority(u8),
+    /// A reservation no kernel takes: 1024 ns <= runtime <= deadline <= period is not so.
+    Reservation,
     /// The kernel refused a scheduling policy.
     Policy(i32),
     /// The kernel refused to run the thread on this CPU: off-line, or outside the allowed set.
     Affinity(u32, i32),
     /// The kernel refused to lock memory.
     MemoryLock(i32),
+    /// The thread's stack has room for so many bytes only, fewer than shall be touched.
+    Stack(usize),
+    /// The heap to be touched could not be had.
+    Heap(i32),
+    /// This C library cannot be told to keep freed memory, so a touched heap does not stay.
+    Allocator,
+    /// The request to keep idle CPUs awake was refused.
+    LatencyQos(i32),
     /// A timer could not be made.
     Timer(i32),
+    /// The calling thread would wait for itself: it holds the lock, or waits for one who waits for it.
+    WouldDeadlock,
+    /// What was waited for did not come in time.
+    TimedOut,
+    /// The kernel refused a lock.
+    Lock(i32),
+    /// A thread could not be started.
+    Thread(i32),
+    /// A length of time is zero that must not be.
+    ZeroLength,
     /// A system call that reads back what was granted failed.
     ReadBack(i32),
+    /// A phase servo cannot be made from these values.
+    Servo(ServoRefusal),
     /// A task's name that is empty, longer than 32 bytes, or has control characters.
     TaskName,
     /// A flight recorder's length that is not a power of two from 64 to 65536.
@@ -42,24 +71,100 @@ impl Error {
             Self::Policy(e)
             | Self::Affinity(_, e)
             | Self::MemoryLock(e)
+            | Self::Heap(e)
+            | Self::LatencyQos(e)
             | Self::Timer(e)
-            | Self::ReadBack(e)
+            | Self::Lock(e)
+            | Self::Thread(e)
             | Self::PageMemory(e)
-            | Self::PageOpen(e) => e,
+            | Self::PageOpen(e)
+            | Self::ReadBack(e) => e,
+            Self::WouldDeadlock => libc::EDEADLK,
+            Self::TimedOut => libc::ETIMEDOUT,
             _ => 0,
         }
     }
-}
 
+    /// What to do about it, in a sentence.
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::Priority(_) => "ask for a priority from 1 to 95",
+            Self::Reservation => "ask for a run time of 1024 ns or more, within the deadline, within the period",
+            Self::Policy(libc::EPERM) => {
+                "run as root, or grant RLIMIT_RTPRIO (`@realtime - rtprio 95` in /etc/security/limits.d/) or CAP_SYS_NICE; \
+                 as root look at the control group (cpu.rt_runtime_us); a deadline thread must be allowed on all CPUs of \
+                 its scheduling domain"
+            }
+            Self::Policy(libc::EBUSY) => {
+                "reserve less run time: with this all deadline threads together exceed sched_rt_runtime_us"
+            }
+            Self::Policy(_) => "ask for another policy, or look whether a sandbox (seccomp) filters sched_setattr",
+            Self::Affinity(..) => {
+                "choose from /sys/devices/system/cpu/online, within the cpuset (Cpus_allowed_list in /proc/self/status)"
+            }
+            Self::MemoryLock(_) => {
+                "run as root, or grant CAP_IPC_LOCK or RLIMIT_MEMLOCK (`@realtime - memlock unlimited` in \
+                 /etc/security/limits.d/); 1 GiB more than is in use must fit"
+            }
+            Self::Stack(_) => "start the thread with a larger stack, or touch less of it",
+            Self::Heap(_) => {
+                "touch less heap, or raise the limit on memory (RLIMIT_AS, RLIMIT_MEMLOCK, the control group)"
+            }
+            Self::Allocator => "touch no heap (0 bytes) and allocate before the loop, or link with glibc",
+            Self::LatencyQos(_) => {
+                "run as root, or give the user write access to /dev/cpu_dma_latency or \
+                 /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; the value is at least 0 us"
+            }
+            Self::Timer(_) => "look at the limit on open files (RLIMIT_NOFILE)",
+            Self::ReadBack(_) => "look whether a sandbox (seccomp) filters the scheduling calls",
+            Self::Period => "ask for a period of at least 1 ns; below some 50 us a sleep cannot keep it",
+            Self::Margin => "ask for a margin well below the period, or for Wait::Spin",
+            Self::SteerMax => "limit steering to less than a period",
+            Self::WouldDeadlock => {
+                "release the lock before taking it again; look at the order in which locks are taken"
+            }
+            Self::TimedOut => "wait longer, or look at who should have come",
+            Self::Lock(_) => {
+                "look whether a sandbox (seccomp) filters futex, and at the kernel's version (PI futexes: 2.6.18)"
+            }
+            Self::Thread(_) => {
+                "look at RLIMIT_NPROC, RLIMIT_AS and RLIMIT_MEMLOCK (/proc/self/limits), and at pids.max of the control group"
+            }
+            Self::ZeroLength => "give a length of time",
+            Self::Servo(_) => "see `ServoConfig` for what can be used",
+            Self::TaskName => "choose a shorter name without control characters",
+            Self::FlightCycles(_) => "choose a power of two from 64 to 65536",
+            Self::PageMemory(_) => "look at the limits on memory and open files (RLIMIT_AS, RLIMIT_NOFILE)",
+            Self::NoSuchTask => "list the process's tasks; only those of a running program with this library are there",
+            Self::PageOpen(_) => "run as the same user or as root; look whether the process still runs",
+            Self::PageUnsealed | Self::PageForeign => "trust no page that this library did not make",
+            Self::PageVersion(_) => "use the same version of the library on both sides",
+        }
+    }
+}
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = std::io::Error::from_raw_os_error(self.errno());
         match self {
+            Self::Period => f.write_str("the period is zero"),
+            Self::Margin => f.write_str("the margin is not shorter than the period"),
+            Self::SteerMax => f.write_str("the steering limit is not shorter than the period"),
             Self::Priority(p) => write!(f, "priority {p} is not within 1..=95"),
+            Self::Reservation => f.write_str("1024 ns <= run time <= deadline <= period does not hold"),
             Self::Policy(_) => write!(f, "the kernel refused the scheduling policy: {why}"),
             Self::Affinity(cpu, _) => write!(f, "the kernel refused to run a thread on CPU {cpu}: {why}"),
             Self::MemoryLock(_) => write!(f, "the kernel refused to lock memory: {why}"),
+            Self::Stack(left) => write!(f, "only {left} bytes of stack can be touched"),
+            Self::Heap(_) => write!(f, "the heap to be touched could not be had: {why}"),
+            Self::Allocator => f.write_str("this C library cannot be told to keep freed memory"),
+            Self::LatencyQos(_) => write!(f, "the request to keep idle CPUs awake was refused: {why}"),
             Self::Timer(_) => write!(f, "no timer could be made: {why}"),
+            Self::Servo(refusal) => write!(f, "no phase servo: {refusal}"),
+            Self::WouldDeadlock => write!(f, "the calling thread would wait for itself"),
+            Self::TimedOut => write!(f, "what was waited for did not come in time"),
+            Self::Lock(_) => write!(f, "the kernel refused a lock: {why}"),
+            Self::Thread(_) => write!(f, "a thread could not be started: {why}"),
+            Self::ZeroLength => write!(f, "an interval or limit is zero; give a length of time"),
             Self::ReadBack(_) => write!(f, "what was granted could not be read back: {why}"),
             Self::TaskName => f.write_str("a task's name is 1 to 32 bytes without control characters"),
             Self::FlightCycles(n) => {

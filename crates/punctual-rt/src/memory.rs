@@ -1,10 +1,59 @@
 //! Memory that cannot fault: locked, and touched before the loop.
+//!
+//! Locking concerns the whole process, so what one thread undoes must not be what another relies on: holders are
+//! counted here.
 
 use crate::{Error, sys};
+use std::sync::{Mutex, PoisonError};
 
 /// What must still fit under the limit on locked memory after everything was locked. Memory yet to come counts, too, and
 /// so does address space that is only set aside: the C library takes 64 MiB of it for each thread that allocates.
-const ROOM_BYTES: usize = 1 << 30;
+pub(crate) const ROOM_BYTES: usize = 1 << 30;
+
+/// What remains untouched at the lower end of a stack, for the frames of whoever touches it.
+const STACK_RESERVE_BYTES: usize = 16 * 1024;
+
+/// What to do about memory before a loop starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// Nothing.
+    #[default]
+    Leave,
+    /// Lock all memory of the process, present and future, and touch some in advance.
+    Lock {
+        /// Bytes of the thread's stack to touch.
+        stack: usize,
+        /// Bytes of heap to touch and give back to the allocator, which then keeps them; 0 leaves the allocator alone.
+        /// They are there for the thread that touched them: with glibc each thread has an arena, of at most 64 MiB but
+        /// for the main thread.
+        heap: usize,
+    },
+}
+
+/// Threads of this process that rely on one thing, and whether it was so before the first of them.
+struct Holders {
+    count: usize,
+    was_so: bool,
+}
+
+static LOCKED: Mutex<Holders> = Mutex::new(Holders { count: 0, was_so: false });
+static KEPT: Mutex<Holders> = Mutex::new(Holders { count: 0, was_so: false });
+
+impl Holders {
+    fn add(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Whether the last one left, and it was not so before.
+    fn remove(&mut self) -> bool {
+        self.count = self.count.saturating_sub(1);
+        self.count == 0 && !self.was_so
+    }
+}
+
+fn held(of: &'static Mutex<Holders>) -> std::sync::MutexGuard<'static, Holders> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Locks all memory of the process, present and future.
 ///
@@ -19,27 +68,90 @@ const ROOM_BYTES: usize = 1 << 30;
 /// # Kernel
 /// `mlockall(MCL_CURRENT | MCL_FUTURE)`.
 pub fn lock_memory() -> Result<(), Error> {
+    let mut holders = held(&LOCKED);
+    if holders.count == 0 {
+        holders.was_so = sys::new_memory_is_resident() == Some(true);
+    }
     sys::lock_all_memory().map_err(Error::MemoryLock)?;
-    sys::could_map(ROOM_BYTES).map_err(|errno| {
-        sys::unlock_all_memory();
-        Error::MemoryLock(errno)
-    })
+    if let Err(errno) = sys::could_map(ROOM_BYTES) {
+        if holders.count == 0 && !holders.was_so {
+            sys::unlock_all_memory();
+        }
+        return Err(Error::MemoryLock(errno));
+    }
+    holders.add();
+    Ok(())
 }
 
-/// Touches 64 KB of stack below the caller, so that the loop's frames are resident.
+/// Takes one [`lock_memory`] back; memory stays locked for the others, and where it was locked before the first.
+pub(crate) fn unlock_memory() {
+    if held(&LOCKED).remove() {
+        sys::unlock_all_memory();
+    }
+}
+
+/// Touches so many bytes of stack below the caller, so that the loop's frames are resident.
+///
+/// # Errors
+/// [`Error::Stack`]: the stack has no room for that; nothing was touched.
 ///
 /// # Real-time
 /// Faults: call before the loop.
-#[inline(never)]
-#[allow(clippy::large_stack_arrays, reason = "touching a large stack frame is the purpose")]
-pub fn prefault_stack() {
-    let mut frame = [0u8; 64 * 1024];
-    for page in frame.chunks_mut(4096) {
-        if let Some(byte) = page.first_mut() {
-            *byte = core::hint::black_box(1);
-        }
+pub fn prefault_stack(bytes: usize) -> Result<(), Error> {
+    let room = sys::stack_left().unwrap_or(0).saturating_sub(STACK_RESERVE_BYTES);
+    if bytes > room {
+        return Err(Error::Stack(room));
     }
-    core::hint::black_box(&frame);
+    let here = 0u8;
+    touch_down_to((&raw const here).addr().saturating_sub(bytes));
+    core::hint::black_box(&here);
+    Ok(())
+}
+
+/// Touches one frame, and the next below it, until one reaches `lowest`.
+#[inline(never)]
+fn touch_down_to(lowest: usize) {
+    let mut frame = [0u8; 2048];
+    let here = (&raw const frame).addr();
+    core::hint::black_box(&mut frame);
+    if here > lowest {
+        touch_down_to(lowest);
+    }
+    // Keeps the frame alive until here, so that the call above is a call.
+    core::hint::black_box(&mut frame);
+}
+
+/// Touches so many bytes of heap and gives them back to the allocator, told to keep what it has. What this thread
+/// allocates afterwards, up to so many bytes, does not fault.
+///
+/// # Errors
+/// [`Error::Heap`]: there is not so much. [`Error::Allocator`]: this C library (all but glibc) cannot be told to keep it.
+///
+/// # Real-time
+/// Allocates and faults: call before the loop.
+pub(crate) fn prefault_heap(bytes: usize) -> Result<(), Error> {
+    let mut holders = held(&KEPT);
+    if !sys::keep_freed_memory(true) {
+        return Err(Error::Allocator);
+    }
+    holders.add();
+    drop(holders);
+    let mut heap = Vec::new();
+    if heap.try_reserve_exact(bytes).is_err() {
+        release_heap();
+        return Err(Error::Heap(libc::ENOMEM));
+    }
+    heap.resize(bytes, 0u8);
+    core::hint::black_box(&mut heap);
+    Ok(())
+}
+
+/// Takes one [`prefault_heap`] back. What the C library is told then is its default; that it adapts its thresholds by
+/// itself is lost, and some other call's setting, too.
+pub(crate) fn release_heap() {
+    if held(&KEPT).remove() {
+        sys::keep_freed_memory(false);
+    }
 }
 
 #[cfg(test)]
@@ -50,7 +162,9 @@ mod tests {
     fn locked_or_refused_the_next_thread_can_be_started() {
         let outcome = lock_memory();
         let started = std::thread::Builder::new().spawn(|| vec![1u8; 1 << 20].len());
-        sys::unlock_all_memory();
+        if outcome.is_ok() {
+            unlock_memory();
+        }
         assert_eq!(started.unwrap().join().unwrap(), 1 << 20, "after {outcome:?}");
     }
 
@@ -58,5 +172,59 @@ mod tests {
     fn more_than_there_is_room_for_is_refused() {
         assert_eq!(sys::could_map(4096), Ok(()));
         assert_eq!(sys::could_map(usize::MAX / 4), Err(libc::ENOMEM));
+    }
+
+    /// Page faults of a thread with a stack of 1 MiB that uses 512 KiB of it.
+    fn faults_of_a_deep_call(first: impl FnOnce() + Send + 'static) -> u64 {
+        let deep = || {
+            first();
+            let before = sys::thread_usage().faults;
+            let here = 0u8;
+            touch_down_to((&raw const here).addr() - 512 * 1024);
+            sys::thread_usage().faults - before
+        };
+        std::thread::Builder::new().stack_size(1 << 20).spawn(deep).unwrap().join().unwrap()
+    }
+
+    #[test]
+    fn a_touched_stack_does_not_fault() {
+        let without = faults_of_a_deep_call(|| ());
+        let with = faults_of_a_deep_call(|| prefault_stack(600 * 1024).unwrap());
+        // Where memory is locked by another test, or pages are large, there is nothing to tell apart.
+        assert!(with <= 2, "{with} faults after touching, {without} without");
+    }
+
+    #[test]
+    fn all_the_stack_there_is_can_be_touched_and_no_more() {
+        let touch = || {
+            let Err(Error::Stack(room)) = prefault_stack(usize::MAX) else { panic!("not refused") };
+            // The C library may hand out a larger stack than was asked for.
+            assert!(room > 200 * 1024, "{room}");
+            assert!(matches!(prefault_stack(room + 64 * 1024), Err(Error::Stack(_))));
+            prefault_stack(room - 4096)
+        };
+        let touched = std::thread::Builder::new().stack_size(256 * 1024).spawn(touch).unwrap().join();
+        assert_eq!(touched.unwrap(), Ok(()));
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn a_touched_heap_stays() {
+        let faults = || {
+            prefault_heap(8 << 20).unwrap();
+            let before = sys::thread_usage().faults;
+            let mut used = vec![1u8; 4 << 20];
+            core::hint::black_box(&mut used);
+            sys::thread_usage().faults - before
+        };
+        let faults = std::thread::spawn(faults).join().unwrap();
+        release_heap();
+        assert!(faults < 16, "{faults} faults in 1024 pages");
+    }
+
+    #[test]
+    fn a_heap_that_cannot_be_had_is_refused() {
+        let expected = if cfg!(target_env = "gnu") { Error::Heap(libc::ENOMEM) } else { Error::Allocator };
+        assert_eq!(prefault_heap(usize::MAX / 2), Err(expected));
     }
 }

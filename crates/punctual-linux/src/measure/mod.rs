@@ -10,7 +10,7 @@ mod prepare;
 mod run;
 mod watch;
 
-pub use prepare::clock_read_cost;
+pub use punctual_rt::check::clock_read_cost;
 
 use crate::privilege;
 use crate::probe::ProbeError;

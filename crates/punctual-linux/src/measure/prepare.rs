@@ -7,10 +7,10 @@ use punctual_core::placement::place;
 use punctual_core::recording::{Clock, Mark, MarkKind, Placement};
 use punctual_core::scenario::{Mechanism, Policy, Scenario, phase_offsets};
 use punctual_hist::Nanos;
-use punctual_rt::{lock_memory, now, setup, sys};
+use punctual_rt::check::clock_read_cost;
+use punctual_rt::setup::LatencyRequest;
+use punctual_rt::{lock_memory, setup, sys};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::sync::Arc;
 
 /// Ready to begin.
@@ -21,8 +21,8 @@ pub(super) struct Prepared {
     pub control: Arc<RunControl>,
     /// Things the reader of the recording should know.
     pub notes: Vec<Mark>,
-    /// Held open as long as the run lasts.
-    pub dma_latency: Option<File>,
+    /// Held as long as the run lasts.
+    pub dma_latency: Option<LatencyRequest>,
 }
 
 pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
@@ -34,7 +34,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     if let Err(error) = setup::pin_current(&housekeeping) {
         note(format!("the housekeeping thread could not be kept to CPUs {}: {error}", placement.housekeeping));
     }
-    let dma_latency = scenario.dma_latency_us.map(hold_dma_latency).transpose()?;
+    let dma_latency = scenario.dma_latency_us.map(hold_idle_states).transpose()?;
     let memory_locked = lock_memory().is_ok();
     if !memory_locked {
         note(format!("memory is not locked: {}", privilege::explain_memory_lock()));
@@ -82,27 +82,8 @@ fn bound_run_away(scenario: &Scenario) {
     }
 }
 
-/// The kernel keeps the request as long as the file is open. Exactly four bytes: any other length is read as text.
-fn hold_dma_latency(us: u32) -> Result<File, MeasureError> {
-    let value = i32::try_from(us).unwrap_or(i32::MAX);
-    let open = || {
-        let mut file = OpenOptions::new().read(true).write(true).open("/dev/cpu_dma_latency")?;
-        file.write_all(&value.to_ne_bytes())?;
-        Ok(file)
-    };
-    open().map_err(MeasureError::DmaLatency)
-}
-
-/// Median time of one clock reading: above 100 ns the clock is not in the vDSO.
-pub fn clock_read_cost() -> Nanos {
-    const BATCH: u64 = 16;
-    let mut costs: Vec<u64> = (0..101)
-        .map(|_| {
-            let before = now();
-            let last = (0..BATCH).fold(before, |_, _| now());
-            last.since(before).as_ns() / BATCH
-        })
-        .collect();
-    costs.sort_unstable();
-    Nanos::from_ns(costs[costs.len() / 2])
+fn hold_idle_states(us: u32) -> Result<LatencyRequest, MeasureError> {
+    let us = i32::try_from(us).unwrap_or(i32::MAX);
+    LatencyRequest::global(us)
+        .map_err(|error| MeasureError::DmaLatency(std::io::Error::from_raw_os_error(error.errno())))
 }

@@ -6,15 +6,15 @@ use super::prepare::Prepared;
 use super::watch::{Accounted, Readings, Watch};
 use super::{Observer, Progress, Setting};
 use crate::in_force;
-use crate::probe::{Collector, Go, Probe, RunControl, Stretch};
+use crate::probe::{Collector, Go, Probe, Recorder, RunControl, Stretch};
 use punctual_core::recording::{
     Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Placement, Worst,
     interval_length,
 };
 use punctual_core::scenario::{Mechanism, Policy, Scenario};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{Recorder, now, sys};
-use std::fs::File;
+use punctual_rt::setup::LatencyRequest;
+use punctual_rt::{now, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -55,7 +55,7 @@ struct Run<'a> {
     control: Arc<RunControl>,
     notes: Vec<Mark>,
     /// Kept open until the run is over.
-    _dma_latency: Option<File>,
+    _dma_latency: Option<LatencyRequest>,
     loads: Loads,
     phase: usize,
     /// Where the recording's time begins: the first release of the first phase.

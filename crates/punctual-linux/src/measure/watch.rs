@@ -2,9 +2,10 @@
 //!
 //! The judging is arithmetic over readings; only [`Readings::take`] touches the machine.
 
+use crate::probe::Gap;
 use punctual_core::recording::{Event, EventKind};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{Gap, now, sys};
+use punctual_rt::{now, sys};
 use std::fs;
 
 /// `CLOCK_BOOTTIME` or the wall clock may differ by this much between two readings without meaning anything.

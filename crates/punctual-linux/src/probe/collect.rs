@@ -1,9 +1,9 @@
 //! What one measuring thread recorded, cut into intervals.
 
+use super::{Block, Gap, Recorder, RecorderReader};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
 use punctual_hist::{Counts, Histogram, MonoTime, Nanos, WORST_K};
-use punctual_rt::{Block, Gap, Recorder, RecorderReader};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -321,8 +321,7 @@ mod tests {
         let (mut recorder, reader) = Recorder::new(epoch, MS, Some(Nanos::from_us(50)));
         for late in lates_us {
             let woke = grid.release().plus(Nanos::from_us(*late));
-            let step = grid.advance(woke, MonoTime::from_ns(u64::MAX));
-            recorder.record(step, woke);
+            recorder.record(&grid.advance(woke));
         }
         recorder.finish();
         let (_, warm_up) = Recorder::new(epoch, MS, None);
@@ -373,8 +372,7 @@ mod tests {
         let ((mut recorder, reader), (_, warm_up)) = (Recorder::new(epoch, MS, None), Recorder::new(epoch, MS, None));
         collector.begin(&Stretch { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) }, warm_up, reader);
         let mut grid = Grid::new(epoch, MS);
-        let step = grid.advance(epoch.plus(Nanos::from_us(5)), MonoTime::from_ns(u64::MAX));
-        recorder.record(step, epoch.plus(Nanos::from_us(5)));
+        recorder.record(&grid.advance(epoch.plus(Nanos::from_us(5))));
         recorder.finish();
         let interval = collector.interval(MonoTime::default(), true);
         assert_eq!((interval.ran_min, interval.ran_max), (Some(Nanos::from_us(5)), Some(Nanos::from_us(900))));

@@ -1,7 +1,13 @@
 //! Measuring threads, and the collecting of what they recorded.
 
+mod blocks;
 mod collect;
+mod gaps;
+mod recorder;
 mod wakeup;
 
+pub use blocks::Block;
 pub use collect::{Collector, Stretch};
+pub use gaps::Gap;
+pub use recorder::{GAP_DEFERRED, Recorder, RecorderReader};
 pub use wakeup::{Go, Probe, ProbeError, RunControl};

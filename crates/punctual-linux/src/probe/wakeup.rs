@@ -2,11 +2,12 @@
 //!
 //! Set-up happens in the thread itself and is read back; the loop allocates nothing, locks nothing, prints nothing.
 
+use super::Recorder;
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Granted;
 use punctual_core::scenario::{Mechanism, Policy, ProbeThread};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{Grid, Recorder, Step, Waiter, now, setup, sys};
+use punctual_rt::{Grid, Margin, Pacer, Sleeper, Wait, Wake, now, setup, sys};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -16,6 +17,10 @@ use std::sync::atomic::{
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
+
+/// Stack of a measuring thread, and how much of it is touched before it begins.
+const STACK_BYTES: usize = 256 * 1024;
+const STACK_TOUCHED_BYTES: usize = 64 * 1024;
 
 /// Why a measuring thread could not be set up.
 #[derive(Debug, Error)]
@@ -150,7 +155,7 @@ impl Probe {
         let cpu = thread.cpu;
         let handle = std::thread::Builder::new()
             .name(format!("probe/{cpu}"))
-            .stack_size(256 * 1024)
+            .stack_size(STACK_BYTES)
             .spawn(move || plan.run(&report, &begin))
             .map_err(|reason| ProbeError::NoThread { cpu, reason })?;
         let granted = reported.recv().map_err(|_| ProbeError::Died { cpu })??;
@@ -188,24 +193,23 @@ struct ThreadPlan {
 
 impl ThreadPlan {
     fn run(&self, report: &Sender<Result<Granted, ProbeError>>, begin: &Receiver<Go>) {
-        let waiter = match self.set_up() {
-            Ok((granted, waiter)) => {
+        let mut pacer = match self.set_up() {
+            Ok((granted, pacer)) => {
                 let _ = report.send(Ok(granted));
-                waiter
+                pacer
             }
             Err(error) => {
                 let _ = report.send(Err(error));
                 return;
             }
         };
-        let mut waiter = waiter;
         while let Ok(go) = begin.recv() {
-            self.measure(&mut waiter, go);
+            self.measure(&mut pacer, go);
             self.done.fetch_add(1, Release);
         }
     }
 
-    fn set_up(&self) -> Result<(Granted, Option<Waiter>), ProbeError> {
+    fn set_up(&self) -> Result<(Granted, Option<Pacer>), ProbeError> {
         let cpu = self.thread.cpu;
         let refused = |source| ProbeError::Refused { cpu, source };
         setup::quiet_current();
@@ -214,14 +218,28 @@ impl ThreadPlan {
         let pinned = !matches!(self.policy, Policy::Deadline { .. });
         let only = [cpu];
         setup::pin_current(if pinned { &only } else { &self.online }).map_err(refused)?;
-        punctual_rt::prefault_stack();
+        punctual_rt::prefault_stack(STACK_TOUCHED_BYTES).map_err(refused)?;
         setup::set_policy(wanted).map_err(refused)?;
         let granted = setup::granted().map_err(refused)?;
         self.verify(wanted, pinned, &granted)?;
-        let waiter = rt_mechanism(self.mechanism).map(Waiter::new).transpose().map_err(refused)?;
+        let pacer = self.pacer().transpose().map_err(refused)?;
         self.check_period()?;
         let affinity: CpuSet = granted.cpus.iter().copied().collect();
-        Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, waiter))
+        Ok((Granted { cpu, tid: granted.tid, policy: self.policy, affinity, memory_locked: false }, pacer))
+    }
+
+    /// The library's engine, driven in the way to be measured; `None` for the suite of 2002, which has no grid.
+    fn pacer(&self) -> Option<Result<Pacer, punctual_rt::Error>> {
+        let (wait, sleeper) = match self.mechanism {
+            Mechanism::Absolute => (Wait::Sleep, Sleeper::Absolute),
+            Mechanism::Relative => (Wait::Sleep, Sleeper::Relative),
+            Mechanism::Timerfd => (Wait::Sleep, Sleeper::Timerfd),
+            Mechanism::Futex => (Wait::Sleep, Sleeper::Futex),
+            Mechanism::Hybrid => (Wait::Hybrid(Margin::AUTO), Sleeper::Absolute),
+            Mechanism::Spin => (Wait::Spin, Sleeper::Absolute),
+            Mechanism::Nanosleep => return None,
+        };
+        Some(Pacer::new(Grid::new(now(), self.thread.period), &wait, sleeper))
     }
 
     fn verify(&self, wanted: punctual_rt::Policy, pinned: bool, granted: &setup::Granted) -> Result<(), ProbeError> {
@@ -254,28 +272,27 @@ impl ThreadPlan {
         if period <= needs { Err(ProbeError::PeriodTooShort { cpu, period, needs }) } else { Ok(()) }
     }
 
-    fn measure(&self, waiter: &mut Option<Waiter>, go: Go) {
+    fn measure(&self, pacer: &mut Option<Pacer>, go: Go) {
         let Go { warm_up_from, from, end, mut warm_up, mut recorder } = go;
-        let Some(waiter) = waiter else {
+        let Some(pacer) = pacer else {
             self.sleep_from_here(warm_up_from..from, Nanos::MAX, &mut warm_up);
             recorder.arm();
             self.sleep_from_here(from..end, self.limit, &mut recorder);
             return recorder.finish();
         };
-        self.on_grid(waiter, warm_up_from..from, Nanos::MAX, &mut warm_up);
+        self.on_grid(pacer, warm_up_from..from, Nanos::MAX, &mut warm_up);
         recorder.arm();
-        self.on_grid(waiter, from..end, self.limit, &mut recorder);
+        self.on_grid(pacer, from..end, self.limit, &mut recorder);
         recorder.finish();
     }
 
     /// The loop, over the releases in `span`. The stop limit does not hold for a warm-up.
-    fn on_grid(&self, waiter: &mut Waiter, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
-        let mut grid = Grid::new(span.start, self.thread.period);
-        while grid.release() < span.end && !self.control.stop.load(Relaxed) {
-            let woke = waiter.wait_until(grid.release());
-            let step = grid.advance(woke, span.end);
-            recorder.record(step, woke);
-            self.check_limit(woke.since(step.release), limit);
+    fn on_grid(&self, pacer: &mut Pacer, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
+        pacer.set_grid(Grid::new(span.start, self.thread.period).ending(span.end));
+        while pacer.grid().release() < span.end && !self.control.stop.load(Relaxed) {
+            let wake = pacer.wait();
+            recorder.record(&wake);
+            self.check_limit(wake.lateness(), limit);
         }
     }
 
@@ -289,9 +306,9 @@ impl ThreadPlan {
             }
             let release = now().plus(self.thread.period);
             sys::sleep_for(self.thread.period);
-            let woke = now();
-            recorder.record(Step { release, index, skipped: 0 }, woke);
-            self.check_limit(woke.since(release), limit);
+            let wake = Wake { index, release, woke: now(), interval: self.thread.period, ..Wake::default() };
+            recorder.record(&wake);
+            self.check_limit(wake.lateness(), limit);
         }
     }
 
@@ -308,19 +325,7 @@ fn rt_policy(policy: Policy, period: Nanos) -> punctual_rt::Policy {
     match policy {
         Policy::Fifo(priority) => punctual_rt::Policy::Fifo(priority),
         Policy::RoundRobin(priority) => punctual_rt::Policy::RoundRobin(priority),
-        Policy::Deadline { runtime } => punctual_rt::Policy::Deadline { runtime, period },
+        Policy::Deadline { runtime } => punctual_rt::Policy::Deadline { runtime, deadline: period, period },
         Policy::Other => punctual_rt::Policy::Other,
     }
-}
-
-/// The library's mechanism; `None` for the suite of 2002, which has no grid to wait on.
-fn rt_mechanism(mechanism: Mechanism) -> Option<punctual_rt::Mechanism> {
-    Some(match mechanism {
-        Mechanism::Absolute => punctual_rt::Mechanism::Absolute,
-        Mechanism::Relative => punctual_rt::Mechanism::Relative,
-        Mechanism::Timerfd => punctual_rt::Mechanism::Timerfd,
-        Mechanism::Futex => punctual_rt::Mechanism::Futex,
-        Mechanism::Spin => punctual_rt::Mechanism::Spin,
-        Mechanism::Nanosleep => return None,
-    })
 }

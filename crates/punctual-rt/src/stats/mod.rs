@@ -76,6 +76,17 @@ impl StatsConfig {
         let (budget, deadline, cpu) = (None, None, None);
         Self { name: name.to_owned(), period, budget, deadline, cpu, flight_cycles: FLIGHT_CYCLES }
     }
+
+    /// Refuses what no page could be made of.
+    ///
+    /// # Errors
+    /// [`Error::TaskName`] or [`Error::FlightCycles`].
+    pub fn validate(&self) -> Result<(), Error> {
+        name_words(&self.name).ok_or(Error::TaskName)?;
+        let cycles = self.flight_cycles;
+        let fits = cycles.is_power_of_two() && FLIGHT_LENGTHS.contains(&cycles);
+        if fits { Ok(()) } else { Err(Error::FlightCycles(cycles)) }
+    }
 }
 
 /// Makes the two ends of a task's statistics.
@@ -94,11 +105,8 @@ impl Stats {
     /// # Errors
     /// [`Error::TaskName`], [`Error::FlightCycles`] or [`Error::PageMemory`].
     pub fn create(config: &StatsConfig) -> Result<(StatsWriter, StatsReader), Error> {
-        let name = name_words(&config.name).ok_or(Error::TaskName)?;
-        let slots = config.flight_cycles;
-        if !slots.is_power_of_two() || !FLIGHT_LENGTHS.contains(&slots) {
-            return Err(Error::FlightCycles(slots));
-        }
+        config.validate()?;
+        let (name, slots) = (name_words(&config.name).ok_or(Error::TaskName)?, config.flight_cycles);
         let memory_name = CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| Error::TaskName)?;
         let page = Arc::new(PageMemory::create(&memory_name, slots).map_err(Error::PageMemory)?);
         fill(&page.head().fixed, config, name);

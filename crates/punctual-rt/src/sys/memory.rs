@@ -63,17 +63,133 @@ pub fn could_map(bytes: usize) -> Result<(), i32> {
     Ok(())
 }
 
-/// Lets no signal interrupt the calling thread; the process's other threads take them.
-pub fn block_signals() {
+/// Whether the kernel makes new memory resident at once, which is what `MCL_FUTURE` is for. Tried with one page, since
+/// nothing shows the flag itself. `None` when it could not be tried.
+pub fn new_memory_is_resident() -> Option<bool> {
+    const PAGE: usize = 4096;
+    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
+    let mapping = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, flags, -1, 0) };
+    if mapping == libc::MAP_FAILED {
+        return None;
+    }
+    // Larger pages than 4 KiB only make the kernel write fewer bytes: one per page.
+    let mut resident = 0u8;
+    // SAFETY: the range is the mapping made above, and one byte holds the answer for it.
+    let asked = unsafe { libc::mincore(mapping, PAGE, &raw mut resident) };
+    // SAFETY: exactly the mapping made above, which nobody else knows.
+    unsafe { libc::munmap(mapping, PAGE) };
+    (asked == 0).then_some(resident & 1 == 1)
+}
+
+/// Bytes of the calling thread's stack below this call, without the guard; `None` when the C library cannot tell.
+#[inline(never)]
+pub fn stack_left() -> Option<usize> {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: takes no arguments, and cannot fail.
+    let thread = unsafe { libc::pthread_self() };
+    // SAFETY: the thread runs, for it is this one; the pointer is valid for one set of attributes.
+    if unsafe { libc::pthread_getattr_np(thread, attributes.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    let (mut lowest, mut size, mut guard) = (std::ptr::null_mut(), 0usize, 0usize);
+    // SAFETY: the attributes were filled above; both results have their place.
+    let got = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut size) };
+    // SAFETY: the attributes were filled above; the result has its place.
+    let guarded = unsafe { libc::pthread_attr_getguardsize(attributes.as_ptr(), &raw mut guard) };
+    // SAFETY: the attributes were filled above, and are not used again.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    if got != 0 || guarded != 0 {
+        return None;
+    }
+    let here = (&raw const size).addr();
+    // Of the main thread's stack, which grows, some C libraries (musl) only know what has grown.
+    let grows_to = lowest.addr().saturating_add(size).saturating_sub(main_stack_limit());
+    let lowest = if is_main_thread() { lowest.addr().min(grows_to) } else { lowest.addr() };
+    // Old C libraries count the guard as part of the stack.
+    Some(here.saturating_sub(lowest.saturating_add(guard)))
+}
+
+fn is_main_thread() -> bool {
+    // SAFETY: takes no arguments, and cannot fail.
+    let thread = unsafe { libc::gettid() };
+    // SAFETY: takes no arguments, and cannot fail.
+    thread == unsafe { libc::getpid() }
+}
+
+/// How large the main thread's stack may grow; 0 where there is no limit to know it by.
+fn main_stack_limit() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is valid for one limit.
+    let got = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) };
+    if got != 0 || limit.rlim_cur == libc::RLIM_INFINITY { 0 } else { usize::try_from(limit.rlim_cur).unwrap_or(0) }
+}
+
+/// Tells the C library to keep memory that was given back, or to do as it does by default. `false` where it cannot be
+/// told.
+pub fn keep_freed_memory(keep: bool) -> bool {
+    #[cfg(target_env = "gnu")]
+    {
+        const DEFAULT_MMAPS: libc::c_int = 65_536;
+        const DEFAULT_TRIM_BYTES: libc::c_int = 128 * 1024;
+        let (mmaps, trim) = if keep { (0, -1) } else { (DEFAULT_MMAPS, DEFAULT_TRIM_BYTES) };
+        // SAFETY: sets a number, under a lock of the C library.
+        let kept = unsafe { libc::mallopt(libc::M_MMAP_MAX, mmaps) };
+        // SAFETY: sets a number, under a lock of the C library.
+        kept == 1 && unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, trim) } == 1
+    }
+    #[cfg(not(target_env = "gnu"))]
+    {
+        let _ = keep;
+        false
+    }
+}
+
+/// Signals a thread does not take.
+pub struct SignalMask(libc::sigset_t);
+
+/// Lets no signal interrupt the calling thread; the process's other threads take them. Returns what held before.
+pub fn block_signals() -> SignalMask {
     let mut all = MaybeUninit::uninit();
     // SAFETY: the pointer is valid for one signal set, which the call fills.
     unsafe { libc::sigfillset(all.as_mut_ptr()) };
-    // SAFETY: the set was filled above; the old mask is not asked for.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut()) };
+    // SAFETY: the call above filled the set.
+    let all = unsafe { all.assume_init() };
+    let mut before = all;
+    // SAFETY: both sets are valid for the call.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before) };
+    SignalMask(before)
 }
 
-/// Timers of the calling thread, under ordinary policy, are rounded by no more than 1 ns.
-pub fn set_timer_slack_to_least() {
+/// Blocks exactly these signals in the calling thread.
+pub fn set_signal_mask(mask: &SignalMask) {
+    // SAFETY: the set is valid for the call; the old one is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask.0, std::ptr::null_mut()) };
+}
+
+/// Standard signals that can interrupt the calling thread, besides the two that nothing holds off.
+pub fn open_signals() -> Vec<i32> {
+    let mut mask = MaybeUninit::uninit();
+    // SAFETY: no new set is given; the pointer is valid for one signal set, which the call fills.
+    let got = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr()) };
+    let is_open = |signal: &i32| {
+        // SAFETY: only asked after the call above filled the set; the numbers are those of signals.
+        let is_blocked = got == 0 && unsafe { libc::sigismember(mask.as_ptr(), *signal) } == 1;
+        !is_blocked && ![libc::SIGKILL, libc::SIGSTOP].contains(signal)
+    };
+    (1..=31).filter(is_open).collect()
+}
+
+/// Timers of the calling thread, under ordinary policy, are rounded by no more than this many nanoseconds; 0 is the
+/// default. No effect on threads of a real-time policy, which have none.
+pub fn set_timer_slack(ns: u64) {
+    let ns = libc::c_ulong::try_from(ns).unwrap_or(libc::c_ulong::MAX);
     // SAFETY: no pointers are passed.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
+}
+
+/// By how many nanoseconds the calling thread's timers may be rounded.
+pub fn timer_slack() -> Option<u64> {
+    // SAFETY: no pointers are passed.
+    u64::try_from(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }).ok()
 }

@@ -3,23 +3,37 @@
 #![allow(unsafe_code, reason = "system calls; each block says why it is sound")]
 
 mod clock;
+mod futex;
 mod memory;
 mod page;
+mod pause;
+mod rseq;
 mod sched;
+#[cfg(test)]
+mod storm;
 
 pub use clock::{
-    Timerfd, boot_and_monotonic, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tick_length,
-    time_stamp_counter,
+    Timerfd, boot_and_monotonic, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tai_time,
+    tick_length, time_stamp_counter, wait_readable,
+};
+pub use futex::{
+    Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, remembered_thread_id, thread_is_gone,
 };
 pub use memory::{
-    ThreadUsage, block_signals, could_map, lock_all_memory, set_timer_slack_to_least, thread_usage, unlock_all_memory,
+    SignalMask, ThreadUsage, block_signals, could_map, keep_freed_memory, lock_all_memory, new_memory_is_resident,
+    open_signals, set_signal_mask, set_timer_slack, stack_left, thread_usage, timer_slack, unlock_all_memory,
 };
 pub(crate) use page::{PageMemory, page_bytes};
+pub use pause::{TimedPause, counter};
+pub use rseq::{Poison, kernel_clears_for_switches_only};
 pub use sched::{affinity, current_cpu, policy, set_affinity, set_policy, thread_id};
 
-/// The calling thread's `errno`.
+/// The calling thread's `errno`. Not by way of `std::io::Error`, whose destructor can reach the allocator.
 fn errno() -> i32 {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)
+    // SAFETY: no pointers are passed.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: the address is that of the calling thread's own variable.
+    unsafe { place.read() }
 }
 
 /// A system call's result: `errno` when it is -1.

@@ -26,7 +26,18 @@ struct SchedAttr {
 const ATTR_SIZE: u32 = 48;
 const SCHED_DEADLINE: u32 = 6;
 
-/// Gives the calling thread a policy.
+/// Children of the thread do not inherit its policy; kept as it is.
+const RESET_ON_FORK: u64 = 1;
+
+/// How the calling thread is scheduled.
+fn attributes() -> Result<SchedAttr, i32> {
+    let mut attr = SchedAttr::default();
+    // SAFETY: attr is valid for the size that is stated.
+    checked(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, ATTR_SIZE, 0) })?;
+    Ok(attr)
+}
+
+/// Gives the calling thread a policy. An ordinary thread that shall be ordinary stays as it is, niceness included.
 ///
 /// # Errors
 /// The `errno`.
@@ -35,41 +46,51 @@ const SCHED_DEADLINE: u32 = 6;
 /// `sched_setattr`, Linux 3.14.
 #[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
 pub fn set_policy(policy: Policy) -> Result<(), i32> {
-    let mut attr = SchedAttr { size: ATTR_SIZE, ..SchedAttr::default() };
+    let before = attributes()?;
+    if policy == Policy::Other && before.policy() == Policy::Other {
+        return Ok(());
+    }
+    let flags = before.flags & RESET_ON_FORK;
+    let mut attr = SchedAttr { size: ATTR_SIZE, flags, ..SchedAttr::default() };
     match policy {
         Policy::Other => attr.policy = libc::SCHED_OTHER as u32,
         Policy::Fifo(priority) => (attr.policy, attr.priority) = (libc::SCHED_FIFO as u32, priority.into()),
         Policy::RoundRobin(priority) => (attr.policy, attr.priority) = (libc::SCHED_RR as u32, priority.into()),
-        Policy::Deadline { runtime, period } => {
+        Policy::Deadline { runtime, deadline, period } => {
             attr.policy = SCHED_DEADLINE;
-            (attr.runtime, attr.deadline, attr.period) = (runtime.as_ns(), period.as_ns(), period.as_ns());
+            (attr.runtime, attr.deadline, attr.period) = (runtime.as_ns(), deadline.as_ns(), period.as_ns());
         }
     }
     // SAFETY: attr is a sched_attr of the size it states.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
-    checked(result).map(drop)
+    checked(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) }).map(drop)
 }
 
-/// The calling thread's policy; policies of other names (batch, idle, ext) count as ordinary.
+impl SchedAttr {
+    /// The policy; those of other names (batch, idle, ext) count as ordinary.
+    #[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
+    fn policy(&self) -> Policy {
+        const FIFO: u32 = libc::SCHED_FIFO as u32;
+        const RR: u32 = libc::SCHED_RR as u32;
+        let priority = u8::try_from(self.priority).unwrap_or(u8::MAX);
+        match self.policy {
+            FIFO => Policy::Fifo(priority),
+            RR => Policy::RoundRobin(priority),
+            SCHED_DEADLINE => Policy::Deadline {
+                runtime: Nanos::from_ns(self.runtime),
+                deadline: Nanos::from_ns(self.deadline),
+                period: Nanos::from_ns(self.period),
+            },
+            _ => Policy::Other,
+        }
+    }
+}
+
+/// The calling thread's policy.
 ///
 /// # Errors
 /// The `errno`.
-#[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
 pub fn policy() -> Result<Policy, i32> {
-    const FIFO: u32 = libc::SCHED_FIFO as u32;
-    const RR: u32 = libc::SCHED_RR as u32;
-    let mut attr = SchedAttr::default();
-    // SAFETY: attr is valid for the size that is stated.
-    checked(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, ATTR_SIZE, 0) })?;
-    let priority = u8::try_from(attr.priority).unwrap_or(u8::MAX);
-    Ok(match attr.policy {
-        FIFO => Policy::Fifo(priority),
-        RR => Policy::RoundRobin(priority),
-        SCHED_DEADLINE => {
-            Policy::Deadline { runtime: Nanos::from_ns(attr.runtime), period: Nanos::from_ns(attr.period) }
-        }
-        _ => Policy::Other,
-    })
+    attributes().map(|attr| attr.policy())
 }
 
 /// Lets the calling thread run on `cpus` only.

@@ -351,6 +351,8 @@ pub enum MechanismName {
     Timerfd,
     /// futex with a time-out
     Futex,
+    /// Sleep to a little before the release, then poll the clock
+    Hybrid,
     /// Poll the clock; leaves one CPU free
     Spin,
     /// Sleep one period from wherever it is, as the suite of 2002 did

@@ -109,6 +109,7 @@ fn mechanism(name: MechanismName) -> Mechanism {
         MechanismName::Relative => Mechanism::Relative,
         MechanismName::Timerfd => Mechanism::Timerfd,
         MechanismName::Futex => Mechanism::Futex,
+        MechanismName::Hybrid => Mechanism::Hybrid,
         MechanismName::Spin => Mechanism::Spin,
         MechanismName::Nanosleep => Mechanism::Nanosleep,
     }

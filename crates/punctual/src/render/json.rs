@@ -324,6 +324,7 @@ fn scenario(scenario: &Scenario) -> ScenarioOut<'_> {
             Mechanism::Relative => "relative",
             Mechanism::Timerfd => "timerfd",
             Mechanism::Futex => "futex",
+            Mechanism::Hybrid => "hybrid",
             Mechanism::Spin => "spin",
             Mechanism::Nanosleep => "nanosleep",
         },

@@ -164,6 +164,7 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Relative => "clock_nanosleep for the time left",
         Mechanism::Timerfd => "timerfd",
         Mechanism::Futex => "futex with a time-out",
+        Mechanism::Hybrid => "clock_nanosleep to shortly before the release, then polling the clock",
         Mechanism::Spin => "polling the clock",
         Mechanism::Nanosleep => "sleeping one period from wherever it is",
     }

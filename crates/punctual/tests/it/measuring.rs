@@ -15,7 +15,7 @@ fn every_release_due_is_accounted_for() {
 
 #[test]
 fn every_mechanism_and_phase_measures() {
-    for mechanism in ["absolute", "relative", "timerfd", "futex", "spin", "nanosleep"] {
+    for mechanism in ["absolute", "relative", "timerfd", "futex", "hybrid", "spin", "nanosleep"] {
         for phase in ["auto", "aligned", "staggered", "random"] {
             let run = Run::new();
             let base =

@@ -149,6 +149,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         Mechanism::Relative,
         Mechanism::Timerfd,
         Mechanism::Futex,
+        Mechanism::Hybrid,
         Mechanism::Spin,
         Mechanism::Nanosleep,
     ]);

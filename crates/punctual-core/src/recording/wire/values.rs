@@ -97,7 +97,7 @@ variants! {
     State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why), 4 => Advice(why) }
     Confidence { 0 => Low, 1 => Medium, 2 => High }
     Policy { 0 => Fifo(priority), 1 => RoundRobin(priority), 2 => Deadline { runtime }, 3 => Other }
-    Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep }
+    Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid }
     TimerPhase { 0 => Auto, 1 => Aligned, 2 => Staggered, 3 => Random(seed) }
     Amount { 0 => Time(length), 1 => Activations(n) }
 }

@@ -24,7 +24,7 @@ pub struct Gap {
     pub skipped: u64,
     /// Time from the last skipped release to the wake-up.
     pub last_skipped_late: Nanos,
-    /// Time since the thread woke before that; in no [`Block`](crate::Block) either.
+    /// Time since the thread woke before that; in no [`Block`](super::Block) either.
     pub since_last_wake: Nanos,
 }
 

@@ -1,13 +1,12 @@
 //! Statistics of a periodic thread: written by the thread, read by any other, without either waiting.
 
-use crate::blocks::{self, Block, BlockReader, BlockWriter};
-use crate::gaps::{self, Gap, GapReader, GapWriter};
-use crate::timing::Step;
-use crate::{now, sys};
+use super::blocks::{self, Block, BlockReader, BlockWriter};
+use super::gaps::{self, Gap, GapReader, GapWriter};
 use punctual_hist::{
     Activation, Counts, Histogram, HistogramReader, HistogramWriter, MonoTime, Nanos, WorstList, WorstReader,
     WorstWriter,
 };
+use punctual_rt::{Wake, now, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -98,23 +97,23 @@ impl Recorder {
         self.usage = Usage::read(now(), self.migrations);
     }
 
-    /// Records one activation: what the grid says of it, and when it woke.
+    /// Records one activation.
     ///
     /// # Real-time
     /// Wait-free, allocates nothing; about 25 ns. Once a second, and for one of the worst activations so far, it
     /// reads the thread's counters (`getrusage`, 0.3 us).
     #[inline]
-    pub fn record(&mut self, step: Step, woke: MonoTime) {
-        let late = woke.since(step.release);
-        if woke >= self.block_end {
-            self.finish_block(woke);
+    pub fn record(&mut self, wake: &Wake) {
+        let (at, late) = (wake.woke, wake.lateness());
+        if at >= self.block_end {
+            self.finish_block(at);
         }
-        let since_last_wake = woke.since(self.last_woke);
-        self.last_woke = woke;
+        let since_last_wake = at.since(self.last_woke);
+        self.last_woke = at;
         bump(&self.shared.activations, 1);
         self.note_cpu(sys::current_cpu());
-        self.shared.last_wake.store(woke.as_ns(), Relaxed);
-        if late >= GAP_DEFERRED && step.skipped >= 2 && self.defer(step, woke, since_last_wake) {
+        self.shared.last_wake.store(at.as_ns(), Relaxed);
+        if late >= GAP_DEFERRED && wake.missed >= 2 && self.defer(wake, since_last_wake) {
             return;
         }
         self.block.longest_gap = self.block.longest_gap.max(since_last_wake);
@@ -123,14 +122,14 @@ impl Recorder {
         if late > self.budget {
             bump(&self.shared.over_budget, 1);
         }
-        if woke < step.release {
+        if at < wake.release {
             bump(&self.shared.early, 1);
         }
-        if step.skipped > 0 {
-            self.skipped.record_series(self.last_skipped_late(step, woke), self.period, step.skipped);
+        if wake.missed > 0 {
+            self.skipped.record_series(self.last_skipped_late(wake), self.period, wake.missed);
         }
         if self.worst.wants(late) {
-            let activation = self.describe(step, woke);
+            let activation = self.describe(wake);
             self.worst.offer(activation);
         }
     }
@@ -149,8 +148,8 @@ impl Recorder {
         self.blocks.push(self.block);
     }
 
-    fn last_skipped_late(&self, step: Step, woke: MonoTime) -> Nanos {
-        woke.since(step.release.plus(self.period.times(step.skipped)))
+    fn last_skipped_late(&self, wake: &Wake) -> Nanos {
+        wake.woke.since(wake.release.plus(self.period.times(wake.missed)))
     }
 
     #[cold]
@@ -163,30 +162,30 @@ impl Recorder {
     }
 
     #[cold]
-    fn defer(&mut self, step: Step, woke: MonoTime, since_last_wake: Nanos) -> bool {
+    fn defer(&mut self, wake: &Wake, since_last_wake: Nanos) -> bool {
         let gap = Gap {
-            activation: self.describe(step, woke),
-            skipped: step.skipped,
-            last_skipped_late: self.last_skipped_late(step, woke),
+            activation: self.describe(wake),
+            skipped: wake.missed,
+            last_skipped_late: self.last_skipped_late(wake),
             since_last_wake,
         };
         self.gaps.push(&gap)
     }
 
     #[cold]
-    fn describe(&mut self, step: Step, woke: MonoTime) -> Activation {
-        let before = self.usage.refresh(woke, self.migrations);
+    fn describe(&mut self, wake: &Wake) -> Activation {
+        let before = self.usage.refresh(wake.woke, self.migrations);
         let grown = |now: u64, then: u64| u32::try_from(now.saturating_sub(then)).unwrap_or(u32::MAX);
         let counts = &self.usage.counts;
         Activation {
-            release: step.release,
-            woke,
-            index: step.index,
+            release: wake.release,
+            woke: wake.woke,
+            index: wake.index,
             cpu: self.cpu,
             involuntary_switches: grown(counts.involuntary_switches, before.counts.involuntary_switches),
             faults: grown(counts.faults, before.counts.faults),
             migrations: self.usage.migrations.saturating_sub(before.migrations),
-            counted_over: woke.since(before.at),
+            counted_over: wake.woke.since(before.at),
         }
     }
 }
@@ -277,10 +276,9 @@ impl RecorderReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Grid;
     use proptest::prelude::*;
+    use punctual_rt::Grid;
 
-    const FAR: MonoTime = MonoTime::from_ns(u64::MAX);
     const MS: Nanos = Nanos::from_ms(1);
 
     /// A pretend clock: each wake-up is late by the given amount; what was recorded must be what the clock did.
@@ -290,8 +288,7 @@ mod tests {
         let (mut recorder, reader) = Recorder::new(epoch, MS, budget);
         for late in lates_us {
             let woke = grid.release().plus(Nanos::from_us(*late));
-            let step = grid.advance(woke, FAR);
-            recorder.record(step, woke);
+            recorder.record(&grid.advance(woke));
         }
         recorder.finish();
         (grid.index(), reader)

@@ -1,0 +1,254 @@
+//! Ways to wait for a release, held against each other: all in one run, in alternating rounds, on the same CPU.
+//!
+//! `cargo xtask bench waits [--seconds N] [--json]`. A benchmark, not a test: it says what was reached and fails nothing.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
+
+mod figures;
+mod foreign;
+mod machine;
+mod pace;
+mod reader;
+mod round;
+mod show;
+mod strategy;
+mod verdict;
+
+use anyhow::{Context, Result, bail, ensure};
+use foreign::Cpp;
+use machine::Machine;
+use punctual_rt::setup::{granted, pin_current, set_policy};
+use punctual_rt::{Nanos, Policy, lock_memory, phase, sys};
+use round::{Plan, Taken};
+use serde::Serialize;
+use show::Outcome;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use strategy::{ALL, Setting, Strategy, Way};
+
+const PERIOD: Nanos = Nanos::from_ms(1);
+const PRIORITY: u8 = 90;
+/// Releases before each round that do not count: the automatic margin comes down slowly.
+const SETTLING: u64 = 500;
+/// How long the tick is looked for.
+const SCAN: Nanos = Nanos::from_ms(400);
+/// Odd, so that there is a middle one.
+const ROUNDS: u64 = 5;
+const USAGE: &str = "usage: cargo xtask bench waits [--seconds N] [--only NAME,NAME...] [--json]";
+
+/// What was the same for all.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conditions {
+    period_ns: u64,
+    /// Counted seconds of each strategy.
+    seconds: u64,
+    rounds: u64,
+    /// Releases before each round that were not counted.
+    settling: u64,
+    cpu: u32,
+    /// The scheduling policy of all but the unprivileged.
+    policy: String,
+    memory: String,
+    /// Where the releases lie after a whole period, and where on-tick ones lie.
+    offset_ns: u64,
+    tick_offset_ns: Option<u64>,
+}
+
+/// What the command line says.
+struct Options {
+    seconds: u64,
+    only: Vec<String>,
+    json: bool,
+}
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, name, plan @ ..] = words.as_slice() {
+        if first == foreign::ONE_ROUND {
+            return one_round(name, plan);
+        }
+    }
+    let options = Options::of(&words)?;
+    let outcome = run(&options)?;
+    if options.json {
+        println!("{}", outcome.json()?);
+    } else {
+        println!("{}", outcome.text());
+    }
+    Ok(())
+}
+
+/// The life of a process that runs one round for another.
+fn one_round(name: &str, plan: &[String]) -> Result<()> {
+    let strategy = Strategy::named(name).with_context(|| format!("no strategy `{name}`"))?;
+    // Where it is refused, as to most ordinary users, it is so.
+    let _ = lock_memory();
+    let taken = round::here(&foreign::plan_of(plan)?, strategy)?;
+    print!("{}", taken.to_lines());
+    Ok(())
+}
+
+impl Options {
+    fn of(words: &[String]) -> Result<Self> {
+        let mut options = Self { seconds: 10, only: Vec::new(), json: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--json" => options.json = true,
+                "--seconds" => {
+                    let seconds = words.next().context("--seconds needs a number")?;
+                    options.seconds = seconds.parse().with_context(|| format!("--seconds {seconds}"))?;
+                }
+                "--only" => {
+                    let names = words.next().context("--only needs names")?;
+                    options.only = names.split(',').map(str::to_owned).collect();
+                }
+                // What Cargo says to benchmarks.
+                "--bench" => {}
+                other => bail!("unknown word `{other}`\n{USAGE}"),
+            }
+        }
+        ensure!((1..=3_600).contains(&options.seconds), "--seconds is not within 1..=3600");
+        if let Some(name) = options.only.iter().find(|name| Strategy::named(name).is_none()) {
+            let known: Vec<&str> = ALL.iter().map(|strategy| strategy.name).collect();
+            bail!("no strategy `{name}`; there are {}", known.join(", "));
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, strategy: &Strategy) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == strategy.name)
+    }
+}
+
+fn run(options: &Options) -> Result<Outcome> {
+    let machine = Machine::here();
+    let cpu = granted()?.cpus.last().copied().context("no CPU to run on")?;
+    let memory = lock_memory().map_or_else(|refused| refused.to_string(), |()| "locked".to_owned());
+    let found = std::thread::spawn(move || look_around(cpu)).join().ok().context("looking for the tick panicked")??;
+    let conditions = Conditions {
+        period_ns: PERIOD.as_ns(),
+        seconds: options.seconds,
+        rounds: ROUNDS,
+        settling: SETTLING,
+        cpu,
+        policy: found
+            .refusal
+            .as_ref()
+            .map_or_else(|| format!("SCHED_FIFO {PRIORITY}"), |why| format!("SCHED_OTHER ({why})")),
+        memory,
+        offset_ns: found.choice.offset.as_ns(),
+        tick_offset_ns: found.choice.tick_phase.map(Nanos::as_ns),
+    };
+    let plan = Plan {
+        cpu,
+        priority: found.refusal.is_none().then_some(PRIORITY),
+        period: PERIOD,
+        offset: found.choice.offset,
+        settling: SETTLING,
+        cycles: options.seconds * Nanos::from_secs(1).whole(PERIOD) / ROUNDS,
+    };
+    let mut bench = Bench {
+        plan,
+        on_tick: found.choice.tick_phase,
+        cpp: Cpp::build(&std::env::temp_dir()),
+        not_run: BTreeMap::new(),
+    };
+    let taken = bench.rounds(options);
+    let table = taken.iter().map(|(name, rounds)| (*name, figures::of(rounds))).collect();
+    let verdicts = verdict::all(&table);
+    Ok(Outcome { machine, conditions, table, not_run: bench.not_run, verdicts })
+}
+
+/// What is found out before the rounds, on the CPU and with the policy of the loops.
+struct Found {
+    choice: phase::Choice,
+    /// Why there is no real-time class, if there is none.
+    refusal: Option<punctual_rt::Error>,
+}
+
+fn look_around(cpu: u32) -> Result<Found> {
+    pin_current(&[cpu])?;
+    let refusal = set_policy(Policy::Fifo(PRIORITY)).err();
+    Ok(Found { choice: phase::choose(&phase::scan(SCAN), PERIOD, sys::tick_length()), refusal })
+}
+
+struct Bench {
+    plan: Plan,
+    on_tick: Option<Nanos>,
+    cpp: Result<Cpp>,
+    not_run: BTreeMap<&'static str, String>,
+}
+
+impl Bench {
+    /// All strategies, one round each, then all again.
+    fn rounds(&mut self, options: &Options) -> BTreeMap<&'static str, Vec<Taken>> {
+        let mut taken: BTreeMap<&'static str, Vec<Taken>> = BTreeMap::new();
+        let watched = std::io::stderr().is_terminal();
+        for round in 1..=ROUNDS {
+            for strategy in ALL.iter().filter(|strategy| options.wants(strategy)) {
+                if self.not_run.contains_key(strategy.name) {
+                    continue;
+                }
+                if watched {
+                    eprint!("\rround {round} of {ROUNDS}: {:<30}", strategy.name);
+                }
+                match self.round(strategy) {
+                    Ok(round) => taken.entry(strategy.name).or_default().push(round),
+                    Err(error) => {
+                        // Figures of fewer rounds would not be like the others'.
+                        taken.remove(strategy.name);
+                        self.not_run.insert(strategy.name, format!("{error:#}"));
+                    }
+                }
+            }
+        }
+        if watched {
+            eprint!("\r{:<60}\r", "");
+        }
+        taken
+    }
+
+    fn round(&self, strategy: &Strategy) -> Result<Taken> {
+        if let Way::Cpp = strategy.way {
+            return match &self.cpp {
+                Ok(cpp) => cpp.round(&self.plan),
+                Err(error) => bail!("no C++ program: {error:#}"),
+            };
+        }
+        match strategy.setting {
+            Setting::Usual => round::on_thread(self.plan, strategy),
+            Setting::Unprivileged => foreign::unprivileged(&self.plan, strategy.name),
+            Setting::OnTick => {
+                let offset = self.on_tick.context("no tick was found on this CPU")?;
+                round::on_thread(Plan { offset, ..self.plan }, strategy)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(line: &str) -> Result<Options> {
+        Options::of(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn words_are_understood_or_refused() {
+        let some = options("--seconds 3 --json --only spin,sleep").unwrap();
+        assert!(some.json && some.seconds == 3 && some.only == ["spin", "sleep"]);
+        for wrong in ["--seconds", "--seconds x", "--seconds 0", "--only nothing", "--fast"] {
+            assert!(options(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = ALL.iter().map(|strategy| strategy.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

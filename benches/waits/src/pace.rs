@@ -1,0 +1,159 @@
+//! One activation after another, in each of the ways: what a loop does between its body's end and its next beginning.
+//!
+//! All of them skip releases that have passed, so that none is charged for another's policy.
+
+use crate::reader::Hammer;
+use crate::round::Plan;
+use crate::strategy::{Ours, Strategy, Way};
+use anyhow::{Context, Result, bail};
+use punctual_rt::{Cyclic, Delta, Grid, MonoTime, Nanos, Pacer, Phase, Policy, Sleeper, TaskConfig, now, sys};
+use spin_sleep::{SpinSleeper, SpinStrategy};
+use std::time::{Duration, Instant};
+
+/// What one wait came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Paced {
+    /// Woke minus release.
+    pub error: Delta,
+    /// Releases that passed and were not run.
+    pub missed: u64,
+    /// Time spent polling, where it is known.
+    pub polled: Option<Nanos>,
+}
+
+/// A way to wait, in use.
+pub trait Pace {
+    /// Waits for the next release.
+    fn pace(&mut self) -> Paced;
+}
+
+/// Makes the way to wait of a strategy, on the thread that will use it.
+pub fn start(strategy: &Strategy, first: MonoTime, plan: &Plan) -> Result<Box<dyn Pace>> {
+    let period = plan.period;
+    let pacer = |wait| Pacer::new(Grid::new(first, period), &wait, Sleeper::Absolute).context("make a pacer");
+    Ok(match strategy.way {
+        Way::BareAbsolute => Box::new(BareAbsolute { release: first, period }),
+        Way::BareRelative => Box::new(BareRelative { release: first, period }),
+        Way::Ours(ours) => Box::new(Plain(pacer(ours.wait())?)),
+        Way::Steered => Box::new(Steered { pacer: pacer(Ours::Auto.wait())?, state: 1 }),
+        Way::Counted { read } => Box::new(Counted::new(read, plan)?),
+        Way::SpinSleep { accuracy_us, yields } => Box::new(SpinSleep::new(accuracy_us, yields, first, period)),
+        Way::Cpp => bail!("{} is a program of its own", strategy.name),
+    })
+}
+
+struct BareAbsolute {
+    release: MonoTime,
+    period: Nanos,
+}
+
+impl Pace for BareAbsolute {
+    fn pace(&mut self) -> Paced {
+        sys::sleep_until(self.release);
+        let woke = now();
+        let error = woke.minus_instant(self.release);
+        let missed = woke.since(self.release).whole(self.period);
+        self.release = self.release.plus(self.period.times(missed.saturating_add(1)));
+        Paced { error, missed, polled: Some(Nanos::ZERO) }
+    }
+}
+
+struct BareRelative {
+    release: MonoTime,
+    period: Nanos,
+}
+
+impl Pace for BareRelative {
+    fn pace(&mut self) -> Paced {
+        sys::sleep_for(self.period);
+        let error = now().minus_instant(self.release);
+        self.release = self.release.plus(self.period);
+        Paced { error, missed: 0, polled: Some(Nanos::ZERO) }
+    }
+}
+
+struct Plain(Pacer);
+
+impl Pace for Plain {
+    fn pace(&mut self) -> Paced {
+        let wake = self.0.wait();
+        Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
+    }
+}
+
+/// A task as applications have it: with statistics of each activation, in memory that others may read.
+struct Counted {
+    cyclic: Cyclic,
+    /// Reads until it is dropped.
+    _hammer: Option<Hammer>,
+}
+
+impl Counted {
+    fn new(read: bool, plan: &Plan) -> Result<Self> {
+        let policy = plan.priority.map_or(Policy::Other, Policy::Fifo);
+        let config = TaskConfig::periodic(plan.period).named("waits").policy(policy).phase(Phase::Offset(plan.offset));
+        let cyclic = Cyclic::new(&config).context("make a task")?;
+        let hammer = read.then(|| Hammer::start(cyclic.stats().clone(), plan.cpu)).transpose()?;
+        Ok(Self { cyclic, _hammer: hammer })
+    }
+}
+
+impl Pace for Counted {
+    fn pace(&mut self) -> Paced {
+        // It ends only when it is told to, and nobody does.
+        let Some(wake) = self.cyclic.wait() else { return Paced { error: Delta::ZERO, missed: 1, polled: None } };
+        self.cyclic.finish();
+        Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
+    }
+}
+
+/// Moves each release by up to 5 us, in no order: more than any servo would.
+struct Steered {
+    pacer: Pacer,
+    state: u64,
+}
+
+const STEERED_NS: i64 = 5_000;
+
+impl Pace for Steered {
+    fn pace(&mut self) -> Paced {
+        let wake = self.pacer.wait();
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let by = i64::try_from(self.state >> 33).unwrap_or(0) % (2 * STEERED_NS + 1) - STEERED_NS;
+        self.pacer.steer(Delta::from_ns(by));
+        Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
+    }
+}
+
+/// Held against its own kind of instant, so that no conversion is charged to it.
+struct SpinSleep {
+    sleeper: SpinSleeper,
+    release: Instant,
+    period: Duration,
+}
+
+impl SpinSleep {
+    fn new(accuracy_us: Option<u32>, yields: bool, first: MonoTime, period: Nanos) -> Self {
+        let sleeper = accuracy_us.map_or_else(SpinSleeper::default, |us| SpinSleeper::new(us.saturating_mul(1_000)));
+        let spinning = if yields { SpinStrategy::YieldThread } else { SpinStrategy::SpinLoopHint };
+        let release = Instant::now() + Duration::from_nanos(first.since(now()).as_ns());
+        Self { sleeper: sleeper.with_spin_strategy(spinning), release, period: Duration::from_nanos(period.as_ns()) }
+    }
+}
+
+impl Pace for SpinSleep {
+    fn pace(&mut self) -> Paced {
+        self.sleeper.sleep_until(self.release);
+        let woke = Instant::now();
+        let late = nanos(woke.saturating_duration_since(self.release));
+        let early = nanos(self.release.saturating_duration_since(woke));
+        let missed = late.whole(Nanos::from_ns(nanos(self.period).as_ns()));
+        let steps = u32::try_from(missed.saturating_add(1)).unwrap_or(u32::MAX);
+        self.release += self.period * steps;
+        Paced { error: late.ahead().minus(early.ahead()), missed, polled: None }
+    }
+}
+
+fn nanos(length: Duration) -> Nanos {
+    Nanos::from_ns(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,176 @@
+//! One round: one way to wait, on one thread or in one process, for a while. What it took comes back as plain numbers,
+//! so that a loop in another language or of another user is judged by the same code.
+
+use crate::pace::{self, Pace};
+use crate::strategy::Strategy;
+use anyhow::{Context, Result, anyhow, ensure};
+use punctual_rt::setup::{pin_current, quiet_current, set_policy};
+use punctual_rt::{MonoTime, Nanos, Policy, now, prefault_stack};
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt::Write as _;
+
+/// From the set-up to the first release.
+const LEAD: Nanos = Nanos::from_ms(5);
+
+/// What is the same for all.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Where the loops run.
+    pub cpu: u32,
+    /// The `SCHED_FIFO` priority, if it is to be had.
+    pub priority: Option<u8>,
+    /// The period.
+    pub period: Nanos,
+    /// Where in the period the releases lie.
+    pub offset: Nanos,
+    /// Releases before the ones that count: what adapts has adapted.
+    pub settling: u64,
+    /// Releases that count.
+    pub cycles: u64,
+}
+
+/// What a round took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Woke minus release, in nanoseconds, of each activation that counts.
+    pub errors: Vec<i64>,
+    /// Releases that passed and were not run.
+    pub missed: u64,
+    /// Time spent polling; `None` where only the CPU time is known.
+    pub polled: Option<Nanos>,
+    /// CPU time of the thread.
+    pub cpu: Nanos,
+    /// Time that passed.
+    pub elapsed: Nanos,
+}
+
+impl Plan {
+    /// The first release of a loop that is set up now.
+    fn first(&self) -> MonoTime {
+        let step = self.period.times(2).max(Nanos::from_ms(20));
+        let whole = now().plus(LEAD).since(MonoTime::default()).whole(step).saturating_add(1);
+        MonoTime::default().plus(step.times(whole)).plus(self.offset)
+    }
+}
+
+/// Runs a round on a thread of its own.
+pub fn on_thread(plan: Plan, strategy: &Strategy) -> Result<Taken> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| here(&plan, strategy));
+        thread.join().map_err(|_| anyhow!("the thread of {} panicked", strategy.name))?
+    })
+}
+
+/// Runs a round on this thread, which is used up by it.
+pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
+    pin_current(&[plan.cpu])?;
+    quiet_current();
+    prefault_stack(64 * 1024)?;
+    if let Some(priority) = plan.priority {
+        set_policy(Policy::Fifo(priority))?;
+    }
+    let pace = pace::start(strategy, plan.first(), plan)?;
+    Ok(take(plan, pace))
+}
+
+/// The loop that is measured: its body notes the error.
+fn take(plan: &Plan, mut pace: Box<dyn Pace>) -> Taken {
+    // Filled, so that its pages are there.
+    let mut errors = vec![-1i64; usize::try_from(plan.cycles).unwrap_or(0)];
+    let mut due = 0;
+    while due < plan.settling {
+        due += 1 + pace.pace().missed;
+    }
+    let (began, cpu_before) = (now(), cpu_time());
+    let (mut missed, mut polled) = (0, Some(Nanos::ZERO));
+    let mut ran = 0usize;
+    while (ran as u64).saturating_add(missed) < plan.cycles {
+        let paced = pace.pace();
+        if let Some(error) = errors.get_mut(ran) {
+            *error = paced.error.as_ns();
+        }
+        ran += 1;
+        missed += paced.missed;
+        polled = polled.zip(paced.polled).map(|(sum, more)| sum.plus(more));
+    }
+    let cpu = cpu_time().minus(cpu_before);
+    let elapsed = now().since(began);
+    errors.truncate(ran);
+    Taken { errors, missed, polled, cpu, elapsed }
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Nanos {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = Nanos::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+    seconds.plus(Nanos::from_ns(u64::try_from(time.tv_nsec).unwrap_or(0)))
+}
+
+impl Taken {
+    /// As lines: what another process hands over. First CPU time, elapsed time, missed releases and the time polled
+    /// (-1: not known), then one error a line.
+    pub fn to_lines(&self) -> String {
+        let polled = self.polled.map_or_else(|| "-1".to_owned(), |polled| polled.as_ns().to_string());
+        let mut lines = format!("{} {} {} {polled}\n", self.cpu.as_ns(), self.elapsed.as_ns(), self.missed);
+        for error in &self.errors {
+            // Writing to a string cannot fail.
+            let _ = writeln!(lines, "{error}");
+        }
+        lines
+    }
+
+    /// Reads what another process handed over.
+    pub fn from_lines(text: &str) -> Result<Self> {
+        let mut lines = text.lines();
+        let head: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+        let [cpu, elapsed, missed, polled] = head.as_slice() else {
+            return Err(anyhow!("the first line of a round holds {} words, not 4", head.len()));
+        };
+        let number = |word: &str| word.parse::<u64>().with_context(|| format!("read `{word}` as a number"));
+        let errors = lines.map(|line| line.parse().with_context(|| format!("read `{line}` as an error")));
+        let errors = errors.collect::<Result<Vec<i64>>>()?;
+        ensure!(!errors.is_empty(), "a round without an activation");
+        Ok(Self {
+            errors,
+            missed: number(missed)?,
+            polled: if *polled == "-1" { None } else { Some(Nanos::from_ns(number(polled)?)) },
+            cpu: Nanos::from_ns(number(cpu)?),
+            elapsed: Nanos::from_ns(number(elapsed)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::{ALL, Way};
+
+    #[test]
+    fn lines_hold_all_of_a_round() {
+        for polled in [None, Some(Nanos::from_us(3))] {
+            let (cpu, elapsed) = (Nanos::from_us(7), Nanos::from_ms(2));
+            let taken = Taken { errors: vec![12, -3], missed: 1, polled, cpu, elapsed };
+            assert_eq!(Taken::from_lines(&taken.to_lines()).unwrap(), taken);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_round_is_refused() {
+        for text in ["", "1 2 3\n4\n", "1 2 3 4\n", "1 2 3 4\nx\n", "a 2 3 4\n1\n"] {
+            assert!(Taken::from_lines(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn each_way_accounts_for_each_release() {
+        let cpu = punctual_rt::setup::granted().unwrap().cpus[0];
+        let period = Nanos::from_ms(1);
+        let plan = Plan { cpu, priority: None, period, offset: Nanos::from_us(400), settling: 2, cycles: 20 };
+        for strategy in ALL.iter().filter(|strategy| !matches!(strategy.way, Way::Cpp)) {
+            let taken = on_thread(plan, strategy).unwrap();
+            let due = taken.errors.len() as u64 + taken.missed;
+            assert!(due >= 20 && !taken.errors.is_empty(), "{}: {taken:?}", strategy.name);
+            assert!(taken.cpu <= taken.elapsed, "{}: {taken:?}", strategy.name);
+        }
+    }
+}

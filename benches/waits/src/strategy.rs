@@ -1,0 +1,135 @@
+//! The ways to wait that are held against each other. Knows their names and what makes them, not how to time them.
+
+use punctual_rt::{Margin, Nanos, Wait};
+
+/// One way to wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Strategy {
+    /// The key in JSON and on the command line.
+    pub name: &'static str,
+    /// For people.
+    pub about: &'static str,
+    /// What waits.
+    pub way: Way,
+    /// Where the releases lie, and by whom it is run.
+    pub setting: Setting,
+}
+
+/// Under which circumstances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The real-time class, releases off the tick.
+    Usual,
+    /// Releases on the tick.
+    OnTick,
+    /// A process of an ordinary user.
+    Unprivileged,
+}
+
+/// What waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    /// `clock_nanosleep` to the release, and nothing around it.
+    BareAbsolute,
+    /// `clock_nanosleep` for a period.
+    BareRelative,
+    /// The library's.
+    Ours(Ours),
+    /// The library's automatic margin, each release steered.
+    Steered,
+    /// The library's automatic margin in a `Cyclic`, with its statistics, and perhaps a reader of them that never rests.
+    Counted {
+        /// Whether there is a reader.
+        read: bool,
+    },
+    /// The `spin_sleep` crate.
+    SpinSleep {
+        /// How far it trusts the native sleep; `None` for its own default.
+        accuracy_us: Option<u32>,
+        /// Whether it yields the CPU while it spins, as it does unless told otherwise.
+        yields: bool,
+    },
+    /// A loop written by hand in C++.
+    Cpp,
+}
+
+/// The library's waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Ours {
+    /// `Wait::Sleep`.
+    Sleep,
+    /// `Wait::Anticipate`.
+    Anticipate,
+    /// `Wait::Hybrid` with a margin in microseconds.
+    Fixed(u64),
+    /// `Wait::Hybrid` with the automatic margin.
+    Auto,
+    /// `Wait::Spin`.
+    Spin,
+}
+
+const fn usual(name: &'static str, about: &'static str, way: Way) -> Strategy {
+    Strategy { name, about, way, setting: Setting::Usual }
+}
+
+const fn spin_sleep(name: &'static str, about: &'static str, accuracy_us: Option<u32>, yields: bool) -> Strategy {
+    usual(name, about, Way::SpinSleep { accuracy_us, yields })
+}
+
+/// All of them, in the order in which each round runs them.
+pub const ALL: &[Strategy] = &[
+    usual("sleep_relative", "relative sleep of one period (drifts)", Way::BareRelative),
+    usual("sleep_absolute", "absolute sleep, as cyclictest does", Way::BareAbsolute),
+    usual("cpp_sleep_absolute", "the same by hand in C++", Way::Cpp),
+    usual("sleep", "Wait::Sleep", Way::Ours(Ours::Sleep)),
+    usual("anticipate", "Wait::Anticipate", Way::Ours(Ours::Anticipate)),
+    usual("hybrid_50us", "Wait::Hybrid, fixed 50 us", Way::Ours(Ours::Fixed(50))),
+    usual("hybrid_100us", "Wait::Hybrid, fixed 100 us", Way::Ours(Ours::Fixed(100))),
+    usual("hybrid_auto", "Wait::Hybrid, automatic margin", Way::Ours(Ours::Auto)),
+    usual("hybrid_auto_steered", "the same, steered up to +-5 us each cycle", Way::Steered),
+    usual("hybrid_auto_stats", "hybrid_auto as a Cyclic with statistics, nobody reads", Way::Counted { read: false }),
+    usual("hybrid_auto_stats_read", "the same, read without pause by another CPU", Way::Counted { read: true }),
+    Strategy {
+        name: "hybrid_auto_unprivileged",
+        about: "hybrid_auto for an ordinary user, SCHED_OTHER",
+        way: Way::Ours(Ours::Auto),
+        setting: Setting::Unprivileged,
+    },
+    spin_sleep("spin_sleep", "spin_sleep, as it comes (125 us, yields)", None, true),
+    spin_sleep("spin_sleep_100us", "spin_sleep, 100 us, does not yield", Some(100), false),
+    spin_sleep("spin_sleep_50us", "spin_sleep, 50 us, does not yield", Some(50), false),
+    spin_sleep("spin_sleep_25us", "spin_sleep, 25 us, does not yield", Some(25), false),
+    usual("spin", "Wait::Spin", Way::Ours(Ours::Spin)),
+    Strategy {
+        name: "sleep_absolute_on_tick",
+        about: "sleep_absolute, releases on the tick",
+        way: Way::BareAbsolute,
+        setting: Setting::OnTick,
+    },
+    Strategy {
+        name: "hybrid_auto_on_tick",
+        about: "hybrid_auto, releases on the tick",
+        way: Way::Ours(Ours::Auto),
+        setting: Setting::OnTick,
+    },
+];
+
+impl Strategy {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|strategy| strategy.name == name)
+    }
+}
+
+impl Ours {
+    /// As the library calls it.
+    pub fn wait(self) -> Wait {
+        match self {
+            Self::Sleep => Wait::Sleep,
+            Self::Anticipate => Wait::Anticipate,
+            Self::Fixed(us) => Wait::Hybrid(Margin::Fixed(Nanos::from_us(us))),
+            Self::Auto => Wait::Hybrid(Margin::AUTO),
+            Self::Spin => Wait::Spin,
+        }
+    }
+}

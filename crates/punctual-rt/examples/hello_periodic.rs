@@ -1,0 +1,34 @@
+//! A task that runs each millisecond, and what came of it: the loop to start from.
+//!
+//!     cargo run --release -p punctual-rt --example hello_periodic [SECONDS]
+//!
+//! It works as any user; what the system refused is printed, and costs punctuality.
+
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use punctual_rt::stats::Report;
+use punctual_rt::{Control, Memory, Nanos, Policy, Require, Task, TaskConfig};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let seconds: u64 = std::env::args().nth(1).map_or(Ok(1), |word| word.parse())?;
+    let config = TaskConfig::periodic(Nanos::from_ms(1))
+        .named("hello")
+        .policy(Policy::Fifo(85))
+        .memory(Memory::Lock { stack: 128 * 1024, heap: 0 })
+        .require(Require::BestEffort);
+    print!("{}", config.check());
+    let mut left = seconds.saturating_mul(1_000);
+    let task = Task::spawn(&config, move |cycle| {
+        // Read inputs, compute, write outputs.
+        left = left.saturating_sub(cycle.missed.saturating_add(1));
+        if left == 0 { Control::Stop } else { Control::Continue }
+    })?;
+    for refused in task.refusals() {
+        println!("refused: {refused}");
+    }
+    let stats = task.stats().clone();
+    task.join();
+    print!("{}", Report::new(&stats.snapshot()));
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What a check says.
+
+use std::fmt;
+
+/// How much a finding matters; the words are those of `punctual audit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Microseconds, or rare.
+    Medium,
+    /// Tens of microseconds to milliseconds, or regular.
+    High,
+    /// The task cannot start, or cannot keep its period.
+    Fatal,
+}
+
+/// One thing that stands between a task and its period. Prints as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which rule found it: the id of a knob (`punctual audit --explain` tells more), or `task.` and a word.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The task, or tasks.
+    pub task: String,
+    /// What was planned or read.
+    pub evidence: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Info => "info",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+            Severity::Fatal => "fatal",
+        };
+        write!(f, "{severity} {}: {}: {}; {}", self.code, self.task, self.evidence, self.remedy)
+    }
+}
+
+/// All that a check found, gravest first. Prints one per line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings(pub Vec<Finding>);
+
+impl Findings {
+    /// Whether a task cannot start or cannot keep its period.
+    pub fn is_fatal(&self) -> bool {
+        self.0.iter().any(|finding| finding.severity == Severity::Fatal)
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One after the other, gravest first.
+    pub fn iter(&self) -> std::slice::Iter<'_, Finding> {
+        self.0.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Findings {
+    type Item = &'a Finding;
+    type IntoIter = std::slice::Iter<'a, Finding>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|finding| writeln!(f, "{finding}"))
+    }
+}

@@ -1,0 +1,138 @@
+//! What stands between a task and its period, said before it starts.
+//!
+//! A decision over two values: what is planned ([`Plan`]) and what was read of the machine ([`Host`]). What could not be
+//! read makes no finding. Findings about the machine bear the id of the knob that `punctual audit` knows; those about
+//! the plan itself begin with `task.`.
+//!
+//! ```
+//! use punctual_rt::check::{Host, Plan, Waits, check};
+//! use punctual_rt::{Nanos, Policy, Setup};
+//!
+//! let setup = Setup::new().policy(Policy::Fifo(85)).cpus(&[0]);
+//! let margin = Waits::Polls(Nanos::from_us(1200));
+//! let plan = Plan { waits: margin, ..Plan::new("control", Nanos::from_us(1000), setup) };
+//! let findings = check(&[plan], &Host::here());
+//! assert!(findings.is_fatal(), "it polls longer than its period:\n{findings}");
+//! assert!(findings.iter().any(|finding| finding.code == "task.margin"));
+//! ```
+
+mod finding;
+mod host;
+mod read;
+mod rules;
+
+pub use finding::{Finding, Findings, Severity};
+pub use host::{Host, HostCpu, IdleState, Rights};
+pub use read::clock_read_cost;
+
+use crate::setup::{LatencyQos, Setup};
+use crate::{Memory, Nanos, Policy};
+
+/// How a task waits for its next release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Sleeps until then.
+    Sleeps,
+    /// Sleeps until at most so long before, then polls the clock.
+    Polls(Nanos),
+    /// Polls all the time, and never gives its CPU up.
+    Spins,
+}
+
+/// What is planned for one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What the task is called in findings.
+    pub name: String,
+    /// Its period.
+    pub period: Nanos,
+    /// Its releases against those of other tasks of the same epoch; `None` when it has none that is known.
+    pub phase: Option<Nanos>,
+    /// Until when after the release it must have finished; `None` for the period.
+    pub deadline: Option<Nanos>,
+    /// How long its body runs at most; `None` when not known.
+    pub execution: Option<Nanos>,
+    /// How it waits.
+    pub waits: Waits,
+    /// Policy, CPUs, memory, idle states.
+    pub setup: Setup,
+    /// Whether its releases coincide with the scheduler's tick; `None` when not known.
+    pub is_on_tick: Option<bool>,
+    /// How long a wake-up takes on this machine, as measured.
+    pub wake_up: Option<Nanos>,
+    /// Whether the thread will be set up by [`Setup::apply`], which sets its timer slack to 1 ns.
+    pub is_applied: bool,
+}
+
+impl Plan {
+    /// A task that sleeps and is set up by [`Setup::apply`], nothing else of which is known.
+    pub fn new(name: &str, period: Nanos, setup: Setup) -> Self {
+        Self {
+            name: name.to_owned(),
+            period,
+            phase: None,
+            deadline: None,
+            execution: None,
+            waits: Waits::Sleeps,
+            setup,
+            is_on_tick: None,
+            wake_up: None,
+            is_applied: true,
+        }
+    }
+
+    /// The CPUs it may run on, as far as that is known: with none stated, all.
+    fn cpus<'a>(&'a self, host: &'a Host) -> &'a [u32] {
+        if self.setup.cpus.is_empty() { host.online.as_deref().unwrap_or_default() } else { &self.setup.cpus }
+    }
+
+    fn priority(&self) -> Option<u8> {
+        match self.setup.policy {
+            Policy::Fifo(priority) | Policy::RoundRobin(priority) => Some(priority),
+            Policy::Other | Policy::Deadline { .. } => None,
+        }
+    }
+
+    /// The time it polls before each release, where that is bounded.
+    fn margin(&self) -> Nanos {
+        match self.waits {
+            Waits::Polls(margin) => margin,
+            Waits::Sleeps | Waits::Spins => Nanos::ZERO,
+        }
+    }
+
+    fn locks(&self) -> Option<(usize, usize)> {
+        match self.setup.memory {
+            Memory::Lock { stack, heap } => Some((stack, heap)),
+            Memory::Leave => None,
+        }
+    }
+
+    /// The idle states it rules out: those left in more than so many microseconds.
+    fn idle_limit_us(&self) -> Option<u64> {
+        match self.setup.latency_qos {
+            LatencyQos::Leave => None,
+            LatencyQos::Global(us) => u64::try_from(us).ok(),
+            LatencyQos::PerCpu => Some(0),
+        }
+    }
+}
+
+/// Every code a finding can have. Those that do not begin with `task.` are ids of knobs.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    rules::ALONE.iter().map(|rule| rule.code).chain([rules::SAME_TURN])
+}
+
+/// Judges tasks of one program, each by itself and against the others, on this machine. Gravest first.
+///
+/// # Real-time
+/// Allocates: call before the loop.
+pub fn check(plans: &[Plan], host: &Host) -> Findings {
+    let alone = plans.iter().flat_map(|plan| rules::judge(plan, host));
+    let mut all: Vec<Finding> = alone.chain(rules::judge_together(plans)).collect();
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    Findings(all)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Rules on the CPUs a task is to run on.
+
+use super::{Answer, fired};
+use crate::check::Severity::{Fatal, High, Medium};
+use crate::check::host::HostCpu;
+use crate::check::{Host, Plan, Waits};
+use crate::setup::list;
+
+/// From this version on ordinary tasks are protected by the fair server, and without groups not by throttling.
+const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+
+/// An idle state that takes longer to leave than this is felt by every loop that sleeps.
+const SHALLOW_US: u64 = 10;
+
+pub(super) fn missing(plan: &Plan, host: &Host) -> Answer {
+    let online = host.online.as_ref()?;
+    let missing: Vec<u32> = plan.setup.cpus.iter().filter(|cpu| !online.contains(cpu)).copied().collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let evidence = format!("CPUs {} are asked for; on-line are {}", list(&missing), list(online));
+    fired(Fatal, evidence, "choose from /sys/devices/system/cpu/online, or bring them on-line")
+}
+
+/// The CPUs of a task that others are scheduled onto, too.
+fn not_isolated(plan: &Plan, host: &Host) -> Option<Vec<u32>> {
+    let isolated = host.isolated.as_ref()?;
+    let shared: Vec<u32> = plan.cpus(host).iter().filter(|cpu| !isolated.contains(cpu)).copied().collect();
+    (!shared.is_empty()).then_some(shared)
+}
+
+fn is_real_time_spinner(plan: &Plan) -> bool {
+    plan.waits == Waits::Spins && plan.priority().is_some()
+}
+
+pub(super) fn shared(plan: &Plan, host: &Host) -> Answer {
+    if plan.waits != Waits::Spins {
+        return None;
+    }
+    let cpus = list(&not_isolated(plan, host)?);
+    let evidence = if plan.setup.policy.is_real_time() {
+        format!("spins on CPUs {cpus}, which are not isolated: whatever else is scheduled there starves")
+    } else {
+        format!("spins as an ordinary task on CPUs {cpus}, which are not isolated: others take turns with it")
+    };
+    fired(
+        High,
+        evidence,
+        "spin on an isolated CPU (isolcpus=managed_irq,domain, or a cpuset partition), or wait hybrid",
+    )
+}
+
+/// Throttling: before 6.12 everywhere, since then where the real-time class is handed out by groups.
+pub(super) fn throttled(plan: &Plan, host: &Host) -> Answer {
+    let (runtime, period) = (host.rt_runtime_us?, host.rt_period_us?);
+    let applies = host.kernel? < FAIR_SERVER_SINCE || host.has_rt_groups == Some(true);
+    if !is_real_time_spinner(plan) || !applies || runtime < 0 || runtime >= period {
+        return None;
+    }
+    let hole_us = period.saturating_sub(runtime);
+    let evidence = format!(
+        "spins under {}, and real-time throttling (sched_rt_runtime_us = {runtime}) stops it for {hole_us} us of every \
+         {period} us, isolated CPU or not",
+        plan.setup.policy
+    );
+    let remedy = "spin as an ordinary task on an isolated CPU, wait hybrid, or write -1 to sched_rt_runtime_us once nothing \
+                  else needs that CPU";
+    fired(High, evidence, remedy)
+}
+
+/// Since 6.12 an ordinary task that starves on a CPU gets its share ahead of every real-time priority.
+pub(super) fn fair_server(plan: &Plan, host: &Host) -> Answer {
+    if !is_real_time_spinner(plan) || host.kernel? < FAIR_SERVER_SINCE {
+        return None;
+    }
+    let is_off = |cpu: &u32| host.cpu(*cpu).and_then(|host| host.fair_server) == Some(0);
+    let cpus: Vec<u32> = not_isolated(plan, host)?.into_iter().filter(|cpu| !is_off(cpu)).collect();
+    if cpus.is_empty() {
+        return None;
+    }
+    let evidence = format!(
+        "spins under {} on CPUs {}, which are not isolated: whenever an ordinary task waits there, the kernel's fair \
+         server stops it for its share, 50 ms of every second by default",
+        plan.setup.policy,
+        list(&cpus)
+    );
+    let remedy = "spin on an isolated CPU, wait hybrid, or write 0 to /sys/kernel/debug/sched/fair_server/cpuN/runtime";
+    fired(High, evidence, remedy)
+}
+
+pub(super) fn siblings(plan: &Plan, host: &Host) -> Answer {
+    let is_shared = |cpu: &&HostCpu| cpu.siblings.as_ref().is_some_and(|all| all.len() > 1);
+    let hosts = plan.setup.cpus.iter().filter_map(|cpu| host.cpu(*cpu)).find(is_shared)?;
+    let evidence = format!("CPU {} shares its core: CPUs {}", hosts.cpu, list(hosts.siblings.as_deref()?));
+    fired(
+        High,
+        evidence,
+        "take the sibling off-line (echo 0 > /sys/devices/system/cpu/cpuN/online), or boot with nosmt",
+    )
+}
+
+pub(super) fn boot_cpu(plan: &Plan, host: &Host) -> Answer {
+    let tick_free = host.nohz_full.as_ref().filter(|cpus| !cpus.is_empty())?;
+    if !plan.setup.cpus.contains(&0) {
+        return None;
+    }
+    let evidence =
+        format!("runs on CPU 0, which keeps the tick and the time for the tick-free CPUs {}", list(tick_free));
+    fired(Medium, evidence, "run on one of the tick-free CPUs")
+}
+
+/// Elsewhere an affinity can be widened; in a container the cpuset that made it cannot.
+pub(super) fn container(plan: &Plan, host: &Host) -> Answer {
+    let allowed = host.allowed.as_ref().filter(|_| host.is_container == Some(true))?;
+    let beyond: Vec<u32> = plan.setup.cpus.iter().filter(|cpu| !allowed.contains(cpu)).copied().collect();
+    if beyond.is_empty() {
+        return None;
+    }
+    let evidence = format!("CPUs {} are asked for; this container has {}", list(&beyond), list(allowed));
+    fired(High, evidence, "give the container these CPUs (docker: --cpuset-cpus)")
+}
+
+/// A state is felt when it may be entered and takes longer to leave than what is polled away.
+pub(super) fn idle_states(plan: &Plan, host: &Host) -> Answer {
+    if plan.waits == Waits::Spins {
+        return None;
+    }
+    let bearable = plan.margin().as_ns() / 1000;
+    let limit = plan.idle_limit_us().unwrap_or(u64::MAX).min(bearable.max(SHALLOW_US));
+    let is_ruled_out = |latency: u64| plan.idle_limit_us().is_some_and(|most| latency > most);
+    let states = plan.cpus(host).iter().filter_map(|cpu| host.cpu(*cpu)).flat_map(|cpu| {
+        cpu.idle.iter().flatten().filter(|state| !state.is_disabled).map(move |state| (cpu.cpu, state))
+    });
+    let felt = states.filter(|(_, state)| state.latency_us > limit && !is_ruled_out(state.latency_us));
+    let (cpu, state) = felt.max_by_key(|(_, state)| state.latency_us)?;
+    let evidence = format!("CPU {cpu} may enter {}, which takes {} us to leave", state.name, state.latency_us);
+    fired(High, evidence, "ask for LatencyQos::Global(0) or LatencyQos::PerCpu, or switch the state off")
+}
+
+pub(super) fn governor(plan: &Plan, host: &Host) -> Answer {
+    let cpus = plan.cpus(host).iter().filter_map(|cpu| host.cpu(*cpu));
+    let changing = cpus.filter_map(|cpu| Some((cpu.cpu, cpu.governor.as_deref()?)));
+    let (cpu, governor) =
+        changing.into_iter().find(|(_, governor)| !["performance", "userspace"].contains(governor))?;
+    let evidence = format!("CPU {cpu} changes its frequency as '{governor}' decides");
+    fired(Medium, evidence, "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor")
+}

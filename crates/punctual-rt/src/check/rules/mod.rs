@@ -1,0 +1,112 @@
+//! The rules, each with the code of its findings.
+//!
+//! A rule looks at one plan and the machine, and says what is wrong, or nothing: also when it cannot know.
+
+mod cpus;
+mod rights;
+mod task;
+mod time;
+
+use super::{Finding, Host, Plan, Severity};
+use crate::Nanos;
+
+/// What a rule says when it fires.
+pub(super) struct Fired {
+    severity: Severity,
+    evidence: String,
+    remedy: &'static str,
+}
+
+/// A rule's answer; `None` is nothing to say.
+type Answer = Option<Fired>;
+
+pub(super) struct Rule {
+    pub(super) code: &'static str,
+    judge: fn(&Plan, &Host) -> Answer,
+}
+
+const fn rule(code: &'static str, judge: fn(&Plan, &Host) -> Answer) -> Rule {
+    Rule { code, judge }
+}
+
+/// The code of the rule on two tasks that want one CPU at one moment.
+pub(super) const SAME_TURN: &str = "task.same_turn";
+
+/// Rules on one task.
+pub(super) const ALONE: &[Rule] = &[
+    rule("task.period", task::period),
+    rule("task.priority", task::priority),
+    rule("task.reservation", task::reservation),
+    rule("task.margin", task::margin),
+    rule("task.load", task::load),
+    rule("task.deadline", task::deadline),
+    rule("task.short_period", task::short_period),
+    rule("task.on_tick", task::on_tick),
+    rule("task.deadline_affinity", task::deadline_affinity),
+    rule("mem.lock", task::unlocked),
+    rule("proc.affinity", task::unpinned),
+    rule("task.cpu", cpus::missing),
+    rule("iso.domain", cpus::shared),
+    rule("sched.rt_runtime", cpus::throttled),
+    rule("sched.fair_server", cpus::fair_server),
+    rule("cpu.smt", cpus::siblings),
+    rule("agree.tick_boot_cpu", cpus::boot_cpu),
+    rule("agree.container", cpus::container),
+    rule("pm.idle_state", cpus::idle_states),
+    rule("pm.governor", cpus::governor),
+    rule("lim.rtprio", rights::priority),
+    rule("lim.memlock", rights::memory),
+    rule("lim.rttime", rights::rt_time),
+    rule("sched.rt_group", rights::group),
+    rule("sched.dl_period", rights::deadline_period),
+    rule("pm.qos_global", rights::global_latency),
+    rule("pm.qos_percpu", rights::cpu_latency),
+    rule("clk.source", time::source),
+    rule("clk.vdso", time::read_cost),
+    rule("clk.timer_slack", time::slack),
+    rule("kconf.flavour", time::flavour),
+    rule("virt.detect", time::guest),
+];
+
+/// What the rules say of one task.
+pub(super) fn judge<'a>(plan: &'a Plan, host: &'a Host) -> impl Iterator<Item = Finding> + 'a {
+    ALONE.iter().filter_map(move |rule| {
+        let Fired { severity, evidence, remedy } = (rule.judge)(plan, host)?;
+        Some(Finding { code: rule.code, severity, task: plan.name.clone(), evidence, remedy })
+    })
+}
+
+/// What the rules say of each two of several tasks.
+pub(super) fn judge_together(plans: &[Plan]) -> impl Iterator<Item = Finding> + '_ {
+    let pairs =
+        plans.iter().enumerate().flat_map(|(n, one)| plans.iter().skip(n.saturating_add(1)).map(move |b| (one, b)));
+    pairs.filter_map(|(one, other)| {
+        let Fired { severity, evidence, remedy } = task::same_turn(one, other)?;
+        Some(Finding { code: SAME_TURN, severity, task: format!("{}, {}", one.name, other.name), evidence, remedy })
+    })
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the last word of a rule, which answers with an option")]
+fn fired(severity: Severity, evidence: String, remedy: &'static str) -> Answer {
+    Some(Fired { severity, evidence, remedy })
+}
+
+/// A length of time for people: microseconds, with as many decimals as it has.
+fn us(time: Nanos) -> String {
+    let (whole, rest) = (time.as_ns() / 1000, time.as_ns() % 1000);
+    let text = if rest == 0 { whole.to_string() } else { format!("{whole}.{rest:03}") };
+    let short = if rest == 0 { text.as_str() } else { text.trim_end_matches('0') };
+    format!("{short} us")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_in_microseconds() {
+        for (ns, text) in [(0, "0 us"), (1000, "1 us"), (1500, "1.5 us"), (20, "0.02 us"), (100_000, "100 us")] {
+            assert_eq!(us(Nanos::from_ns(ns)), text);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Rules on what the process may do.
+
+use super::{Answer, fired, us};
+use crate::check::Severity::{Fatal, High};
+use crate::check::host::HostCpu;
+use crate::check::{Host, Plan, Waits};
+use crate::memory::ROOM_BYTES;
+use crate::setup::{LatencyQos, Limit};
+use crate::{Error, Policy};
+
+const CAP_IPC_LOCK: u32 = 14;
+const CAP_SYS_NICE: u32 = 23;
+
+pub(super) fn priority(plan: &Plan, host: &Host) -> Answer {
+    let remedy = Error::Policy(libc::EPERM).remedy();
+    if !plan.setup.policy.is_real_time() || host.has_capability(CAP_SYS_NICE)? {
+        return None;
+    }
+    if matches!(plan.setup.policy, Policy::Deadline { .. }) {
+        let evidence = "SCHED_DEADLINE needs CAP_SYS_NICE, which is missing".to_owned();
+        return fired(Fatal, evidence, remedy);
+    }
+    let asked = u64::from(plan.priority()?);
+    let Limit::At(most) = host.rights.priority? else { return None };
+    if asked <= most {
+        return None;
+    }
+    let evidence = format!("priority {asked} is asked for; RLIMIT_RTPRIO is {most} and CAP_SYS_NICE is missing");
+    fired(Fatal, evidence, remedy)
+}
+
+/// What [`crate::lock_memory`] insists on, and what is to be touched.
+pub(super) fn memory(plan: &Plan, host: &Host) -> Answer {
+    let (stack, heap) = plan.locks()?;
+    let Limit::At(most) = host.rights.memory? else { return None };
+    let needs = (ROOM_BYTES as u64).saturating_add(stack as u64).saturating_add(heap as u64);
+    if host.has_capability(CAP_IPC_LOCK)? || most >= needs {
+        return None;
+    }
+    let evidence = format!("RLIMIT_MEMLOCK is {most} bytes and CAP_IPC_LOCK is missing; {needs} bytes must fit");
+    fired(High, evidence, Error::MemoryLock(libc::ENOMEM).remedy())
+}
+
+pub(super) fn rt_time(plan: &Plan, host: &Host) -> Answer {
+    let Limit::At(most_us) = host.rights.rt_time_us? else { return None };
+    if plan.waits != Waits::Spins || plan.priority().is_none() {
+        return None;
+    }
+    let evidence = format!("spins under {}, and is ended after {most_us} us (RLIMIT_RTTIME)", plan.setup.policy);
+    fired(High, evidence, "raise it (prlimit --rttime=unlimited), or wait hybrid: each sleep starts the count anew")
+}
+
+pub(super) fn group(plan: &Plan, host: &Host) -> Answer {
+    plan.priority()?;
+    if host.rights.group_runtime_us? != 0 {
+        return None;
+    }
+    let evidence =
+        "this control group has no real-time run time (cpu.rt_runtime_us is 0): EPERM, for root too".to_owned();
+    fired(Fatal, evidence, "write a budget there (950000), or start it in the root group")
+}
+
+pub(super) fn deadline_period(plan: &Plan, host: &Host) -> Answer {
+    let Policy::Deadline { period, .. } = plan.setup.policy else { return None };
+    let (least, most) = host.deadline_periods_us?;
+    if (least.saturating_mul(1000)..=most.saturating_mul(1000)).contains(&period.as_ns()) {
+        return None;
+    }
+    let evidence = format!("a reservation every {} is asked for; the kernel takes {least} to {most} us", us(period));
+    fired(Fatal, evidence, "take another period, or SCHED_FIFO, or change sched_deadline_period_{min,max}_us")
+}
+
+pub(super) fn global_latency(plan: &Plan, host: &Host) -> Answer {
+    if !matches!(plan.setup.latency_qos, LatencyQos::Global(_)) || host.rights.is_latency_writable? {
+        return None;
+    }
+    let evidence = "/dev/cpu_dma_latency cannot be written".to_owned();
+    fired(High, evidence, Error::LatencyQos(libc::EACCES).remedy())
+}
+
+pub(super) fn cpu_latency(plan: &Plan, host: &Host) -> Answer {
+    if plan.setup.latency_qos != LatencyQos::PerCpu {
+        return None;
+    }
+    let is_refused = |cpu: &&HostCpu| cpu.is_latency_writable == Some(false);
+    let cpu = plan.cpus(host).iter().filter_map(|cpu| host.cpu(*cpu)).find(is_refused)?.cpu;
+    let evidence = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us cannot be written");
+    fired(High, evidence, Error::LatencyQos(libc::EACCES).remedy())
+}

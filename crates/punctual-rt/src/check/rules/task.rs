@@ -1,0 +1,143 @@
+//! Rules on the plan by itself.
+
+use super::{Answer, fired, us};
+use crate::check::Severity::{Fatal, High, Medium};
+use crate::check::{Host, Plan, Waits};
+use crate::setup::list;
+use crate::{Error, Nanos, Policy};
+
+/// A period is kept with ease when a wake-up takes no more than this part of it.
+const WAKE_UPS_PER_PERIOD: u64 = 20;
+
+pub(super) fn period(plan: &Plan, _: &Host) -> Answer {
+    if plan.period > Nanos::ZERO {
+        return None;
+    }
+    fired(Fatal, "the period is 0".to_owned(), "give the task a period")
+}
+
+pub(super) fn priority(plan: &Plan, _: &Host) -> Answer {
+    let error = plan.setup.policy.checked().err()?;
+    matches!(error, Error::Priority(_)).then(|| fired(Fatal, error.to_string(), error.remedy()))?
+}
+
+pub(super) fn reservation(plan: &Plan, _: &Host) -> Answer {
+    let error = plan.setup.policy.checked().err()?;
+    (error == Error::Reservation).then(|| fired(Fatal, error.to_string(), error.remedy()))?
+}
+
+pub(super) fn margin(plan: &Plan, _: &Host) -> Answer {
+    let margin = plan.margin();
+    if plan.period == Nanos::ZERO || margin <= plan.period {
+        return None;
+    }
+    let evidence = format!("polls for {} before each release, every {}", us(margin), us(plan.period));
+    fired(Fatal, evidence, "poll for less than a period, or spin on a CPU of its own")
+}
+
+pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
+    let busy = plan.execution.unwrap_or(Nanos::ZERO).plus(plan.margin());
+    // The rest is for waking up, and for what the kernel does meanwhile.
+    let usable = Nanos::from_ns(plan.period.as_ns().saturating_sub(plan.period.as_ns() / 10));
+    let is_told_already = period(plan, host).is_some() || margin(plan, host).is_some();
+    if is_told_already || busy <= usable {
+        return None;
+    }
+    let evidence = format!(
+        "body ({}) and polling ({}) take more than 90 % of the period of {}",
+        plan.execution.map_or("not stated".to_owned(), us),
+        us(plan.margin()),
+        us(plan.period)
+    );
+    fired(High, evidence, "shorten the body or the margin, or take a longer period")
+}
+
+pub(super) fn deadline(plan: &Plan, _: &Host) -> Answer {
+    let deadline = plan.deadline?;
+    if let Some(execution) = plan.execution.filter(|execution| *execution > deadline) {
+        let evidence =
+            format!("the body takes {}, and the deadline is {} after the release", us(execution), us(deadline));
+        return fired(High, evidence, "shorten the body, or take a later deadline");
+    }
+    if plan.period == Nanos::ZERO || deadline <= plan.period {
+        return None;
+    }
+    let evidence = format!("the deadline of {} is beyond the period of {}", us(deadline), us(plan.period));
+    fired(Medium, evidence, "take a deadline within the period: the next release comes before it and makes an overrun")
+}
+
+pub(super) fn short_period(plan: &Plan, _: &Host) -> Answer {
+    let wake_up = plan.wake_up?;
+    let is_asleep = plan.waits != Waits::Spins && plan.period > Nanos::ZERO;
+    if !is_asleep || plan.period >= wake_up.times(WAKE_UPS_PER_PERIOD) {
+        return None;
+    }
+    let evidence = format!("a wake-up takes {} of a period of {}", us(wake_up), us(plan.period));
+    fired(Medium, evidence, "take a longer period, or spin on an isolated CPU: sleeping costs 5 % of the CPU and more")
+}
+
+pub(super) fn on_tick(plan: &Plan, _: &Host) -> Answer {
+    if plan.is_on_tick != Some(true) {
+        return None;
+    }
+    let evidence = "releases coincide with the scheduler's tick".to_owned();
+    fired(Medium, evidence, "choose another phase, or let it be chosen (Phase::Auto)")
+}
+
+/// The deadline class admits a thread only if it may run on its whole scheduling domain: all CPUs, unless a cpuset
+/// partition makes that smaller.
+pub(super) fn deadline_affinity(plan: &Plan, host: &Host) -> Answer {
+    let (online, cpus) = (host.online.as_ref()?, &plan.setup.cpus);
+    let is_part = !cpus.is_empty() && online.iter().any(|cpu| !cpus.contains(cpu));
+    if !is_part || !matches!(plan.setup.policy, Policy::Deadline { .. }) {
+        return None;
+    }
+    let evidence = format!("SCHED_DEADLINE on CPUs {} of {}", list(cpus), list(online));
+    fired(High, evidence, "name no CPUs, or make a cpuset partition of exactly these; else the kernel says EPERM")
+}
+
+pub(super) fn unlocked(plan: &Plan, _: &Host) -> Answer {
+    if plan.locks().is_some() || !plan.setup.policy.is_real_time() {
+        return None;
+    }
+    fired(Medium, "memory is not locked: any page can fault in the loop".to_owned(), "ask for Memory::Lock")
+}
+
+pub(super) fn unpinned(plan: &Plan, host: &Host) -> Answer {
+    let is_single = host.online.as_ref()?.len() == 1;
+    let is_bound = !plan.setup.cpus.is_empty() || matches!(plan.setup.policy, Policy::Deadline { .. });
+    if is_single || is_bound || !plan.setup.policy.is_real_time() {
+        return None;
+    }
+    fired(Medium, "the thread may be moved between CPUs".to_owned(), "name one CPU for the task")
+}
+
+/// Two tasks of equal rank on one CPU whose releases meet: one of them waits for the other, and which is chance.
+pub(super) fn same_turn(one: &Plan, other: &Plan) -> Answer {
+    let priority = one.priority().filter(|priority| other.priority() == Some(*priority))?;
+    let shared: Vec<u32> = one.setup.cpus.iter().filter(|cpu| other.setup.cpus.contains(cpu)).copied().collect();
+    // With a choice of CPUs they may never meet.
+    let [cpu] = shared.as_slice() else { return None };
+    let is_bound_there = one.setup.cpus.len() == 1 && other.setup.cpus.len() == 1;
+    let (phase, others) = (one.phase?.as_ns(), other.phase?.as_ns());
+    let step = common_divisor(one.period.as_ns(), other.period.as_ns());
+    // The one that is released `after` the other, at the nearest they come, in either order.
+    let after = |later: u64, earlier: u64| {
+        later.checked_rem(step)?.checked_add(step)?.checked_sub(earlier.checked_rem(step)?)?.checked_rem(step)
+    };
+    let runs = |plan: &Plan| plan.execution.map_or(1, |execution| execution.as_ns().max(1));
+    let meet = after(phase, others)? < runs(other) || after(others, phase)? < runs(one);
+    if !is_bound_there || !meet {
+        return None;
+    }
+    let evidence = format!("both run on CPU {cpu} at priority {priority}, and their releases meet");
+    fired(High, evidence, "give them different priorities, CPUs or phases")
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while let Some(rest) = a.checked_rem(b) {
+        (a, b) = (b, rest);
+    }
+    a
+}

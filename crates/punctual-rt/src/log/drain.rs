@@ -1,0 +1,197 @@
+//! The ordinary end of the log: gathers the records of all writers, puts them in order and writes them out.
+
+use super::perfetto::Perfetto;
+use super::record::Record;
+use super::text::Text;
+use super::thread::DrainThread;
+use super::writer::{LogWriter, Thread};
+use crate::sys::now;
+use crate::{Error, Receiver, spsc};
+use punctual_hist::{MonoTime, Nanos};
+use std::io::{self, Write};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How long a record is held back for older ones that a thread may have been kept from storing.
+const HOLD: Nanos = Nanos::from_ms(10);
+
+/// What is written in one go.
+pub(super) struct Line {
+    pub(super) at: MonoTime,
+    pub(super) thread: Arc<Thread>,
+    pub(super) what: What,
+}
+
+pub(super) enum What {
+    Record(Record),
+    Lost(u64),
+}
+
+/// Something lines are written to.
+pub(super) trait Output: Send {
+    fn write(&mut self, line: &Line) -> io::Result<()>;
+    /// Called after each batch of lines.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+/// One writer, seen from here.
+struct Source {
+    thread: Arc<Thread>,
+    receiver: Receiver<Record>,
+    lost: u64,
+}
+
+impl Source {
+    /// Whether nothing will come any more. The order matters: the sending end is asked for first.
+    fn is_done(&self) -> bool {
+        self.receiver.is_abandoned() && self.receiver.is_empty() && self.receiver.refused() == self.lost
+    }
+}
+
+/// Where new writers are announced, from whatever thread.
+#[derive(Default)]
+pub(super) struct Arrivals(Mutex<(u64, Vec<Source>)>);
+
+impl Arrivals {
+    pub(super) fn writer(&self, name: &str, capacity: usize) -> LogWriter {
+        let (sender, receiver) = spsc(capacity);
+        let mut arrivals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, sources) = &mut *arrivals;
+        *count = count.saturating_add(1);
+        let thread = Arc::new(Thread { number: *count, name: name.to_owned(), id: AtomicU32::new(0) });
+        sources.push(Source { thread: Arc::clone(&thread), receiver, lost: 0 });
+        LogWriter::new(sender, thread)
+    }
+}
+
+/// What a drain has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Records written out.
+    pub records: u64,
+    /// Records lost because a log was full.
+    pub lost: u64,
+}
+
+/// Gathers the records of any number of [`LogWriter`]s and writes them, ordered by time, as text, as a trace, or both.
+///
+/// Either [`start`](Self::start) a thread that does so, or call [`drain`](Self::drain) now and then. Records are held
+/// back for 10 ms, so that those of several threads come out in order; one that its thread stored later than that is
+/// written when it comes.
+///
+/// An output that fails is given up while the others go on; the first failure is reported by
+/// [`finish`](Self::finish). Records are taken from the writers in any case, so a full disk does not fill the logs.
+#[derive(Default)]
+pub struct Drain {
+    arrivals: Arc<Arrivals>,
+    sources: Vec<Source>,
+    /// Not written yet.
+    held: Vec<Line>,
+    outputs: Vec<Box<dyn Output>>,
+    failure: Option<io::Error>,
+    drained: Drained,
+}
+
+impl Drain {
+    /// A drain without outputs: what it gathers is dropped.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Writes lines of text to `output`: seconds of `CLOCK_MONOTONIC`, thread, text.
+    #[must_use]
+    pub fn text(mut self, output: impl Write + Send + 'static) -> Self {
+        self.outputs.push(Box::new(Text(output)));
+        self
+    }
+
+    /// Writes a trace to `output`, which <https://ui.perfetto.dev> shows: a row per thread with what began and ended
+    /// in it, messages as instants, a graph per counter. Buffer it if it is a file.
+    #[must_use]
+    pub fn trace(mut self, output: impl Write + Send + 'static) -> Self {
+        self.outputs.push(Box::new(Perfetto::new(output)));
+        self
+    }
+
+    /// A log of `capacity` records for the thread that `name` describes.
+    ///
+    /// # Panics
+    /// When memory for `capacity` records (about 100 bytes each) cannot be had.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop.
+    pub fn writer(&mut self, name: &str, capacity: usize) -> LogWriter {
+        self.arrivals.writer(name, capacity)
+    }
+
+    /// Drains every `interval` in a thread of its own, of ordinary policy, until it is stopped. It may run where the
+    /// calling thread may: call before that confines itself to the loop's CPU.
+    ///
+    /// # Errors
+    /// [`Error::ZeroLength`] when `interval` is zero, [`Error::Thread`] when no thread can be had.
+    ///
+    /// # Real-time
+    /// Starts a thread: call before the loop.
+    pub fn start(self, interval: Nanos) -> Result<DrainThread, Error> {
+        let arrivals = Arc::clone(&self.arrivals);
+        DrainThread::start(self, arrivals, interval)
+    }
+
+    /// Takes what the writers have stored and writes out what is older than 10 ms.
+    pub fn drain(&mut self) {
+        let now = now();
+        self.gather(now);
+        let ready = self.held.partition_point(|line| line.at <= now.minus(HOLD));
+        self.write(ready);
+    }
+
+    /// Writes out what is left, and reports.
+    ///
+    /// # Errors
+    /// The first failure of an output.
+    pub fn finish(mut self) -> io::Result<Drained> {
+        self.gather(now());
+        self.write(self.held.len());
+        self.failure.map_or(Ok(self.drained), Err)
+    }
+
+    fn gather(&mut self, now: MonoTime) {
+        let mut arrivals = self.arrivals.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sources.append(&mut arrivals.1);
+        drop(arrivals);
+        for source in &mut self.sources {
+            // No more than waits now: a thread that writes faster than this reads must not keep it here.
+            for _ in 0..source.receiver.len() {
+                let Some(record) = source.receiver.pop() else { break };
+                // An instant that is still to come would be held back for ever.
+                let at = record.at.min(now);
+                self.held.push(Line { at, thread: Arc::clone(&source.thread), what: What::Record(record) });
+            }
+            let lost = source.receiver.refused().wrapping_sub(source.lost);
+            if lost != 0 {
+                source.lost = source.lost.wrapping_add(lost);
+                self.held.push(Line { at: now, thread: Arc::clone(&source.thread), what: What::Lost(lost) });
+            }
+        }
+        self.sources.retain(|source| !source.is_done());
+        self.held.sort_by_key(|line| line.at);
+    }
+
+    fn write(&mut self, ready: usize) {
+        let Self { held, outputs, failure, drained, .. } = self;
+        let lines: Vec<Line> = held.drain(..ready).collect();
+        if lines.is_empty() {
+            return;
+        }
+        for line in &lines {
+            match line.what {
+                What::Record(_) => drained.records = drained.records.saturating_add(1),
+                What::Lost(lost) => drained.lost = drained.lost.saturating_add(lost),
+            }
+        }
+        outputs.retain_mut(|output| {
+            let result = lines.iter().try_for_each(|line| output.write(line)).and_then(|()| output.flush());
+            result.map_err(|error| failure.get_or_insert(error)).is_ok()
+        });
+    }
+}

@@ -1,0 +1,161 @@
+//! One record: fixed in size, free of pointers to anything that could go away.
+
+use crate::sys::now;
+use punctual_hist::{Delta, MonoTime, Nanos};
+use std::fmt;
+
+/// Values a record can carry.
+pub const VALUES_MAX: usize = 4;
+
+/// What a record tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Something happened.
+    Message,
+    /// Something of this name begins in this thread.
+    Begin,
+    /// What began last in this thread ends.
+    End,
+    /// A quantity of this name has its first value from now on.
+    Counter,
+}
+
+/// A number in a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Value {
+    /// No number.
+    #[default]
+    None,
+    /// A signed integer.
+    Signed(i64),
+    /// An unsigned integer.
+    Unsigned(u64),
+    /// A floating-point number.
+    Float(f64),
+}
+
+macro_rules! value_from {
+    ($kind:ident: $($number:ty),+) => {$(
+        impl From<$number> for Value {
+            #[inline]
+            fn from(number: $number) -> Self {
+                Self::$kind(number.into())
+            }
+        }
+    )+};
+}
+
+value_from!(Signed: i8, i16, i32, i64);
+value_from!(Unsigned: u8, u16, u32, u64, bool);
+value_from!(Float: f32, f64);
+
+impl From<usize> for Value {
+    #[inline]
+    fn from(number: usize) -> Self {
+        Self::Unsigned(number as u64)
+    }
+}
+
+impl From<isize> for Value {
+    #[inline]
+    fn from(number: isize) -> Self {
+        Self::Signed(number as i64)
+    }
+}
+
+/// In nanoseconds.
+impl From<Nanos> for Value {
+    #[inline]
+    fn from(length: Nanos) -> Self {
+        Self::Unsigned(length.as_ns())
+    }
+}
+
+/// In nanoseconds.
+impl From<Delta> for Value {
+    #[inline]
+    fn from(length: Delta) -> Self {
+        Self::Signed(length.as_ns())
+    }
+}
+
+/// In nanoseconds of `CLOCK_MONOTONIC`.
+impl From<MonoTime> for Value {
+    #[inline]
+    fn from(time: MonoTime) -> Self {
+        Self::Unsigned(time.as_ns())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Signed(number) => number.fmt(f),
+            Self::Unsigned(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+        }
+    }
+}
+
+/// What a loop stores: when, what, and up to four numbers. Text is made of it later, elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    /// When it happened.
+    pub at: MonoTime,
+    /// What it tells of.
+    pub kind: Kind,
+    /// Its text or name. In a message each `{}` stands for the next value.
+    pub text: &'static str,
+    /// Its numbers; those unused are [`Value::None`].
+    pub values: [Value; VALUES_MAX],
+}
+
+impl Record {
+    /// A record of this moment.
+    ///
+    /// # Real-time
+    /// Reads the clock.
+    #[inline]
+    pub fn now(kind: Kind, text: &'static str, values: [Value; VALUES_MAX]) -> Self {
+        Self { at: now(), kind, text, values }
+    }
+}
+
+/// How many values a message's text has a place for.
+pub const fn placeholders(text: &str) -> usize {
+    let (mut rest, mut found) = (text.as_bytes(), 0usize);
+    while let Some((first, after)) = rest.split_first() {
+        if matches!((first, after), (b'{', [b'}', ..])) {
+            found = found.saturating_add(1);
+        }
+        rest = after;
+    }
+    found
+}
+
+/// Logs a message from a loop: `rt_log!(writer, "phase {} ns, {} late", phase_ns, late)`.
+///
+/// The text is a literal in which each `{}` stands for one of up to four numbers (integers, floats, `bool`, lengths of
+/// time and instants, which are shown in nanoseconds). That they are as many is checked when compiling:
+///
+/// ```compile_fail,E0080
+/// # let mut drain = punctual_rt::log::Drain::new();
+/// # let mut log = drain.writer("a", 1);
+/// punctual_rt::rt_log!(log, "{} and {}", 1);
+/// ```
+///
+/// # Real-time
+/// Reads the clock and copies one record: wait-free, allocates nothing. When the log is full, the record is lost and
+/// counted. The text is made later, by the drain.
+#[macro_export]
+macro_rules! rt_log {
+    ($writer:expr, $text:literal $(, $value:expr)* $(,)?) => {{
+        const {
+            let values: &[&str] = &[$(stringify!($value)),*];
+            assert!(values.len() <= $crate::log::VALUES_MAX, "a message carries at most four values");
+            assert!($crate::log::placeholders($text) == values.len(), "each {{}} needs one value, each value one {{}}");
+        }
+        $writer.message($text, &[$($crate::log::Value::from($value)),*])
+    }};
+}

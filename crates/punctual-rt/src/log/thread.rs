@@ -1,0 +1,74 @@
+//! The thread that drains.
+
+use super::drain::{Arrivals, Drain, Drained};
+use super::writer::LogWriter;
+use crate::sync::Signal;
+use crate::sys::{now, set_policy};
+use crate::{Error, Policy};
+use punctual_hist::Nanos;
+use std::io;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+/// A [`Drain`] at work. Dropping it stops it as [`stop`](Self::stop) does, but says nothing of failures.
+pub struct DrainThread {
+    arrivals: Arc<Arrivals>,
+    stop: Arc<Signal>,
+    thread: Option<JoinHandle<io::Result<Drained>>>,
+}
+
+impl DrainThread {
+    pub(super) fn start(drain: Drain, arrivals: Arc<Arrivals>, interval: Nanos) -> Result<Self, Error> {
+        if interval == Nanos::ZERO {
+            return Err(Error::ZeroLength);
+        }
+        let stop = Arc::new(Signal::new());
+        let stopped = Arc::clone(&stop);
+        let run = move || {
+            // A thread is born with the policy of the one that made it; going down to this one is always allowed.
+            let _ = set_policy(Policy::Other);
+            let mut drain = drain;
+            while !stopped.wait_until(now().plus(interval)) {
+                drain.drain();
+            }
+            drain.finish()
+        };
+        let thread = Builder::new().name("rt-log".into()).spawn(run);
+        let thread = thread.map_err(|error| Error::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+        Ok(Self { arrivals, stop, thread: Some(thread) })
+    }
+
+    /// Another log, as [`Drain::writer`] makes them.
+    ///
+    /// # Panics
+    /// When memory for `capacity` records (about 100 bytes each) cannot be had.
+    ///
+    /// # Real-time
+    /// Allocates and locks: call before the loop.
+    pub fn writer(&self, name: &str, capacity: usize) -> LogWriter {
+        self.arrivals.writer(name, capacity)
+    }
+
+    /// Writes out all that was stored before this call, ends the thread and reports.
+    ///
+    /// # Errors
+    /// The first failure of an output.
+    ///
+    /// # Real-time
+    /// Blocks until everything is written: call after the loop.
+    pub fn stop(mut self) -> io::Result<Drained> {
+        self.join().unwrap_or_else(|| Ok(Drained::default()))
+    }
+
+    fn join(&mut self) -> Option<io::Result<Drained>> {
+        let thread = self.thread.take()?;
+        self.stop.post();
+        Some(thread.join().unwrap_or_else(|_| Err(io::Error::other("an output of the log panicked"))))
+    }
+}
+
+impl Drop for DrainThread {
+    fn drop(&mut self) {
+        self.join();
+    }
+}

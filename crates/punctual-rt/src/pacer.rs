@@ -1,0 +1,202 @@
+//! A grid and a way to wait, together: one call per activation. Everything a periodic thread does between its body's
+//! end and its next beginning, without statistics and without a thread; it runs on a pretended clock as well.
+
+use crate::grid::Grid;
+use crate::wait::{Clock, Means, Monotonic, Sleeper, Wait, Waited, Waiter};
+use crate::{Error, Wake};
+use punctual_hist::{Delta, MonoTime, Nanos};
+
+/// An error of at most this much counts as on time, unless said otherwise.
+pub const TOLERANCE: Nanos = Nanos::from_us(10);
+
+/// Paces a thread along a grid.
+///
+/// This is the engine below [`Cyclic`](crate::Cyclic), for programs that keep their own statistics.
+///
+/// ```
+/// use punctual_rt::{Grid, Nanos, Pacer, Sleeper, Wait, now};
+///
+/// let grid = Grid::new(now().plus(Nanos::from_ms(2)), Nanos::from_ms(1));
+/// let mut pacer = Pacer::new(grid, &Wait::Sleep, Sleeper::Absolute)?;
+/// for index in 0..5 {
+///     let wake = pacer.wait();
+///     assert!(wake.index >= index && wake.woke >= wake.release);
+/// }
+/// # Ok::<(), punctual_rt::Error>(())
+/// ```
+pub struct Pacer(Engine<Monotonic>);
+
+pub(crate) struct Engine<C> {
+    grid: Grid,
+    waiter: Waiter<C>,
+}
+
+impl Pacer {
+    /// A pacer for the current thread.
+    ///
+    /// # Errors
+    /// [`Error::Timer`] when no timer file descriptor can be had.
+    ///
+    /// # Real-time
+    /// May enter the kernel: call before the loop.
+    ///
+    /// # Kernel
+    /// Any supported Linux (4.4 and later).
+    pub fn new(grid: Grid, wait: &Wait, sleeper: Sleeper) -> Result<Self, Error> {
+        Ok(Self(Engine::new(grid, Waiter::new(wait, sleeper, TOLERANCE)?)))
+    }
+
+    /// An error of at most `tolerance` is classed as on time; [`TOLERANCE`] unless said otherwise.
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: Nanos) -> Self {
+        let Engine { grid, waiter } = self.0;
+        Self(Engine::new(grid, waiter.with_tolerance(tolerance)))
+    }
+
+    /// After an activation that was hit while polling, asks the kernel whether another thread ran (`getrusage`, 0.3 us).
+    /// Without it the loop makes no system call but its wait, and kernels before 6.19 more often leave the answer open.
+    ///
+    /// # Real-time
+    /// Enters the kernel: call before the loop.
+    #[must_use]
+    pub fn confirming_interference(mut self) -> Self {
+        self.0.waiter.clock().confirm_interference();
+        self
+    }
+
+    /// With what it waits here.
+    pub fn means(&mut self) -> Means {
+        self.0.waiter.clock().means()
+    }
+
+    /// The grid as it stands.
+    pub fn grid(&self) -> &Grid {
+        &self.0.grid
+    }
+
+    /// Goes on along another grid. What was learned of sleeps is kept.
+    pub fn set_grid(&mut self, grid: Grid) {
+        self.0.grid = grid;
+    }
+
+    /// Waits for the next release; returns at once when it is past.
+    ///
+    /// # Real-time
+    /// Allocates nothing, locks nothing; enters the kernel to wait, and otherwise not.
+    #[inline]
+    pub fn wait(&mut self) -> Wake {
+        self.0.wait(|| {})
+    }
+
+    /// As [`Pacer::wait`]; calls `warm` where there is time to burn, between the sleep and the release, if the wait polls
+    /// there: to touch what the body will need, which the caches may have lost during the sleep.
+    ///
+    /// # Real-time
+    /// As [`Pacer::wait`]. What `warm` takes beyond a microsecond or two can make the activation late.
+    #[inline]
+    pub fn wait_warming(&mut self, warm: impl FnOnce()) -> Wake {
+        self.0.wait(warm)
+    }
+
+    /// See [`Grid::steer`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn steer(&mut self, by: Delta) -> Delta {
+        self.0.at_now(|grid, now| grid.steer(by, now))
+    }
+
+    /// See [`Grid::set_period`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn set_period(&mut self, period: Nanos) {
+        self.0.at_now(|grid, now| grid.set_period(period, now));
+    }
+
+    /// See [`Grid::shift_phase`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn shift_phase(&mut self, by: Delta) {
+        self.0.at_now(|grid, now| grid.shift_phase(by, now));
+    }
+
+    /// See [`Grid::resync`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn resync(&mut self) -> u64 {
+        self.0.at_now(Grid::resync)
+    }
+}
+
+/// Waits for single instants, as exactly as a task does for its releases.
+///
+/// ```
+/// use punctual_rt::{Delay, Nanos, Wait, now};
+///
+/// let mut delay = Delay::new(&Wait::Hybrid(punctual_rt::Margin::AUTO))?;
+/// let instant = now().plus(Nanos::from_us(300));
+/// assert!(delay.until(instant).woke >= instant);
+/// # Ok::<(), punctual_rt::Error>(())
+/// ```
+pub struct Delay(Waiter<Monotonic>);
+
+impl Delay {
+    /// The longest time that a margin is reckoned from, whatever the length of the wait.
+    const SPAN_MAX: Nanos = Nanos::from_ms(1);
+
+    /// A delay for the current thread; what it learns of sleeps it keeps from one to the next.
+    ///
+    /// # Errors
+    /// [`Error::Timer`].
+    ///
+    /// # Real-time
+    /// May enter the kernel: call before the loop.
+    pub fn new(wait: &Wait) -> Result<Self, Error> {
+        Ok(Self(Waiter::new(wait, Sleeper::Absolute, TOLERANCE)?))
+    }
+
+    /// Waits until `instant`; returns at once when it is past.
+    ///
+    /// # Real-time
+    /// As [`Pacer::wait`].
+    pub fn until(&mut self, instant: MonoTime) -> Wake {
+        let interval = instant.since(crate::now());
+        let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX), || {});
+        Wake { release: instant, woke, interval, class, overshoot, polled, ..Wake::default() }
+    }
+
+    /// Waits for `length` from now.
+    ///
+    /// # Real-time
+    /// As [`Pacer::wait`].
+    pub fn spend(&mut self, length: Nanos) -> Wake {
+        self.until(crate::now().plus(length))
+    }
+}
+
+impl<C: Clock> Engine<C> {
+    pub(crate) const fn new(grid: Grid, waiter: Waiter<C>) -> Self {
+        Self { grid, waiter }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn waiter(&mut self) -> &mut Waiter<C> {
+        &mut self.waiter
+    }
+
+    #[inline]
+    pub(crate) fn wait(&mut self, warm: impl FnOnce()) -> Wake {
+        let waited = self.waiter.wait_until(self.grid.release(), self.grid.period(), warm);
+        let Waited { woke, class, overshoot, polled } = waited;
+        let wake = if self.waiter.is_external() { self.grid.follow(woke) } else { self.grid.advance(woke) };
+        Wake { class, overshoot, polled, ..wake }
+    }
+
+    fn at_now<T>(&mut self, act: impl FnOnce(&mut Grid, MonoTime) -> T) -> T {
+        let now = self.waiter.clock().now();
+        act(&mut self.grid, now)
+    }
+}

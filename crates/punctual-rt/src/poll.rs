@@ -1,0 +1,543 @@
+//! Polling the clock for a release: the last stretch of a wait, where a sleep would overshoot.
+//!
+//! The clock decides, not the CPU's counter: a target in counter ticks is as good as the conversion it came from. The
+//! counter serves only to rest in between (`TPAUSE`, `WFET`), in steps that end before the release and are anchored to
+//! the clock anew each time. Must not know why it is called, nor what a wake-up means.
+
+use crate::sys::{self, TimedPause};
+use punctual_hist::{MonoTime, Nanos};
+
+/// Where the time comes from; a pretend one in tests.
+pub(crate) trait Clock {
+    /// The time now.
+    fn now(&mut self) -> MonoTime;
+}
+
+/// A CPU that can wait for its own counter; a pretend one in tests.
+pub(crate) trait Rest {
+    /// The counter.
+    fn counter(&mut self) -> u64;
+    /// Waits for the counter to reach `tick`; may return early.
+    fn until(&mut self, tick: u64);
+}
+
+/// The last stretch, polled without a rest: more than a rest takes to end, and than learning the rate errs.
+const GUARD: Nanos = Nanos::from_us(2);
+/// The very last stretch, polled without even a hint to the CPU (25-45 ns on x86).
+const BARE: Nanos = Nanos::from_us(1);
+/// The longest rest: within it the learned rate errs by less than half the guard.
+const REST_MAX: Nanos = Nanos::from_us(200);
+/// A shorter rest is not worth its beginning and end.
+const REST_MIN: Nanos = Nanos::from_ns(500);
+/// Reading the clock takes longer than this on any CPU, so a loop that ran so often is not early by its own count.
+const READ_AT_LEAST_NS: u64 = 4;
+/// Readings granted beyond that.
+const READINGS_SPARE: u64 = 1_000;
+
+/// What one polling came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Polled {
+    /// The clock when polling began.
+    pub began: MonoTime,
+    /// The clock when it ended: at or after the release, unless the clock itself failed (stood still, ran backwards).
+    pub at: MonoTime,
+    /// Time from beginning to end.
+    pub took: Nanos,
+    /// The longest time between two readings of the clock, less what the CPU was told to rest: some 100 ns when
+    /// undisturbed; more was taken from the thread. What falls within a rest and ends before it delays nothing, and
+    /// does not count.
+    pub longest: Nanos,
+    /// Readings of the clock.
+    pub iterations: u64,
+}
+
+/// Polls the clock, in the most sparing way that the CPU has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Poller {
+    pause: Option<TimedPause>,
+    rate: Rate,
+}
+
+impl Poller {
+    /// Finds out what this CPU has.
+    ///
+    /// # Real-time
+    /// `CPUID` leaves a virtual machine: call before the loop.
+    ///
+    /// # Kernel
+    /// On arm64, Linux 6.0 and later say whether `WFET` may be used; before, plain polling is.
+    pub fn detect() -> Self {
+        Self { pause: TimedPause::detect(), rate: Rate::UNKNOWN }
+    }
+
+    /// Polls and hints only, whatever the CPU has.
+    #[cfg(test)]
+    pub(crate) const fn plain() -> Self {
+        Self { pause: None, rate: Rate::UNKNOWN }
+    }
+
+    /// How it polls: `"tpause"`, `"wfet"`, or `"pause"` and `"isb"` for the hint to the CPU.
+    pub const fn name(&self) -> &'static str {
+        match self.pause {
+            Some(TimedPause::Tpause) => "tpause",
+            Some(TimedPause::Wfet) => "wfet",
+            None if cfg!(target_arch = "aarch64") => "isb",
+            None => "pause",
+        }
+    }
+
+    /// Polls `CLOCK_MONOTONIC` until `release`.
+    ///
+    /// The number of readings is bounded, so that a clock that stands still or runs backwards cannot hang a real-time
+    /// thread; only then is [`Polled::at`] before the release. A release that is past costs one reading.
+    ///
+    /// # Real-time
+    /// Allocates nothing, does not enter the kernel where the clock is in the vDSO. Bounded: the time to the release,
+    /// and one reading of the clock (20-70 ns) for each 4 ns of it.
+    #[inline]
+    pub fn poll_until(&mut self, release: MonoTime) -> Polled {
+        match self.pause {
+            Some(pause) => poll_resting(&mut System, &mut Cpu(pause), &mut self.rate, release),
+            None => poll_plainly(&mut System, release),
+        }
+    }
+}
+
+struct System;
+
+impl Clock for System {
+    #[inline]
+    fn now(&mut self) -> MonoTime {
+        sys::now()
+    }
+}
+
+struct Cpu(TimedPause);
+
+impl Rest for Cpu {
+    #[inline]
+    fn counter(&mut self) -> u64 {
+        sys::counter()
+    }
+
+    #[inline]
+    fn until(&mut self, tick: u64) {
+        self.0.until(tick);
+    }
+}
+
+/// Polls without rests.
+#[inline]
+pub(crate) fn poll_plainly<C: Clock>(clock: &mut C, release: MonoTime) -> Polled {
+    let began = clock.now();
+    Progress::new(began, release).plain(clock, release)
+}
+
+/// Rests while the release is more than the guard away and the rate is known, then polls.
+#[inline]
+pub(crate) fn poll_resting<C: Clock, R: Rest>(
+    clock: &mut C,
+    cpu: &mut R,
+    rate: &mut Rate,
+    release: MonoTime,
+) -> Polled {
+    // The counter is always read before the clock: what comes between the two makes the rest end early, never late.
+    let first = cpu.counter();
+    let began = clock.now();
+    rate.observe(first, began);
+    let mut progress = Progress::new(began, release);
+    let whole = rate.ticks(release.since(began)).unwrap_or(0);
+    let mut tick = first;
+    // By the counter, too, resting ends: a clock that stands still is rested for once, not at each reading.
+    while tick.wrapping_sub(first) < whole && progress.may_read(release) {
+        let rest = release.since(progress.at).minus(GUARD).min(REST_MAX);
+        let Some(ticks) = rate.ticks(rest) else { break };
+        if rest < REST_MIN {
+            break;
+        }
+        cpu.until(tick.wrapping_add(ticks));
+        tick = cpu.counter();
+        progress.read(clock, rest);
+    }
+    progress.plain(clock, release)
+}
+
+struct Progress {
+    began: MonoTime,
+    at: MonoTime,
+    longest: Nanos,
+    iterations: u64,
+    limit: u64,
+}
+
+impl Progress {
+    #[inline]
+    fn new(began: MonoTime, release: MonoTime) -> Self {
+        let limit = (release.since(began).as_ns() / READ_AT_LEAST_NS).saturating_add(READINGS_SPARE);
+        Self { began, at: began, longest: Nanos::ZERO, iterations: 1, limit }
+    }
+
+    #[inline]
+    fn may_read(&self, release: MonoTime) -> bool {
+        self.at < release && self.iterations < self.limit
+    }
+
+    #[inline]
+    fn read<C: Clock>(&mut self, clock: &mut C, rested: Nanos) {
+        let at = clock.now();
+        self.longest = self.longest.max(at.since(self.at).minus(rested));
+        self.at = at;
+        self.iterations = self.iterations.saturating_add(1);
+    }
+
+    #[inline]
+    fn plain<C: Clock>(mut self, clock: &mut C, release: MonoTime) -> Polled {
+        while self.may_read(release) {
+            if release.since(self.at) > BARE {
+                core::hint::spin_loop();
+            }
+            self.read(clock, Nanos::ZERO);
+        }
+        let Self { began, at, longest, iterations, .. } = self;
+        Polled { began, at, took: at.since(began), longest, iterations }
+    }
+}
+
+/// How many counter ticks a nanosecond has, learned from the pairs that polling reads anyway.
+///
+/// Each estimate spans two calls. A counter that is stopped, reset or not steady gives estimates that disagree, and
+/// then the rate is unknown: nothing rests, everything polls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    before: Option<(u64, MonoTime)>,
+    /// Ticks per 2^24 ns.
+    scaled: u64,
+    agreed: u8,
+}
+
+/// `2^24` as a shift.
+const SCALE: u32 = 24;
+/// Estimates that must agree before the rate counts as known.
+const KNOWN: u8 = 3;
+/// So many are remembered: one disturbed estimate does not unlearn the rate.
+const CERTAIN: u8 = 8;
+/// Estimates agree within 1/256.
+const AGREE: u32 = 8;
+/// Of an estimate's difference, the share 1/8 is taken over.
+const SMOOTH: u32 = 3;
+/// An estimate over less than this would be as coarse as the readings.
+const SPAN_MIN: Nanos = Nanos::from_us(100);
+/// Over more than this the machine may have slept.
+const SPAN_MAX: Nanos = Nanos::from_secs(10);
+
+impl Rate {
+    pub(crate) const UNKNOWN: Self = Self { before: None, scaled: 0, agreed: 0 };
+
+    /// Takes a pair, the counter read before the clock.
+    #[inline]
+    pub(crate) fn observe(&mut self, tick: u64, at: MonoTime) {
+        let Some((tick_before, before)) = self.before else {
+            self.before = Some((tick, at));
+            return;
+        };
+        let span = at.since(before);
+        if span < SPAN_MIN && at >= before {
+            return;
+        }
+        self.before = Some((tick, at));
+        if span < SPAN_MIN || span > SPAN_MAX {
+            return;
+        }
+        let ticks = tick.wrapping_sub(tick_before);
+        let estimate = ticks.checked_mul(1 << SCALE).and_then(|t| t.checked_div(span.as_ns()));
+        self.learn(estimate.unwrap_or(0));
+    }
+
+    #[inline]
+    fn learn(&mut self, estimate: u64) {
+        if self.agreed == 0 {
+            (self.scaled, self.agreed) = (estimate, 1);
+            return;
+        }
+        if estimate.abs_diff(self.scaled) <= self.scaled >> AGREE {
+            let step = estimate.abs_diff(self.scaled) >> SMOOTH;
+            self.scaled = if estimate > self.scaled {
+                self.scaled.saturating_add(step)
+            } else {
+                self.scaled.saturating_sub(step)
+            };
+            self.agreed = self.agreed.saturating_add(1).min(CERTAIN);
+        } else {
+            self.agreed = self.agreed.saturating_sub(1);
+        }
+    }
+
+    /// Ticks in `length`, when the rate is known.
+    #[inline]
+    pub(crate) fn ticks(&self, length: Nanos) -> Option<u64> {
+        if self.agreed < KNOWN || self.scaled == 0 {
+            return None;
+        }
+        let scaled = u128::from(length.as_ns()).saturating_mul(u128::from(self.scaled));
+        Some(u64::try_from(scaled >> SCALE).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    /// A machine on which nothing happens by itself: each reading of the clock takes `reading`, and so on.
+    struct Machine {
+        true_ns: Cell<u64>,
+        reading_ns: u64,
+        /// Counter ticks per microsecond.
+        ticks_per_us: u64,
+        /// What the clock shows at a true time.
+        shows: fn(u64) -> u64,
+        /// A rest takes so much longer than asked (an interrupt at its end).
+        rest_late_ns: u64,
+        /// A rest ends after this at the latest (the kernel's cap).
+        rest_cap_ns: u64,
+        rests: Cell<u64>,
+    }
+
+    impl Machine {
+        fn new(shows: fn(u64) -> u64) -> Self {
+            let (true_ns, rests) = (Cell::new(1_000_000_000), Cell::new(0));
+            Self { true_ns, reading_ns: 25, ticks_per_us: 3_000, shows, rest_late_ns: 0, rest_cap_ns: u64::MAX, rests }
+        }
+
+        fn pass(&self, ns: u64) {
+            self.true_ns.set(self.true_ns.get() + ns);
+        }
+
+        fn shown(&self) -> MonoTime {
+            MonoTime::from_ns((self.shows)(self.true_ns.get()))
+        }
+
+        fn in_us(&self, us: u64) -> MonoTime {
+            self.shown().plus(Nanos::from_us(us))
+        }
+
+        fn poll_resting(&self, rate: &mut Rate, release: MonoTime) -> Polled {
+            poll_resting(&mut { self }, &mut { self }, rate, release)
+        }
+
+        /// A rate learned as a periodic thread learns it.
+        fn learned(&self) -> Rate {
+            let mut rate = Rate::UNKNOWN;
+            for _ in 0..10 {
+                self.pass(950_000);
+                self.poll_resting(&mut rate, self.in_us(50));
+            }
+            self.rests.set(0);
+            rate
+        }
+    }
+
+    impl Clock for &Machine {
+        fn now(&mut self) -> MonoTime {
+            self.pass(self.reading_ns);
+            self.shown()
+        }
+    }
+
+    impl Rest for &Machine {
+        fn counter(&mut self) -> u64 {
+            u64::try_from(u128::from(self.true_ns.get()) * u128::from(self.ticks_per_us) / 1000).unwrap()
+        }
+
+        fn until(&mut self, tick: u64) {
+            self.rests.set(self.rests.get() + 1);
+            let missing = tick.saturating_sub(self.counter()) * 1000 / self.ticks_per_us;
+            self.pass(missing.min(self.rest_cap_ns) + self.rest_late_ns);
+        }
+    }
+
+    const TRUE: fn(u64) -> u64 = |t| t;
+
+    #[test]
+    fn arrives_within_one_reading() {
+        let machine = Machine::new(TRUE);
+        let release = machine.in_us(50);
+        let polled = poll_plainly(&mut &machine, release);
+        assert!(polled.at >= release && polled.at.since(release) < Nanos::from_ns(25));
+        assert_eq!((polled.longest, polled.took), (Nanos::from_ns(25), polled.at.since(polled.began)));
+        assert_eq!(polled.iterations, 2000);
+    }
+
+    #[test]
+    fn a_release_that_is_past_costs_one_reading() {
+        let machine = Machine::new(TRUE);
+        let past = machine.shown().minus(Nanos::from_us(5));
+        let polled = poll_plainly(&mut &machine, past);
+        assert_eq!((polled.iterations, polled.took, polled.longest), (1, Nanos::ZERO, Nanos::ZERO));
+        assert_eq!(machine.poll_resting(&mut machine.learned(), past).iterations, 1);
+        assert_eq!(machine.rests.get(), 0);
+    }
+
+    #[test]
+    fn rests_once_and_arrives_as_exactly() {
+        for ticks_per_us in [24, 1_000, 5_800] {
+            let machine = Machine { ticks_per_us, ..Machine::new(TRUE) };
+            let mut rate = machine.learned();
+            let release = machine.in_us(50);
+            let polled = machine.poll_resting(&mut rate, release);
+            assert!(polled.at >= release && polled.at.since(release) <= Nanos::from_ns(50), "{polled:?}");
+            assert_eq!(machine.rests.get(), 1, "at {ticks_per_us} ticks/us");
+            assert!(polled.iterations < 100, "{polled:?}");
+            assert!(polled.longest <= Nanos::from_ns(50), "a rest is no interference: {polled:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_rate_nothing_rests() {
+        let machine = Machine::new(TRUE);
+        let mut rate = Rate::UNKNOWN;
+        assert!(machine.poll_resting(&mut rate, machine.in_us(50)).iterations > 1_000);
+        let stopped = Machine { ticks_per_us: 0, ..Machine::new(TRUE) };
+        let mut rate = Rate::UNKNOWN;
+        for _ in 0..20 {
+            stopped.pass(950_000);
+            let release = stopped.in_us(50);
+            assert!(stopped.poll_resting(&mut rate, release).at >= release);
+        }
+        assert_eq!(stopped.rests.get() + machine.rests.get(), 0);
+    }
+
+    #[test]
+    fn a_capped_rest_is_resumed() {
+        let machine = Machine { rest_cap_ns: 10_000, ..Machine::new(TRUE) };
+        let mut rate = machine.learned();
+        let release = machine.in_us(100);
+        let polled = machine.poll_resting(&mut rate, release);
+        assert!(polled.at >= release && polled.at.since(release) < Nanos::from_ns(25));
+        assert_eq!(machine.rests.get(), 10);
+    }
+
+    #[test]
+    fn a_rest_that_returns_at_once_is_polling() {
+        let machine = Machine { rest_cap_ns: 0, ..Machine::new(TRUE) };
+        let mut rate = machine.learned();
+        let release = machine.in_us(50);
+        let polled = machine.poll_resting(&mut rate, release);
+        assert!(polled.at >= release && polled.at.since(release) <= Nanos::from_ns(25), "{polled:?}");
+    }
+
+    #[test]
+    fn what_a_rest_takes_too_long_is_taken_from_us() {
+        let machine = Machine { rest_late_ns: 700_000, ..Machine::new(TRUE) };
+        let mut rate = Machine::new(TRUE).learned();
+        let polled = machine.poll_resting(&mut rate, machine.in_us(50));
+        assert!(polled.longest >= Nanos::from_us(699) && polled.longest <= Nanos::from_us(701), "{polled:?}");
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_cannot_hang_a_thread() {
+        let machine = Machine::new(|_| 1_000_000_000);
+        let release = machine.in_us(50);
+        let polled = poll_plainly(&mut &machine, release);
+        assert_eq!((polled.iterations, polled.at), (50_000 / 4 + 1_000, machine.shown()));
+        let (mut rate, before) = (Machine::new(TRUE).learned(), machine.true_ns.get());
+        let polled = machine.poll_resting(&mut rate, release);
+        assert!(polled.at < release && polled.iterations <= 50_000 / 4 + 1_000);
+        assert!(machine.true_ns.get() - before < 50_000 + 48_000 + 13_500 * 25, "rested once for the whole, no more");
+    }
+
+    #[test]
+    fn nor_can_one_that_runs_backwards() {
+        let machine = Machine::new(|t| 3_000_000_000 - t);
+        let release = machine.in_us(50);
+        assert!(poll_plainly(&mut &machine, release).iterations <= 50_100 / 4 + 1_000);
+        let (mut rate, before) = (Machine::new(TRUE).learned(), machine.true_ns.get());
+        let release = machine.in_us(50);
+        assert!(machine.poll_resting(&mut rate, release).at < release);
+        assert!(machine.true_ns.get() - before < 1_000_000);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_ahead_ends_the_wait() {
+        let machine = Machine::new(|t| if t < 1_000_020_000 { t } else { t + 1_000_000_000 });
+        let release = machine.in_us(50);
+        let polled = poll_plainly(&mut &machine, release);
+        assert!(polled.at > release && polled.longest >= Nanos::from_secs(1));
+    }
+
+    #[test]
+    fn a_coarse_clock_is_waited_for() {
+        let coarse = Machine { ticks_per_us: 3_000, ..Machine::new(|t| t / 4_000_000 * 4_000_000) };
+        let release = MonoTime::from_ns(1_002_000_000);
+        let polled = poll_plainly(&mut &coarse, release);
+        assert_eq!(polled.at, MonoTime::from_ns(1_004_000_000));
+    }
+
+    #[test]
+    fn a_counter_that_changes_its_rate_is_learned_anew() {
+        let mut machine = Machine::new(TRUE);
+        let mut rate = machine.learned();
+        machine.ticks_per_us = 2_000;
+        for _ in 0..30 {
+            machine.pass(950_000);
+            let release = machine.in_us(50);
+            machine.poll_resting(&mut rate, release);
+        }
+        machine.rests.set(0);
+        let release = machine.in_us(50);
+        let polled = machine.poll_resting(&mut rate, release);
+        assert!(polled.at.since(release) <= Nanos::from_ns(50));
+        assert_eq!(machine.rests.get(), 1);
+    }
+
+    #[test]
+    fn one_stall_between_counter_and_clock_does_not_spoil_the_rate() {
+        let mut rate = Machine::new(TRUE).learned();
+        let known = rate.ticks(Nanos::from_us(100)).unwrap();
+        let (_, at) = rate.before.unwrap();
+        let stalled = at.plus(Nanos::from_ms(2));
+        rate.observe((at.as_ns() + 1_000_000) * 3, stalled);
+        rate.observe((stalled.as_ns() + 1_000_000) * 3, stalled.plus(Nanos::from_ms(1)));
+        assert_eq!(rate.ticks(Nanos::from_us(100)), Some(known));
+    }
+
+    #[test]
+    fn the_real_clock_is_reached() {
+        for mut poller in [Poller::detect(), Poller::plain()] {
+            for _ in 0..10 {
+                let release = sys::now().plus(Nanos::from_us(200));
+                let polled = poller.poll_until(release);
+                assert!(polled.at >= release && polled.longest > Nanos::ZERO, "{}: {polled:?}", poller.name());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_early_never_hung(
+            reading_ns in 5u64..5_000, ticks_per_us in 0u64..6_000, rest_late_ns in 0u64..100_000,
+            rest_cap_ns in 0u64..200_000, ahead_us in prop::collection::vec(0u64..2_000, 1..20),
+        ) {
+            let machine = Machine { reading_ns, ticks_per_us, rest_late_ns, rest_cap_ns, ..Machine::new(TRUE) };
+            let mut rate = Rate::UNKNOWN;
+            for ahead in ahead_us {
+                machine.pass(500_000);
+                let release = machine.in_us(ahead);
+                let polled = machine.poll_resting(&mut rate, release);
+                prop_assert!(polled.at >= release);
+                let late = polled.at.since(release).as_ns();
+                prop_assert!(late <= reading_ns + rest_late_ns, "late by {} with {:?}", late, polled);
+            }
+        }
+
+        #[test]
+        fn nothing_overflows(pairs in prop::collection::vec((any::<u64>(), any::<u64>()), 0..20), length in any::<u64>()) {
+            let mut rate = Rate::UNKNOWN;
+            for (tick, at) in pairs {
+                rate.observe(tick, MonoTime::from_ns(at));
+                rate.ticks(Nanos::from_ns(length));
+            }
+        }
+    }
+}

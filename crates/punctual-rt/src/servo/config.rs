@@ -1,0 +1,128 @@
+//! What a servo is made from, and what is refused.
+//!
+//! The only place that knows which values can work; it knows nothing of how they are used.
+
+use super::rounded;
+use punctual_hist::{Delta, Nanos};
+use std::fmt;
+
+/// The largest ωT, and the one it begins with.
+pub(super) const WIDEST: f64 = 0.1;
+/// The longest period: an hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// What a [`PhaseServo`](super::PhaseServo) is made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServoConfig {
+    /// The nominal period of the task, and the modulus of the phase; at most an hour.
+    pub period: Nanos,
+    /// Natural frequency of the loop in Hz, `ω/2π`: errors settle in about one over this, disturbances faster than this
+    /// are averaged. 0.5 to 1 suits a reference that jitters by microseconds. At most `0.1/(2π·period)`.
+    pub bandwidth_hz: f64,
+    /// Damping ζ, 0.3 to 3; 1 is critical.
+    pub damping: f64,
+    /// Wanted time of the reference clock at the releases, modulo the period.
+    pub target: Delta,
+    /// What it must not exceed.
+    pub limits: ServoLimits,
+}
+
+impl ServoConfig {
+    /// Critically damped, releases on the reference's multiples of the period, usual limits.
+    pub const fn new(period: Nanos, bandwidth_hz: f64) -> Self {
+        Self { period, bandwidth_hz, damping: 1.0, target: Delta::ZERO, limits: ServoLimits::USUAL }
+    }
+
+    /// The largest stable bandwidth, in Hz, for this period.
+    pub(super) fn widest_hz(&self) -> f64 {
+        WIDEST / (core::f64::consts::TAU * self.period.as_secs_f64())
+    }
+
+    pub(super) fn checked(&self) -> Result<(), ServoRefusal> {
+        let limits = &self.limits;
+        let within = |value: f64, low: f64, high: f64| value >= low && value <= high;
+        if self.period == Nanos::ZERO || self.period.as_ns() > LONGEST_NS {
+            return Err(ServoRefusal::Period);
+        }
+        if !within(self.bandwidth_hz, f64::MIN_POSITIVE, f64::MAX) {
+            return Err(ServoRefusal::Bandwidth);
+        }
+        if self.bandwidth_hz > self.widest_hz() {
+            return Err(ServoRefusal::TooWide { most_millihertz: rounded(self.widest_hz() * 1e3).length().as_ns() });
+        }
+        if !within(self.damping, 0.3, 3.0) {
+            return Err(ServoRefusal::Damping);
+        }
+        if limits.step == Nanos::ZERO || limits.step.times(2) > self.period {
+            return Err(ServoRefusal::Step);
+        }
+        if !within(limits.frequency_ppm, 0.0, 100_000.0) {
+            return Err(ServoRefusal::Frequency);
+        }
+        if limits.lock == Nanos::ZERO {
+            return Err(ServoRefusal::Lock);
+        }
+        Ok(())
+    }
+}
+
+/// What a [`PhaseServo`](super::PhaseServo) must not exceed, and what it calls locked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServoLimits {
+    /// The most that one cycle is moved by; above zero, at most half the period. Usually 5 us.
+    pub step: Nanos,
+    /// The largest difference in speed that is learned, in parts per million, up to 100 000. Usually 1000.
+    pub frequency_ppm: f64,
+    /// An error below this is locked, above twice this is not. Usually 5 us.
+    pub lock: Nanos,
+}
+
+impl ServoLimits {
+    /// 5 us per cycle, 1000 ppm, locked within 5 us.
+    pub const USUAL: Self = Self { step: Nanos::from_us(5), frequency_ppm: 1000.0, lock: Nanos::from_us(5) };
+}
+
+impl Default for ServoLimits {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+/// Why a [`PhaseServo`](super::PhaseServo) was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServoRefusal {
+    /// The period is zero, or longer than an hour.
+    Period,
+    /// The bandwidth is not a positive number.
+    Bandwidth,
+    /// The bandwidth is too large for the period to be stable.
+    TooWide {
+        /// The largest one that is stable, in thousandths of a hertz.
+        most_millihertz: u64,
+    },
+    /// The damping is not within 0.3 to 3.
+    Damping,
+    /// The step limit is zero, or more than half the period.
+    Step,
+    /// The limit on the difference in speed is not within 0 to 100 000 ppm.
+    Frequency,
+    /// The lock window is zero.
+    Lock,
+}
+
+impl fmt::Display for ServoRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Period => f.write_str("the period is not within 1 ns to 1 h"),
+            Self::Bandwidth => f.write_str("the bandwidth is not a positive number of hertz"),
+            Self::TooWide { most_millihertz } => {
+                let (whole, rest) = (most_millihertz / 1000, most_millihertz % 1000);
+                write!(f, "the bandwidth is too large for this period: at most {whole}.{rest:03} Hz are stable")
+            }
+            Self::Damping => f.write_str("the damping is not within 0.3 to 3"),
+            Self::Step => f.write_str("the step limit is not within 1 ns to half the period"),
+            Self::Frequency => f.write_str("the limit on the difference in speed is not within 0 to 100000 ppm"),
+            Self::Lock => f.write_str("the lock window is zero"),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What the system really gave the current thread, read back from it, in plain words.
+
+use super::{Granted, granted, latency};
+use crate::{Error, Nanos, sys};
+use std::fmt::{self, Write};
+use std::fs;
+use std::path::Path;
+
+/// A limit of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// So much, in the limit's own unit.
+    At(u64),
+    /// None.
+    Unlimited,
+}
+
+/// What is known of the process's memory. The kernel does not show its `mlockall` flags, so their effects are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryGrant {
+    /// Bytes locked (`VmLck`).
+    pub locked: Option<u64>,
+    /// Bytes mapped (`VmSize`). A little of it can never be locked, so this stays above `locked`.
+    pub mapped: Option<u64>,
+    /// Whether new memory is resident at once, tried with one page.
+    pub new_is_resident: Option<bool>,
+}
+
+/// What the system gave. `None` is what could not be read; prints as a sheet of plain words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grants {
+    /// Thread id, policy, CPUs.
+    pub thread: Granted,
+    /// Memory of the process.
+    pub memory: MemoryGrant,
+    /// By how much the thread's timers may be rounded; nothing under a real-time policy, whatever this says.
+    pub timer_slack: Option<Nanos>,
+    /// Standard signals that can still interrupt the thread.
+    pub open_signals: Vec<i32>,
+    /// The limit for all CPUs' idle states in force, in microseconds, whoever asked for it.
+    pub latency_us: Option<i32>,
+    /// The limits of the thread's CPUs: `n/a` for none at all allowed, 0 for no limit.
+    pub cpu_latency: Vec<(u32, String)>,
+    /// CPU time in microseconds after which a real-time thread that never sleeps is ended (`RLIMIT_RTTIME`, soft).
+    pub rt_time_us: Option<Limit>,
+    /// Real-time run time of the thread's control group per period, in microseconds; -1 is unlimited. Only where groups
+    /// have one (`RT_GROUP_SCHED`, cgroup v1).
+    pub group_runtime_us: Option<i64>,
+}
+
+/// Reads back what the current thread was given.
+///
+/// # Errors
+/// [`Error::ReadBack`]: not even policy and CPUs can be read.
+///
+/// # Real-time
+/// Allocates, reads files: call before the loop, or after it.
+pub fn grants() -> Result<Grants, Error> {
+    let root = Path::new("/");
+    let thread = granted()?;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let memory = MemoryGrant {
+        locked: bytes(&status, "VmLck:"),
+        mapped: bytes(&status, "VmSize:"),
+        new_is_resident: sys::new_memory_is_resident(),
+    };
+    Ok(Grants {
+        memory,
+        timer_slack: sys::timer_slack().map(Nanos::from_ns),
+        open_signals: sys::open_signals(),
+        latency_us: latency::global_in_force(),
+        cpu_latency: latency::per_cpu_in_force(&thread.cpus),
+        rt_time_us: limit(root, "Max realtime timeout"),
+        group_runtime_us: rt_budget_us(root),
+        thread,
+    })
+}
+
+/// A size in `/proc/PID/status`, in bytes.
+fn bytes(status: &str, name: &str) -> Option<u64> {
+    let kib = status.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix("kB")?;
+    kib.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The soft limit of this name in `/proc/self/limits`.
+pub(crate) fn limit(root: &Path, name: &str) -> Option<Limit> {
+    let limits = fs::read_to_string(root.join("proc/self/limits")).ok()?;
+    let words = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    match words.split_whitespace().next()? {
+        "unlimited" => Some(Limit::Unlimited),
+        number => number.parse().ok().map(Limit::At),
+    }
+}
+
+/// The real-time run time of the caller's control group, where groups have one of their own.
+pub(crate) fn rt_budget_us(root: &Path) -> Option<i64> {
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    let group = groups.lines().find_map(|line| {
+        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
+        controllers.split(',').any(|name| name == "cpu").then_some(group)
+    })?;
+    let file = |mount| root.join(format!("sys/fs/cgroup/{mount}{}/cpu.rt_runtime_us", group.trim_end_matches('/')));
+    let budget = ["cpu", "cpu,cpuacct"].into_iter().find_map(|mount| fs::read_to_string(file(mount)).ok())?;
+    budget.trim().parse().ok()
+}
+
+impl fmt::Display for Grants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Granted { tid, policy, cpus } = &self.thread;
+        writeln!(f, "thread {tid}: {policy}, on CPUs {}", list(cpus))?;
+        writeln!(f, "memory: {}", self.memory)?;
+        match self.timer_slack {
+            _ if policy.is_real_time() => writeln!(f, "timers: not rounded, for the policy is a real-time one")?,
+            Some(slack) => writeln!(f, "timers: rounded by up to {} ns", slack.as_ns())?,
+            None => writeln!(f, "timers: rounded by an unknown amount")?,
+        }
+        match self.open_signals.len() {
+            0 => writeln!(f, "signals: all blocked")?,
+            open => writeln!(f, "signals: {open} of the 29 that can be blocked are not")?,
+        }
+        self.write_idle(f)?;
+        match self.rt_time_us {
+            Some(Limit::Unlimited) => writeln!(f, "real-time run without sleep: not limited")?,
+            Some(Limit::At(us)) => writeln!(f, "real-time run without sleep: ended after {us} us (RLIMIT_RTTIME)")?,
+            None => writeln!(f, "real-time run without sleep: the limit could not be read")?,
+        }
+        match self.group_runtime_us {
+            Some(us) if us < 0 => f.write_str("control group: real-time run time not limited"),
+            Some(us) => write!(f, "control group: {us} us of real-time run time per period"),
+            None => f.write_str("control group: shows no real-time run time of its own"),
+        }
+    }
+}
+
+impl Grants {
+    fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.latency_us {
+            // What the kernel shows when nobody asks for anything: 2000 seconds.
+            Some(us) if us >= 2_000_000_000 => f.write_str("idle states: no limit for all CPUs")?,
+            Some(us) => write!(f, "idle states: left within {us} us on all CPUs")?,
+            None => f.write_str("idle states: the limit for all CPUs could not be read")?,
+        }
+        for (cpu, limit) in &self.cpu_latency {
+            match limit.as_str() {
+                "0" => {}
+                "n/a" => write!(f, "; none at all on CPU {cpu}")?,
+                us => write!(f, "; left within {us} us on CPU {cpu}")?,
+            }
+        }
+        f.write_char('\n')
+    }
+}
+
+impl fmt::Display for MemoryGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kib = |bytes: Option<u64>| bytes.map_or("an unknown amount".to_owned(), |b| format!("{} KiB", b >> 10));
+        write!(f, "{} of {} is locked", kib(self.locked), kib(self.mapped))?;
+        f.write_str(match self.new_is_resident {
+            Some(true) => ", and new memory is resident at once",
+            Some(false) => ", and new memory faults when first touched",
+            None => ", and whether new memory faults could not be tried",
+        })
+    }
+}
+
+/// CPU numbers as people write them: `0-3,8`.
+pub(crate) fn list(cpus: &[u32]) -> String {
+    let mut text = String::new();
+    let mut rest = cpus;
+    while let Some((first, after)) = rest.split_first() {
+        let run = after.iter().zip(first.saturating_add(1)..).take_while(|(cpu, next)| *cpu == next).count();
+        let (inside, beyond) = after.split_at(run);
+        let comma = if text.is_empty() { "" } else { "," };
+        let _ = match inside.last() {
+            Some(last) => write!(text, "{comma}{first}-{last}"),
+            None => write!(text, "{comma}{first}"),
+        };
+        rest = beyond;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+
+    #[test]
+    fn what_is_given_is_said_in_plain_words() {
+        let grants = Grants {
+            thread: Granted { tid: 7, policy: Policy::Fifo(85), cpus: vec![1, 2, 3, 8] },
+            memory: MemoryGrant { locked: Some(3 << 20), mapped: Some(4 << 20), new_is_resident: Some(true) },
+            timer_slack: Some(Nanos::from_ns(50_000)),
+            open_signals: vec![],
+            latency_us: Some(0),
+            cpu_latency: vec![(1, "n/a".to_owned()), (2, "0".to_owned()), (3, "100".to_owned())],
+            rt_time_us: Some(Limit::At(200_000)),
+            group_runtime_us: Some(950_000),
+        };
+        let text = "thread 7: SCHED_FIFO 85, on CPUs 1-3,8\n\
+            memory: 3072 KiB of 4096 KiB is locked, and new memory is resident at once\n\
+            timers: not rounded, for the policy is a real-time one\n\
+            signals: all blocked\n\
+            idle states: left within 0 us on all CPUs; none at all on CPU 1; left within 100 us on CPU 3\n\
+            real-time run without sleep: ended after 200000 us (RLIMIT_RTTIME)\n\
+            control group: 950000 us of real-time run time per period";
+        assert_eq!(grants.to_string(), text);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_said_so() {
+        let grants = Grants {
+            thread: Granted { tid: 7, policy: Policy::Other, cpus: vec![] },
+            memory: MemoryGrant { locked: None, mapped: None, new_is_resident: None },
+            timer_slack: None,
+            open_signals: vec![10],
+            latency_us: None,
+            cpu_latency: vec![],
+            rt_time_us: None,
+            group_runtime_us: None,
+        };
+        let text = grants.to_string();
+        for part in ["an unknown amount of an unknown amount", "could not be tried", "1 of the 29", "could not be read"]
+        {
+            assert!(text.contains(part), "no '{part}' in {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_read_back() {
+        let read = || {
+            let before = grants().unwrap();
+            super::super::quiet_current();
+            (before, grants().unwrap())
+        };
+        let (before, after) = std::thread::spawn(read).join().unwrap();
+        assert!(before.open_signals.contains(&libc::SIGTERM) && !before.open_signals.contains(&libc::SIGKILL));
+        assert_eq!((after.open_signals.len(), after.timer_slack), (0, Some(Nanos::from_ns(1))));
+        assert!(after.memory.mapped.unwrap() > after.memory.locked.unwrap());
+    }
+
+    #[test]
+    fn lists_of_cpus_are_short() {
+        for (cpus, text) in [(&[][..], ""), (&[3], "3"), (&[0, 1], "0-1"), (&[0, 2, 3, 4, 9], "0,2-4,9")] {
+            assert_eq!(list(cpus), text);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Keeping CPUs out of deep idle states while a loop runs: requests that hold as long as a value is kept.
+//!
+//! Of the global request the kernel keeps the books: it goes with the file. Of the ones per CPU nobody does: there is one
+//! value per CPU, which stays when a program ends. So the value before is put back when the last holder in this process
+//! leaves; a program that is killed leaves its request behind.
+
+use crate::Error;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Allows no latency at all: the CPU polls while idle (x86) or waits in its shallowest state.
+const NONE_AT_ALL: &str = "n/a";
+
+/// Which idle states the kernel may use while a loop runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LatencyQos {
+    /// As the machine is set up.
+    #[default]
+    Leave,
+    /// On all CPUs only states that are left within so many microseconds.
+    Global(i32),
+    /// On the loop's CPUs none: they poll while idle.
+    PerCpu,
+}
+
+/// A request that holds until it is dropped.
+#[derive(Debug)]
+pub struct LatencyRequest {
+    /// Read by nobody: what counts is that it stays open.
+    _global: Option<File>,
+    cpus: Vec<PathBuf>,
+}
+
+/// A request per CPU that this process has made.
+struct Held {
+    file: PathBuf,
+    before: String,
+    holders: usize,
+}
+
+static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
+
+impl LatencyRequest {
+    /// Asks for idle states that are left within `us` microseconds, on all CPUs.
+    ///
+    /// # Errors
+    /// [`Error::LatencyQos`]: no right to write to the file, no such file, or a negative number.
+    ///
+    /// # Real-time
+    /// Enters the kernel, which wakes every CPU: call before the loop.
+    ///
+    /// # Kernel
+    /// `/dev/cpu_dma_latency`, kept open; exactly four bytes, for any other length is read as hexadecimal text.
+    pub fn global(us: i32) -> Result<Self, Error> {
+        Self::global_at(Path::new("/"), us)
+    }
+
+    /// Asks for no idle state at all on these CPUs.
+    ///
+    /// # Errors
+    /// [`Error::LatencyQos`]: no right to write to a file, or no such CPU. Then none of them is left changed.
+    ///
+    /// # Real-time
+    /// Enters the kernel and locks: call before the loop. Dropping the request, too.
+    ///
+    /// # Kernel
+    /// `cpuN/power/pm_qos_resume_latency_us` in sysfs. A kernel too old to know the word `n/a` (before about 4.16) refuses.
+    pub fn per_cpu(cpus: &[u32]) -> Result<Self, Error> {
+        Self::per_cpu_at(Path::new("/"), cpus)
+    }
+
+    fn global_at(root: &Path, us: i32) -> Result<Self, Error> {
+        if us < 0 {
+            return Err(Error::LatencyQos(libc::EINVAL));
+        }
+        let open = || {
+            let mut file = OpenOptions::new().write(true).open(root.join("dev/cpu_dma_latency"))?;
+            file.write_all(&us.to_ne_bytes())?;
+            Ok(file)
+        };
+        let file = open().map_err(refused)?;
+        Ok(Self { _global: Some(file), cpus: Vec::new() })
+    }
+
+    fn per_cpu_at(root: &Path, cpus: &[u32]) -> Result<Self, Error> {
+        // What was asked for so far is put back when this is dropped.
+        let mut request = Self { _global: None, cpus: Vec::new() };
+        for cpu in cpus {
+            let file = root.join(format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us"));
+            hold(&file).map_err(refused)?;
+            request.cpus.push(file);
+        }
+        Ok(request)
+    }
+}
+
+impl Drop for LatencyRequest {
+    fn drop(&mut self) {
+        self.cpus.iter().for_each(|file| release(file));
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: io::Error) -> Error {
+    Error::LatencyQos(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+fn hold(file: &Path) -> io::Result<()> {
+    let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(held) = all.iter_mut().find(|held| held.file == file) {
+        held.holders = held.holders.saturating_add(1);
+        return Ok(());
+    }
+    let before = fs::read_to_string(file)?.trim().to_owned();
+    fs::write(file, NONE_AT_ALL)?;
+    all.push(Held { file: file.to_owned(), before, holders: 1 });
+    Ok(())
+}
+
+fn release(file: &Path) {
+    let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(held) = all.iter_mut().find(|held| held.file == file) else { return };
+    held.holders = held.holders.saturating_sub(1);
+    if held.holders == 0 {
+        // Nobody to tell: whoever could write before can now, unless the CPU was plugged out, and then nothing is left.
+        let _ = fs::write(file, &held.before);
+        all.retain(|held| held.file != file);
+    }
+}
+
+/// The global limit in force, in microseconds; `None` when it cannot be read.
+pub(super) fn global_in_force() -> Option<i32> {
+    let mut value = [0; 4];
+    File::open("/dev/cpu_dma_latency").ok()?.read_exact(&mut value).ok()?;
+    Some(i32::from_ne_bytes(value))
+}
+
+/// The limits of these CPUs, as the kernel writes them: `n/a` for none at all, 0 for no limit.
+pub(super) fn per_cpu_in_force(cpus: &[u32]) -> Vec<(u32, String)> {
+    let path = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
+    let read = |cpu: &u32| Some((*cpu, fs::read_to_string(path(*cpu)).ok()?.trim().to_owned()));
+    cpus.iter().filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(cpus: &[(u32, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("dev")).unwrap();
+        fs::write(root.path().join("dev/cpu_dma_latency"), "").unwrap();
+        for (cpu, value) in cpus {
+            let power = root.path().join(format!("sys/devices/system/cpu/cpu{cpu}/power"));
+            fs::create_dir_all(&power).unwrap();
+            fs::write(power.join("pm_qos_resume_latency_us"), format!("{value}\n")).unwrap();
+        }
+        root
+    }
+
+    fn of_cpu(root: &tempfile::TempDir, cpu: u32) -> String {
+        let file = format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
+        fs::read_to_string(root.path().join(file)).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn the_global_request_is_four_binary_bytes() {
+        let root = machine(&[]);
+        let request = LatencyRequest::global_at(root.path(), 10).unwrap();
+        let file = root.path().join("dev/cpu_dma_latency");
+        assert_eq!(fs::read(file).unwrap(), 10i32.to_ne_bytes());
+        drop(request);
+        assert_eq!(LatencyRequest::global_at(root.path(), -1).unwrap_err(), Error::LatencyQos(libc::EINVAL));
+        let nowhere = LatencyRequest::global_at(Path::new("/nowhere"), 0);
+        assert_eq!(nowhere.unwrap_err(), Error::LatencyQos(libc::ENOENT));
+    }
+
+    #[test]
+    fn what_was_before_comes_back_when_the_last_of_several_leaves() {
+        let root = machine(&[(1, "100"), (2, "n/a")]);
+        let first = LatencyRequest::per_cpu_at(root.path(), &[1, 2]).unwrap();
+        let second = LatencyRequest::per_cpu_at(root.path(), &[1]).unwrap();
+        assert_eq!((of_cpu(&root, 1), of_cpu(&root, 2)), ("n/a".to_owned(), "n/a".to_owned()));
+        drop(first);
+        assert_eq!(of_cpu(&root, 1), "n/a", "the second still holds it");
+        drop(second);
+        assert_eq!((of_cpu(&root, 1), of_cpu(&root, 2)), ("100".to_owned(), "n/a".to_owned()));
+    }
+
+    #[test]
+    fn one_cpu_that_refuses_leaves_none_changed() {
+        let root = machine(&[(1, "0")]);
+        let refused = LatencyRequest::per_cpu_at(root.path(), &[1, 7]);
+        assert_eq!(refused.unwrap_err(), Error::LatencyQos(libc::ENOENT));
+        assert_eq!(of_cpu(&root, 1), "0");
+    }
+}

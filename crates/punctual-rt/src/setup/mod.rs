@@ -1,0 +1,182 @@
+//! Setting up the current thread, and reading back what the kernel really granted.
+//!
+//! A [`Setup`] says what a thread needs; [`Setup::apply`], in the thread itself, gets it, or says what was refused.
+
+mod grants;
+mod latency;
+mod prepared;
+
+pub use grants::{Grants, Limit, MemoryGrant, grants};
+pub(crate) use grants::{limit, list, rt_budget_us};
+pub use latency::{LatencyQos, LatencyRequest};
+pub use prepared::{Prepared, Refusal, What};
+
+use crate::{Error, Memory, Policy, sys};
+
+/// What to do when the system refuses something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Require {
+    /// Refuse, too, with the reason, and leave nothing behind.
+    #[default]
+    Strict,
+    /// Go on, and list what was refused.
+    BestEffort,
+}
+
+/// What a thread needs before its loop. Timer slack of 1 ns and blocked signals are always part of it.
+///
+/// ```
+/// use punctual_rt::Memory;
+/// use punctual_rt::setup::{Require, Setup};
+/// use punctual_rt::Policy;
+///
+/// let setup = Setup::new()
+///     .policy(Policy::Fifo(85))
+///     .memory(Memory::Lock { stack: 128 * 1024, heap: 1 << 20 })
+///     .require(Require::BestEffort);
+/// let worker = std::thread::spawn(move || {
+///     let prepared = setup.apply()?;
+///     for refusal in prepared.refusals() {
+///         println!("{refusal}");
+///     }
+///     // … the loop, as long as `prepared` lives …
+///     Ok::<(), punctual_rt::Error>(())
+/// });
+/// assert_eq!(worker.join().unwrap(), Ok(()));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Scheduling policy; an ordinary thread that shall be ordinary stays as it is.
+    pub policy: Policy,
+    /// CPUs to run on; none to leave that as it is.
+    pub cpus: Vec<u32>,
+    /// What to lock and touch.
+    pub memory: Memory,
+    /// Which idle states to rule out.
+    pub latency_qos: LatencyQos,
+    /// What to do when something is refused.
+    pub require: Require,
+}
+
+impl Setup {
+    /// Asks for nothing but blocked signals and timers that are not rounded; strict.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With this scheduling policy.
+    #[must_use]
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// On these CPUs only; none to leave that as it is.
+    #[must_use]
+    pub fn cpus(self, cpus: &[u32]) -> Self {
+        Self { cpus: cpus.to_vec(), ..self }
+    }
+
+    /// With memory treated so.
+    #[must_use]
+    pub fn memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// With idle states ruled out so.
+    #[must_use]
+    pub fn latency_qos(self, latency_qos: LatencyQos) -> Self {
+        Self { latency_qos, ..self }
+    }
+
+    /// Refusing, or going on, when something is refused.
+    #[must_use]
+    pub fn require(self, require: Require) -> Self {
+        Self { require, ..self }
+    }
+
+    /// Sets the calling thread up. What is returned must be kept as long as the loop runs: it holds the request for idle
+    /// states. All else stays with the thread, and locked memory with the process.
+    ///
+    /// # Errors
+    /// [`Error::Priority`], [`Error::Reservation`] and a negative latency ([`Error::LatencyQos`]) always: no system would
+    /// take them. Under [`Require::Strict`] whatever is refused first; then the thread and the process are as before,
+    /// but for stack and heap that were touched.
+    ///
+    /// # Real-time
+    /// Allocates, faults, locks, and enters the kernel: call before the loop.
+    ///
+    /// # Kernel
+    /// Linux 3.14. The rights for a policy and for locked memory, and write access for idle states, see
+    /// [`Error::remedy`].
+    pub fn apply(&self) -> Result<Prepared, Error> {
+        self.policy.checked()?;
+        if let LatencyQos::Global(us) = self.latency_qos {
+            if us < 0 {
+                return Err(Error::LatencyQos(libc::EINVAL));
+            }
+        }
+        prepared::apply(self)
+    }
+}
+
+/// What the kernel grants the current thread, read back from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// Thread id.
+    pub tid: u32,
+    /// Policy in force.
+    pub policy: Policy,
+    /// CPUs the thread may run on, ascending.
+    pub cpus: Vec<u32>,
+}
+
+/// Lets the current thread run on `cpus` only; those that are off-line or not allowed are left out.
+///
+/// # Errors
+/// [`Error::Affinity`] with the first CPU of the list: none of them is on-line and allowed.
+///
+/// # Real-time
+/// Enters the kernel and may migrate: call before the loop.
+pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
+    sys::set_affinity(cpus).map_err(|e| Error::Affinity(cpus.first().copied().unwrap_or(0), e))
+}
+
+/// Gives the current thread a policy.
+///
+/// # Errors
+/// [`Error::Priority`] or [`Error::Reservation`], or [`Error::Policy`] with the reason.
+///
+/// # Real-time
+/// Enters the kernel: call before the loop.
+///
+/// # Kernel
+/// Needs `CAP_SYS_NICE` or `RLIMIT_RTPRIO`; with `RT_GROUP_SCHED`, a cgroup that has real-time run time.
+pub fn set_policy(policy: Policy) -> Result<(), Error> {
+    sys::set_policy(policy.checked()?).map_err(Error::Policy)
+}
+
+/// Prepares the current thread for a loop: no signals are delivered to it, and timers of ordinary policy are not
+/// rounded (timer slack 1 ns).
+///
+/// # Real-time
+/// Enters the kernel: call before the loop.
+pub fn quiet_current() {
+    sys::block_signals();
+    sys::set_timer_slack(1);
+}
+
+/// Reads back what the current thread was granted of the scheduler; [`grants`] reads all else, too.
+///
+/// # Errors
+/// [`Error::ReadBack`].
+///
+/// # Real-time
+/// Allocates: call before the loop.
+pub fn granted() -> Result<Granted, Error> {
+    let policy = sys::policy().map_err(Error::ReadBack)?;
+    let cpus = sys::affinity().map_err(Error::ReadBack)?;
+    Ok(Granted { tid: sys::thread_id(), policy, cpus })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! The counting of a signal: posts add one, takers subtract one, and the kernel is entered only when someone sleeps.
+//!
+//! Knows nothing of who owns the words; the model tests run these very lines.
+
+use crate::atomics::{AtomicU32, Ordering, fence};
+use crate::sys::{Scope, futex_wait, futex_wake_one, now};
+use punctual_hist::MonoTime;
+
+/// Posts that are remembered; what exceeds them is dropped.
+const POSTS_MAX: u32 = 1 << 31;
+
+/// The state, all of it; nothing here depends on its address.
+#[repr(C)]
+pub(crate) struct Semaphore {
+    pub(crate) posts: AtomicU32,
+    /// Threads that sleep or are about to.
+    pub(crate) waiters: AtomicU32,
+}
+
+impl Semaphore {
+    /// Adds one and wakes a sleeper if there is one. `false` when [`POSTS_MAX`] were waiting already.
+    ///
+    /// The fences here and in [`take`](Self::take) are a pair: either this sees the waiter, or the waiter the post.
+    #[inline]
+    pub(crate) fn post(&self, scope: Scope) -> bool {
+        if self.posts.fetch_add(1, Ordering::Release) >= POSTS_MAX {
+            self.posts.fetch_sub(1, Ordering::Relaxed);
+            return false;
+        }
+        fence(Ordering::SeqCst);
+        if self.waiters.load(Ordering::Relaxed) != 0 {
+            futex_wake_one(&self.posts, scope);
+        }
+        true
+    }
+
+    /// Subtracts one if there is one.
+    #[inline]
+    pub(crate) fn try_take(&self) -> bool {
+        let one_less = |posts: u32| posts.checked_sub(1);
+        self.posts.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_less).is_ok()
+    }
+
+    /// Subtracts all there are.
+    #[inline]
+    pub(crate) fn take_all(&self) -> u32 {
+        self.posts.swap(0, Ordering::Acquire)
+    }
+
+    /// Subtracts one, sleeping until there is one; `false` when the deadline came first.
+    pub(crate) fn take(&self, deadline: Option<MonoTime>, scope: Scope) -> bool {
+        if self.try_take() {
+            return true;
+        }
+        if deadline.is_some_and(|deadline| now() >= deadline) {
+            return false;
+        }
+        self.waiters.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let taken = loop {
+            if self.try_take() {
+                break true;
+            }
+            if !futex_wait(&self.posts, 0, deadline, scope) {
+                break self.try_take();
+            }
+        };
+        self.waiters.fetch_sub(1, Ordering::Relaxed);
+        taken
+    }
+}

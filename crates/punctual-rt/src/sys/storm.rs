@@ -1,0 +1,107 @@
+//! Tests of the sleeps under a storm of signals: none may end one early.
+
+use super::{Timerfd, futex_wait_until, now, sleep_for, sleep_until};
+use punctual_hist::{MonoTime, Nanos};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+/// The counter is one for the process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+extern "C" fn count(_: libc::c_int) {
+    HANDLED.fetch_add(1, Relaxed);
+}
+
+/// `SA_RESTART` or nothing: the kernel restarts some calls by itself with the one, and none with the other.
+fn install(flags: libc::c_int) {
+    // SAFETY: all-zero is a valid sigaction: no handler, no flags, an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = count as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    action.sa_flags = flags;
+    // SAFETY: the action is valid for the call; its handler only adds to an atomic number.
+    let result = unsafe { libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()) };
+    assert_eq!(result, 0);
+}
+
+/// Sleeps under a signal every 250 us. Returns how many were handled meanwhile.
+fn storm(flags: libc::c_int, sleep: impl FnOnce()) -> u64 {
+    let _alone = ONE_AT_A_TIME.lock();
+    install(flags);
+    // SAFETY: no pointers are passed.
+    let sleeper = unsafe { libc::pthread_self() };
+    let over = AtomicBool::new(false);
+    let before = HANDLED.load(Relaxed);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Relaxed) {
+                // SAFETY: the sleeper outlives this scope, which joins the thread that signals it.
+                unsafe { libc::pthread_kill(sleeper, libc::SIGUSR2) };
+                std::thread::sleep(Duration::from_micros(250));
+            }
+        });
+        sleep();
+        over.store(true, Relaxed);
+    });
+    HANDLED.load(Relaxed).saturating_sub(before)
+}
+
+const LENGTH: Nanos = Nanos::from_ms(50);
+
+fn comes_back_after_its_release(name: &str, sleep: impl Fn(MonoTime)) {
+    for flags in [0, libc::SA_RESTART] {
+        let release = now().plus(LENGTH);
+        let mut back = MonoTime::from_ns(0);
+        let handled = storm(flags, || {
+            sleep(release);
+            back = now();
+        });
+        assert!(back >= release, "{name} ended {:?} early", release.since(back));
+        assert!(handled >= 5, "{name} was signalled {handled} times: no storm");
+    }
+}
+
+#[test]
+fn no_signal_ends_a_sleep_early() {
+    comes_back_after_its_release("absolute", sleep_until);
+    comes_back_after_its_release("relative", |release| sleep_for(release.since(now())));
+    comes_back_after_its_release("futex", futex_wait_until);
+    let timer = Timerfd::new().unwrap();
+    comes_back_after_its_release("timerfd", |release| timer.wait_until(release));
+}
+
+/// Prints what a storm costs: with a remainder taken over from each interrupted call, a relative sleep would be later
+/// with each signal. `cargo test -p punctual-rt storm_cost -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+#[allow(clippy::print_stdout, reason = "a measurement")]
+fn storm_cost() {
+    let mut lates: Vec<(&str, Vec<u64>, u64)> =
+        vec![("absolute", vec![], 0), ("relative", vec![], 0), ("futex", vec![], 0), ("timerfd", vec![], 0)];
+    let timer = Timerfd::new().unwrap();
+    for _ in 0..20 {
+        for (name, lates, signals) in &mut lates {
+            let mut late = 0;
+            *signals += storm(0, || {
+                let release = now().plus(LENGTH);
+                match *name {
+                    "absolute" => sleep_until(release),
+                    "relative" => sleep_for(LENGTH),
+                    "futex" => futex_wait_until(release),
+                    _ => timer.wait_until(release),
+                }
+                late = now().since(release).as_ns();
+            });
+            lates.push(late);
+        }
+    }
+    for (name, mut lates, signals) in lates {
+        lates.sort_unstable();
+        println!(
+            "{name}: {signals} signals in 20 sleeps; late by {} us (median), {} us (most)",
+            lates[10] / 1000,
+            lates[19] / 1000
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! What a periodic task asks for: plain data, checked before anything is started.
+
+use crate::check::{Findings, Host, Plan, Waits, check};
+use crate::setup::{LatencyQos, Require, Setup};
+use crate::stats::StatsConfig;
+use crate::{Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait, Wake};
+use punctual_hist::Nanos;
+
+/// Where on a clock the releases of a task lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Away from the scheduler tick, which is looked for when the task starts (0.2 s of polling on its CPU).
+    #[default]
+    Auto,
+    /// So long after a multiple of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), after its epoch.
+    Offset(Nanos),
+    /// So that the first release is `offset` after a multiple of `multiple` on this clock, as it stands at the start.
+    AlignedTo {
+        /// The clock.
+        clock: PhaseClock,
+        /// Of what a multiple; zero is taken as the period.
+        multiple: Nanos,
+        /// How long after it.
+        offset: Nanos,
+    },
+}
+
+/// A clock to align a phase to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseClock {
+    /// `CLOCK_MONOTONIC`: the same phase at each start, until the machine boots.
+    Monotonic,
+    /// `CLOCK_REALTIME`: wall-clock time.
+    Realtime,
+    /// `CLOCK_TAI`: atomic time, as PTP distributes it; no leap seconds.
+    Tai,
+}
+
+/// A periodic task.
+///
+/// ```
+/// use punctual_rt::setup::Require;
+/// use punctual_rt::{Control, Nanos, Policy, Task, TaskConfig};
+///
+/// let config = TaskConfig::periodic(Nanos::from_ms(1)).named("axis").policy(Policy::Fifo(85)).require(Require::BestEffort);
+/// let mut left = 20;
+/// let task = Task::spawn(&config, move |cycle| {
+///     left -= 1;
+///     // … read, compute, write; `cycle.missed()` releases were lost before this one …
+///     if left == 0 { Control::Stop } else { Control::Continue }
+/// })?;
+/// let stats = task.stats().clone();
+/// task.join();
+/// assert_eq!(stats.snapshot().counters.activations, 20);
+/// # Ok::<(), punctual_rt::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TaskConfig {
+    pub(crate) name: String,
+    pub(crate) period: Nanos,
+    pub(crate) phase: Phase,
+    pub(crate) wait: Wait,
+    pub(crate) overrun: Overrun,
+    pub(crate) on_overrun: Option<fn(&Wake)>,
+    pub(crate) tolerance: Nanos,
+    pub(crate) deadline: Option<Nanos>,
+    pub(crate) budget: Option<Nanos>,
+    pub(crate) execution: Option<Nanos>,
+    pub(crate) steer_max: Option<Nanos>,
+    pub(crate) setup: Setup,
+}
+
+impl TaskConfig {
+    /// A task with this period: ordinary policy, any CPU, hybrid wait, phase away from the tick, missed releases
+    /// skipped, nothing locked.
+    pub fn periodic(period: Nanos) -> Self {
+        Self {
+            name: "task".to_owned(),
+            period,
+            phase: Phase::Auto,
+            wait: Wait::Hybrid(Margin::AUTO),
+            overrun: Overrun::Skip,
+            on_overrun: None,
+            tolerance: TOLERANCE,
+            deadline: None,
+            budget: None,
+            execution: None,
+            steer_max: None,
+            setup: Setup::new(),
+        }
+    }
+
+    /// The name of the task and of its thread: 1 to 32 bytes without control characters. The kernel shows the first 15.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
+    /// Where on the clock the releases lie.
+    #[must_use]
+    pub fn phase(self, phase: Phase) -> Self {
+        Self { phase, ..self }
+    }
+
+    /// How to wait for a release.
+    #[must_use]
+    pub fn wait(self, wait: Wait) -> Self {
+        Self { wait, ..self }
+    }
+
+    /// What becomes of releases that were missed.
+    #[must_use]
+    pub fn overrun(self, overrun: Overrun) -> Self {
+        Self { overrun, ..self }
+    }
+
+    /// Called in the loop, before the body, when releases were missed. It must keep the loop's rules.
+    #[must_use]
+    pub fn on_overrun(self, call: fn(&Wake)) -> Self {
+        Self { on_overrun: Some(call), ..self }
+    }
+
+    /// An activation within so much of its release is on time; 10 us unless said otherwise.
+    #[must_use]
+    pub fn tolerance(self, tolerance: Nanos) -> Self {
+        Self { tolerance, ..self }
+    }
+
+    /// By when after its release the body must have finished; what is later is counted.
+    #[must_use]
+    pub fn deadline(self, deadline: Nanos) -> Self {
+        Self { deadline: Some(deadline), ..self }
+    }
+
+    /// The largest lateness you can live with; later activations are counted.
+    #[must_use]
+    pub fn budget(self, budget: Nanos) -> Self {
+        Self { budget: Some(budget), ..self }
+    }
+
+    /// How long the body is expected to run at most, for [`TaskConfig::check`].
+    #[must_use]
+    pub fn execution(self, execution: Nanos) -> Self {
+        Self { execution: Some(execution), ..self }
+    }
+
+    /// By how much a release may be steered at most; a hundredth of the period unless said otherwise.
+    #[must_use]
+    pub fn steer_max(self, steer_max: Nanos) -> Self {
+        Self { steer_max: Some(steer_max), ..self }
+    }
+
+    /// The scheduling policy.
+    #[must_use]
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { setup: self.setup.policy(policy), ..self }
+    }
+
+    /// The CPUs to run on.
+    #[must_use]
+    pub fn cpus(self, cpus: &[u32]) -> Self {
+        Self { setup: self.setup.cpus(cpus), ..self }
+    }
+
+    /// How memory is treated.
+    #[must_use]
+    pub fn memory(self, memory: Memory) -> Self {
+        Self { setup: self.setup.memory(memory), ..self }
+    }
+
+    /// Which idle states are ruled out.
+    #[must_use]
+    pub fn latency_qos(self, latency_qos: LatencyQos) -> Self {
+        Self { setup: self.setup.latency_qos(latency_qos), ..self }
+    }
+
+    /// Whether to refuse or to go on when the system refuses something.
+    #[must_use]
+    pub fn require(self, require: Require) -> Self {
+        Self { setup: self.setup.require(require), ..self }
+    }
+
+    /// Refuses what no system could do.
+    ///
+    /// # Errors
+    /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`],
+    /// [`Error::TaskName`].
+    pub fn validate(&self) -> Result<(), Error> {
+        if self.period == Nanos::ZERO {
+            return Err(Error::Period);
+        }
+        if matches!(self.wait, Wait::Hybrid(Margin::Fixed(margin)) if margin >= self.period) {
+            return Err(Error::Margin);
+        }
+        if self.steer_max.is_some_and(|max| max >= self.period) {
+            return Err(Error::SteerMax);
+        }
+        self.setup.policy.checked()?;
+        self.stats().validate()
+    }
+
+    /// What stands between this task and its period on this machine; see [`check()`] for several tasks at once.
+    ///
+    /// # Real-time
+    /// Reads files, allocates: call before the loop.
+    pub fn check(&self) -> Findings {
+        check(&[self.plan()], &Host::here())
+    }
+
+    /// The task as [`check()`] judges it.
+    pub fn plan(&self) -> Plan {
+        let waits = match &self.wait {
+            Wait::Sleep | Wait::Anticipate | Wait::External { .. } => Waits::Sleeps,
+            Wait::Hybrid(Margin::Fixed(margin)) => Waits::Polls(*margin),
+            Wait::Hybrid(Margin::Auto { spin_ppm }) => {
+                Waits::Polls(self.period.times((*spin_ppm).into()).divided_by(1_000_000))
+            }
+            Wait::Spin => Waits::Spins,
+        };
+        let phase = match self.phase {
+            Phase::Offset(offset) => Some(offset),
+            Phase::Auto | Phase::AlignedTo { .. } => None,
+        };
+        let plan = Plan::new(&self.name, self.period, self.setup.clone());
+        Plan { phase, deadline: self.deadline, execution: self.execution, waits, ..plan }
+    }
+
+    /// What its statistics need to know.
+    pub(super) fn stats(&self) -> StatsConfig {
+        let cpu = match self.setup.cpus.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        };
+        StatsConfig { budget: self.budget, deadline: self.deadline, cpu, ..StatsConfig::new(&self.name, self.period) }
+    }
+
+    /// Room for what is touched in advance, and for the body as much as a thread gets by default.
+    pub(super) fn stack_bytes(&self) -> usize {
+        const DEFAULT: usize = 2 << 20;
+        let touched = match self.setup.memory {
+            Memory::Lock { stack, .. } => stack,
+            Memory::Leave => 0,
+        };
+        touched.saturating_add(DEFAULT)
+    }
+}

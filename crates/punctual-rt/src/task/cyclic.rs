@@ -1,0 +1,272 @@
+//! A periodic loop on the thread that writes it.
+
+use super::TaskConfig;
+use super::start::Epoch;
+use crate::setup::{Prepared, Refusal};
+use crate::stats::{Stats, StatsReader, StatsWriter};
+use crate::{Error, Grid, Overrun, Pacer, Sleeper, Wake};
+use punctual_hist::{Delta, MonoTime, Nanos};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Why a loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to stop, or its body said so.
+    Stopped,
+    /// Releases were missed, and the task asked for [`Overrun::Stop`].
+    Overrun {
+        /// How many.
+        missed: u64,
+    },
+    /// Its body panicked.
+    Panicked,
+}
+
+/// Paces the current thread: set up by [`Cyclic::new`], released by [`Cyclic::wait`].
+///
+/// The loop of an `EtherCAT` master, say, in its usual order:
+///
+/// ```
+/// use punctual_rt::{Cyclic, Delta, Nanos, TaskConfig};
+///
+/// let mut cyclic = Cyclic::new(&TaskConfig::periodic(Nanos::from_us(500)).named("bus"))?;
+/// let stop = cyclic.stopper();
+/// let mut cycles = 0;
+/// while let Some(wake) = cyclic.wait() {
+///     // receive; `wake.missed` releases were lost
+///     cyclic.steer(Delta::from_ns(-120)); // what a servo said
+///     // compute, send
+///     cyclic.finish();
+///     cycles += 1;
+///     if cycles == 10 {
+///         stop.stop();
+///     }
+/// }
+/// assert_eq!(cycles, 10);
+/// # Ok::<(), punctual_rt::Error>(())
+/// ```
+///
+/// It stays on the thread that was set up:
+///
+/// ```compile_fail,E0277
+/// # use punctual_rt::{Cyclic, Nanos, TaskConfig};
+/// let mut cyclic = Cyclic::new(&TaskConfig::periodic(Nanos::from_ms(1)))?;
+/// std::thread::spawn(move || cyclic.wait());
+/// # Ok::<(), punctual_rt::Error>(())
+/// ```
+pub struct Cyclic {
+    pacer: Pacer,
+    stats: StatsWriter,
+    /// The activation that is not recorded yet.
+    open: Option<Wake>,
+    reader: StatsReader,
+    /// What the grid will be, until the first wait.
+    waiting: Option<TaskConfig>,
+    stops_at_overrun: bool,
+    on_overrun: Option<fn(&Wake)>,
+    stop: Stopper,
+    ended: Option<Ended>,
+    prepared: Prepared,
+    /// The set-up is this thread's.
+    not_send: PhantomData<*const ()>,
+}
+
+/// Ends a loop from anywhere.
+#[derive(Clone, Debug, Default)]
+pub struct Stopper(Arc<AtomicBool>);
+
+impl Stopper {
+    /// Ends the loop at its next release.
+    ///
+    /// # Real-time
+    /// One store.
+    pub fn stop(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    /// Whether the loop was told to end.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Cyclic {
+    /// Sets the current thread up. The releases begin with the first [`Cyclic::wait`], so that an initialisation in
+    /// between costs none.
+    ///
+    /// # Errors
+    /// What [`TaskConfig::validate`] refuses, what the system refuses under [`Require::Strict`](crate::setup::Require),
+    /// and [`Error::Timer`].
+    ///
+    /// # Real-time
+    /// Allocates, faults, enters the kernel: call before the loop.
+    ///
+    /// # Kernel
+    /// Linux 4.4 and later; what an older one lacks is listed in [`Cyclic::refusals`].
+    pub fn new(config: &TaskConfig) -> Result<Self, Error> {
+        config.validate()?;
+        let (stats, reader) = Stats::create(&config.stats())?;
+        let prepared = config.setup.apply()?;
+        let grid = Grid::new(MonoTime::default(), config.period);
+        let pacer = Pacer::new(grid, &config.wait, Sleeper::Absolute)?.with_tolerance(config.tolerance);
+        Ok(Self {
+            pacer,
+            stats,
+            open: None,
+            reader,
+            waiting: Some(config.clone()),
+            stops_at_overrun: config.overrun == Overrun::Stop,
+            on_overrun: config.on_overrun,
+            stop: Stopper::default(),
+            ended: None,
+            prepared,
+            not_send: PhantomData,
+        })
+    }
+
+    /// Waits for the next release; `None` when the loop has ended, see [`Cyclic::ended`].
+    ///
+    /// # Real-time
+    /// Allocates nothing, locks nothing, enters the kernel only to wait. The first call is
+    /// an exception: it chooses the first release, and may look for the tick.
+    #[inline]
+    pub fn wait(&mut self) -> Option<Wake> {
+        if self.waiting.is_some() {
+            self.begin();
+        }
+        self.record();
+        if self.ended.is_some() {
+            return None;
+        }
+        let wake = self.pacer.wait_warming(|| self.stats.warm());
+        if self.stop.is_stopped() {
+            self.ended = Some(Ended::Stopped);
+            return None;
+        }
+        self.open = Some(wake);
+        if wake.missed > 0 {
+            self.overrun(&wake);
+        }
+        if self.ended.is_some() { None } else { Some(wake) }
+    }
+
+    /// Notes that the body is done: its execution time, its response time, and whether it kept its deadline. Only the
+    /// first call per cycle counts.
+    ///
+    /// # Real-time
+    /// One reading of the clock; about 100 ns of bookkeeping, which [`Cyclic::wait`] does where this was not called.
+    #[inline]
+    pub fn finish(&mut self) {
+        if self.open.is_some() {
+            let at = crate::now();
+            self.record();
+            self.stats.finished(at);
+        }
+    }
+
+    /// Records the last activation, if that was not done. After the body, so that the body is not late by it.
+    #[inline]
+    fn record(&mut self) {
+        if let Some(wake) = self.open.take() {
+            self.stats.woke(&wake);
+        }
+    }
+
+    /// Moves the next release, and all after it; returns by how much it really was moved, which is limited, see
+    /// [`TaskConfig::steer_max`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    #[inline]
+    pub fn steer(&mut self, by: Delta) -> Delta {
+        self.pacer.steer(by)
+    }
+
+    /// Sets the period from the next release on; zero is taken as 1 ns.
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn set_period(&mut self, period: Nanos) {
+        if let Some(config) = &mut self.waiting {
+            config.period = period;
+        }
+        self.pacer.set_period(period);
+    }
+
+    /// Moves the grid at once by any amount, see [`Grid::shift_phase`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn shift_phase(&mut self, by: Delta) {
+        self.pacer.shift_phase(by);
+    }
+
+    /// Forgets releases that have passed, as after something long that was meant to be; returns how many.
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn resync(&mut self) -> u64 {
+        self.pacer.resync()
+    }
+
+    /// The next release, and the period.
+    pub fn grid(&self) -> &Grid {
+        self.pacer.grid()
+    }
+
+    /// Why the loop ended, if it has.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).
+    pub fn refusals(&self) -> &[Refusal] {
+        self.prepared.refusals()
+    }
+
+    /// The statistics, for any thread.
+    pub fn stats(&self) -> &StatsReader {
+        &self.reader
+    }
+
+    /// What ends the loop, for any thread.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.clone()
+    }
+
+    /// The first release is `first`, instead of where [`TaskConfig::phase`] says.
+    pub(super) fn begin_at(&mut self, first: MonoTime) {
+        if let Some(config) = self.waiting.take() {
+            let grid = Grid::new(first, config.period).with_overrun(config.overrun);
+            self.pacer.set_grid(config.steer_max.map_or(grid, |max| grid.with_steer_max(max)));
+        }
+    }
+
+    /// Not inlined: the proof that waiting cannot panic or allocate knows it by name.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self) {
+        if let Some(config) = &self.waiting {
+            let first = Epoch::choose(config.phase, config.period).soon();
+            self.begin_at(first);
+        }
+    }
+
+    #[cold]
+    fn overrun(&mut self, wake: &Wake) {
+        if let Some(call) = self.on_overrun {
+            call(wake);
+        }
+        if self.stops_at_overrun {
+            self.ended = Some(Ended::Overrun { missed: wake.missed });
+        }
+    }
+}
+
+impl Drop for Cyclic {
+    fn drop(&mut self) {
+        self.record();
+    }
+}

@@ -1,0 +1,269 @@
+//! Periodic tasks: a thread that is set up, paced, and observed.
+//!
+//! [`Cyclic`] paces the thread that calls it; [`Task`] starts one of its own; a [`Group`] starts several on one epoch.
+
+mod config;
+mod cyclic;
+mod start;
+
+pub use config::{Phase, PhaseClock, TaskConfig};
+pub use cyclic::{Cyclic, Ended, Stopper};
+
+use crate::setup::{Grants, Refusal, grants};
+use crate::stats::StatsReader;
+use crate::{Error, Wake};
+use punctual_hist::{Delta, MonoTime, Nanos};
+use start::Epoch;
+use std::ops::Deref;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// What a body says at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Again at the next release.
+    Continue,
+    /// No more.
+    Stop,
+}
+
+/// One activation, as its body sees it; its [`Wake`] is what it derefs to.
+pub struct Cycle<'a> {
+    wake: Wake,
+    cyclic: &'a mut Cyclic,
+}
+
+impl Deref for Cycle<'_> {
+    type Target = Wake;
+
+    fn deref(&self) -> &Wake {
+        &self.wake
+    }
+}
+
+impl Cycle<'_> {
+    /// See [`Cyclic::steer`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn steer(&mut self, by: Delta) -> Delta {
+        self.cyclic.steer(by)
+    }
+
+    /// See [`Cyclic::set_period`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn set_period(&mut self, period: Nanos) {
+        self.cyclic.set_period(period);
+    }
+
+    /// See [`Cyclic::shift_phase`].
+    ///
+    /// # Real-time
+    /// One reading of the clock.
+    pub fn shift_phase(&mut self, by: Delta) {
+        self.cyclic.shift_phase(by);
+    }
+
+    /// The release after this one.
+    pub fn next_release(&self) -> MonoTime {
+        self.cyclic.grid().release()
+    }
+}
+
+/// A running periodic task. Dropping it stops it and waits for its end: no control loop runs on unnoticed.
+pub struct Task {
+    thread: Option<JoinHandle<Ended>>,
+    stop: Stopper,
+    stats: StatsReader,
+    grants: Grants,
+    refusals: Vec<Refusal>,
+}
+
+/// What a thread reports when it is set up.
+struct Report {
+    stop: Stopper,
+    stats: StatsReader,
+    grants: Grants,
+    refusals: Vec<Refusal>,
+    /// Where its first release would be, if it leads the group.
+    epoch: Option<Epoch>,
+}
+
+impl Task {
+    /// Starts a thread, sets it up, and runs `body` at each release. Returns when the thread is set up.
+    ///
+    /// # Errors
+    /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    ///
+    /// # Kernel
+    /// As [`Cyclic::new`].
+    pub fn spawn<F>(config: &TaskConfig, body: F) -> Result<Self, Error>
+    where
+        F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
+    {
+        let mut group = Group::new();
+        group.add(config, body)?;
+        group.start().pop().ok_or(Error::Thread(0))
+    }
+
+    /// Ends the task at its next release.
+    ///
+    /// # Real-time
+    /// One store.
+    pub fn stop(&self) {
+        self.stop.stop();
+    }
+
+    /// Waits until the task has ended by itself, or by [`Task::stop`]; why it did.
+    pub fn join(mut self) -> Ended {
+        self.wait_for_end()
+    }
+
+    /// The statistics, for any thread.
+    pub fn stats(&self) -> &StatsReader {
+        &self.stats
+    }
+
+    /// What the system really gave the thread.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    fn wait_for_end(&mut self) -> Ended {
+        let thread = self.thread.take();
+        thread.map_or(Ended::Stopped, |thread| thread.join().unwrap_or(Ended::Panicked))
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.stop.stop();
+        self.wait_for_end();
+    }
+}
+
+/// Tasks that start on one epoch and keep their phases to each other.
+#[derive(Default)]
+pub struct Group {
+    waiting: Vec<Waiting>,
+    epoch: Epoch,
+}
+
+/// A task that is set up. The order of the fields matters: without its sender, the thread that is waited for ends.
+struct Waiting {
+    go: Sender<MonoTime>,
+    /// From the epoch to its first release.
+    offset: Nanos,
+    task: Task,
+}
+
+impl Group {
+    /// No task yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts a thread and sets it up; it waits for [`Group::start`].
+    ///
+    /// The epoch of the group lies where the phase of the task added first puts its first release. Of the tasks added
+    /// later only [`Phase::Offset`] counts: so long after the epoch.
+    ///
+    /// # Errors
+    /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    pub fn add<F>(&mut self, config: &TaskConfig, body: F) -> Result<(), Error>
+    where
+        F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
+    {
+        // Before a thread is made, for a thread's name must be good as well.
+        config.validate()?;
+        let leads = self.waiting.is_empty();
+        let (go, begin) = channel();
+        let (report, reported) = channel();
+        let own = config.clone();
+        let thread = std::thread::Builder::new()
+            .name(config.name.clone())
+            .stack_size(config.stack_bytes())
+            .spawn(move || run(&own, body, leads, &report, &begin))
+            .map_err(|error| Error::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+        let report = reported.recv().map_err(|_| Error::Thread(libc::ECHILD))??;
+        let Report { stop, stats, grants, refusals, epoch } = report;
+        if let Some(epoch) = epoch {
+            self.epoch = epoch;
+        }
+        let offset = match config.phase {
+            Phase::Offset(offset) if !leads => offset,
+            _ => Nanos::ZERO,
+        };
+        let task = Task { thread: Some(thread), stop, stats, grants, refusals };
+        self.waiting.push(Waiting { go, offset, task });
+        Ok(())
+    }
+
+    /// Lets all tasks begin; they come in the order they were added.
+    pub fn start(self) -> Vec<Task> {
+        let epoch = self.epoch.soon();
+        let begin = |waiting: Waiting| {
+            // A thread that died shows as one that panicked.
+            let _ = waiting.go.send(epoch.plus(waiting.offset));
+            waiting.task
+        };
+        self.waiting.into_iter().map(begin).collect()
+    }
+}
+
+/// The life of a task's thread.
+fn run<F>(
+    config: &TaskConfig,
+    mut body: F,
+    leads: bool,
+    report: &Sender<Result<Report, Error>>,
+    begin: &Receiver<MonoTime>,
+) -> Ended
+where
+    F: FnMut(&mut Cycle<'_>) -> Control,
+{
+    let mut cyclic = match set_up(config, leads) {
+        Ok((cyclic, done)) => {
+            let _ = report.send(Ok(done));
+            cyclic
+        }
+        Err(error) => {
+            let _ = report.send(Err(error));
+            return Ended::Stopped;
+        }
+    };
+    // Without a beginning, the group was given up.
+    let Ok(first) = begin.recv() else { return Ended::Stopped };
+    cyclic.begin_at(first);
+    while let Some(wake) = cyclic.wait() {
+        let control = body(&mut Cycle { wake, cyclic: &mut cyclic });
+        cyclic.finish();
+        if control == Control::Stop {
+            return Ended::Stopped;
+        }
+    }
+    cyclic.ended().unwrap_or(Ended::Stopped)
+}
+
+fn set_up(config: &TaskConfig, leads: bool) -> Result<(Cyclic, Report), Error> {
+    let cyclic = Cyclic::new(config)?;
+    let report = Report {
+        stop: cyclic.stopper(),
+        stats: cyclic.stats().clone(),
+        grants: grants()?,
+        refusals: cyclic.refusals().to_vec(),
+        // On its own thread, for the tick is looked for on its own CPU.
+        epoch: leads.then(|| Epoch::choose(config.phase, config.period)),
+    };
+    Ok((cyclic, report))
+}
+
+#[cfg(test)]
+mod tests;

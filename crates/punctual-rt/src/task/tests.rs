@@ -1,0 +1,198 @@
+//! Tasks from beginning to end. Nothing here asks how punctual a busy machine is; what is asked holds on any.
+
+use super::*;
+use crate::setup::Require;
+use crate::{Error, Margin, Overrun, Policy, Wait};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+const MS: Nanos = Nanos::from_ms(1);
+
+fn quick() -> TaskConfig {
+    TaskConfig::periodic(MS).phase(Phase::Offset(Nanos::ZERO))
+}
+
+/// The first `n` activations of a task.
+fn wakes(config: &TaskConfig, n: usize, mut body: impl FnMut(&mut Cycle<'_>) + Send + 'static) -> Vec<Wake> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let task = Task::spawn(config, move |cycle| {
+        let mut seen = noted.lock().unwrap();
+        seen.push(**cycle);
+        body(cycle);
+        if seen.len() == n { Control::Stop } else { Control::Continue }
+    });
+    assert_eq!(task.unwrap().join(), Ended::Stopped);
+    let seen = seen.lock().unwrap();
+    seen.clone()
+}
+
+#[test]
+fn every_release_is_run_or_handed_over_as_missed() {
+    let seen = wakes(&quick(), 50, |cycle| {
+        if cycle.index == 7 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    });
+    assert!(seen.windows(2).all(|pair| pair[1].index == pair[0].index + 1 + pair[0].missed));
+    assert!(seen.iter().all(|wake| wake.release.as_ns() % 1_000_000 == 0), "offset 0 is on the period's multiples");
+    assert!(seen.iter().map(|wake| wake.missed).sum::<u64>() >= 3, "five milliseconds of sleep in the body");
+}
+
+#[test]
+fn the_statistics_count_what_the_body_saw() {
+    let task =
+        Task::spawn(
+            &quick().named("counted"),
+            |cycle| {
+                if cycle.index >= 30 { Control::Stop } else { Control::Continue }
+            },
+        )
+        .unwrap();
+    let stats = task.stats().clone();
+    assert_eq!(task.join(), Ended::Stopped);
+    let snapshot = stats.snapshot();
+    assert_eq!(snapshot.name, "counted");
+    assert_eq!(snapshot.execution.count(), snapshot.counters.activations, "each body was finished");
+    assert!(snapshot.counters.activations > 0);
+}
+
+#[test]
+fn a_steered_task_has_the_releases_that_steering_says() {
+    let config = quick().steer_max(Nanos::from_us(5));
+    let moved = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&moved);
+    let seen = wakes(&config, 20, move |cycle| {
+        let by = if cycle.index % 2 == 0 { 9_000 } else { -3_000 };
+        noted.lock().unwrap().push((cycle.steer(Delta::from_ns(by)), cycle.next_release()));
+    });
+    for (pair, (moved, next)) in seen.windows(2).zip(moved.lock().unwrap().iter()) {
+        assert!(moved.length() <= Nanos::from_us(5));
+        assert_eq!(pair[1].release, *next);
+        let periods = MS.times(1 + pair[0].missed);
+        assert!(pair[0].missed > 0 || pair[1].release == pair[0].release.plus(periods).moved(*moved));
+    }
+}
+
+#[test]
+fn a_period_can_be_set_while_running_and_before() {
+    let mut cyclic = Cyclic::new(&quick()).unwrap();
+    cyclic.set_period(Nanos::from_us(700));
+    let first = cyclic.wait().unwrap();
+    assert_eq!(first.release.as_ns() % 700_000, 0, "the phase is that of the period in force");
+    cyclic.set_period(Nanos::from_us(300));
+    assert_eq!(cyclic.grid().release(), first.release.plus(Nanos::from_us(300)).max(cyclic.grid().release()));
+    let second = cyclic.wait().unwrap();
+    assert_eq!(second.index, first.index + 1 + first.missed);
+}
+
+#[test]
+fn initialising_costs_no_release() {
+    let mut cyclic = Cyclic::new(&quick()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert_eq!(cyclic.wait().unwrap().index, 0);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert!(cyclic.resync() >= 19);
+    assert!(cyclic.wait().unwrap().index >= 20);
+}
+
+#[test]
+fn a_group_keeps_its_phases_on_one_epoch() {
+    let firsts = Arc::new(Mutex::new(Vec::new()));
+    let mut group = Group::new();
+    for (n, offset_us) in [0, 250, 600].into_iter().enumerate() {
+        let firsts = Arc::clone(&firsts);
+        let config = quick().named(&format!("member{n}")).phase(Phase::Offset(Nanos::from_us(offset_us)));
+        group
+            .add(&config, move |cycle| {
+                firsts.lock().unwrap().push((n, cycle.release));
+                Control::Stop
+            })
+            .unwrap();
+    }
+    for task in group.start() {
+        assert_eq!(task.join(), Ended::Stopped);
+    }
+    let mut firsts = firsts.lock().unwrap().clone();
+    firsts.sort_unstable();
+    let from_first: Vec<u64> = firsts.iter().map(|(_, release)| release.since(firsts[0].1).as_ns()).collect();
+    assert_eq!(from_first, [0, 250_000, 600_000]);
+}
+
+#[test]
+fn a_group_that_is_given_up_and_a_task_that_is_dropped_leave_nothing_running() {
+    let beats = Arc::new(AtomicU64::new(0));
+    let beating = |beats: &Arc<AtomicU64>| {
+        let beats = Arc::clone(beats);
+        move |_: &mut Cycle<'_>| {
+            beats.fetch_add(1, Relaxed);
+            Control::Continue
+        }
+    };
+    let mut group = Group::new();
+    group.add(&quick(), beating(&beats)).unwrap();
+    drop(group);
+    assert_eq!(beats.load(Relaxed), 0);
+    drop(Task::spawn(&quick(), beating(&beats)).unwrap());
+    let ended_at = beats.load(Relaxed);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    assert_eq!(beats.load(Relaxed), ended_at);
+    assert_eq!(Arc::strong_count(&beats), 1, "the bodies are gone");
+}
+
+#[test]
+fn a_body_that_panics_ends_its_task_only() {
+    let task = Task::spawn(&quick(), |_| panic!("on purpose")).unwrap();
+    assert_eq!(task.join(), Ended::Panicked);
+}
+
+#[test]
+fn a_task_that_must_not_miss_stops_when_it_does() {
+    let task = Task::spawn(&quick().overrun(Overrun::Stop), |_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        Control::Continue
+    });
+    assert!(matches!(task.unwrap().join(), Ended::Overrun { missed: 3.. }));
+}
+
+#[test]
+fn the_overrun_call_is_told_what_was_missed() {
+    static MISSED: AtomicU64 = AtomicU64::new(0);
+    let config = quick().on_overrun(|wake| {
+        MISSED.fetch_add(wake.missed, Relaxed);
+    });
+    let seen = wakes(&config, 3, |_| std::thread::sleep(std::time::Duration::from_millis(4)));
+    assert_eq!(MISSED.load(Relaxed), seen.iter().map(|wake| wake.missed).sum::<u64>());
+    assert!(MISSED.load(Relaxed) >= 3);
+}
+
+#[test]
+fn what_no_system_could_do_is_refused() {
+    let refused = |config: &TaskConfig| Task::spawn(config, |_| Control::Stop).err();
+    assert_eq!(refused(&TaskConfig::periodic(Nanos::ZERO)), Some(Error::Period));
+    assert_eq!(refused(&quick().wait(Wait::Hybrid(Margin::Fixed(MS)))), Some(Error::Margin));
+    assert_eq!(refused(&quick().steer_max(MS)), Some(Error::SteerMax));
+    for priority in [0, 96, 100] {
+        assert_eq!(refused(&quick().policy(Policy::Fifo(priority))), Some(Error::Priority(priority)));
+        let ends = quick().policy(Policy::RoundRobin(priority)).require(Require::BestEffort);
+        assert_eq!(refused(&ends), Some(Error::Priority(priority)), "best effort makes no sense of it either");
+    }
+    assert!(matches!(refused(&quick().cpus(&[8_000])), Some(Error::Affinity(8_000, _))));
+    assert_eq!(refused(&quick().named("")), Some(Error::TaskName));
+    assert_eq!(refused(&quick().named(&"x".repeat(99))), Some(Error::TaskName));
+}
+
+#[test]
+fn best_effort_starts_and_lists_what_was_refused() {
+    let task = Task::spawn(&quick().cpus(&[8_000]).require(Require::BestEffort), |_| Control::Stop).unwrap();
+    assert!(matches!(task.refusals(), [refusal] if matches!(refusal.error, Error::Affinity(8_000, _))));
+    assert!(!task.grants().thread.cpus.is_empty());
+    task.join();
+}
+
+#[test]
+fn the_phase_off_the_tick_is_found_and_kept() {
+    let seen = wakes(&TaskConfig::periodic(MS), 5, |_| {});
+    let phases: Vec<u64> = seen.iter().map(|wake| wake.release.as_ns() % 1_000_000).collect();
+    assert!(phases.iter().all(|phase| *phase == phases[0]));
+}

@@ -1,0 +1,104 @@
+//! The clock a waiter waits on: the kernel's for applications, a pretended one for tests.
+
+use super::{Event, Sleeper};
+use crate::interference::{Interference, Watch};
+use crate::poll::{self, Polled, Poller};
+use crate::sys::{self, Timerfd};
+use crate::{Class, Error, now};
+use punctual_hist::{MonoTime, Nanos};
+
+/// What a waiter needs of the world, beyond reading the clock.
+pub(crate) trait Clock: poll::Clock {
+    /// Sleeps in the kernel until `at`; signals do not end it early.
+    fn sleep_until(&mut self, at: MonoTime);
+    /// Polls until `release`, for a bounded number of readings. When it is over by more than `tolerance`, says who took
+    /// the time.
+    fn poll_until(&mut self, release: MonoTime, tolerance: Nanos) -> (Polled, Class);
+    /// Waits for something from outside, but not beyond `until`; whether it came.
+    fn wait_for(&mut self, event: &Event, until: MonoTime) -> bool;
+}
+
+/// With what a waiter works here: what the CPU, the kernel and the C library have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// How it polls: `"tpause"` or `"wfet"` where the CPU can rest until an instant, else `"pause"` or `"isb"`.
+    pub polls_with: &'static str,
+    /// Whether [`Class::Preempted`] and [`Class::Interrupted`] can be told apart by a mark that the kernel removes. Else
+    /// it is [`Class::HitWhilePolling`].
+    pub has_marks: bool,
+}
+
+/// `CLOCK_MONOTONIC`, slept on in one of the kernel's ways, for the thread that made it.
+pub(crate) struct Monotonic {
+    call: Call,
+    poller: Poller,
+    watch: Watch,
+}
+
+enum Call {
+    Absolute,
+    Relative,
+    Timerfd(Timerfd),
+    Futex,
+}
+
+impl Monotonic {
+    pub(crate) fn new(sleeper: Sleeper) -> Result<Self, Error> {
+        let call = match sleeper {
+            Sleeper::Absolute => Call::Absolute,
+            Sleeper::Relative => Call::Relative,
+            Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(Error::Timer)?),
+            Sleeper::Futex => Call::Futex,
+        };
+        Ok(Self { call, poller: Poller::detect(), watch: Watch::of_current_thread(false) })
+    }
+
+    /// Lets it ask the kernel who took the time, after a hit.
+    pub(crate) fn confirm_interference(&mut self) {
+        self.watch = Watch::of_current_thread(true);
+    }
+
+    pub(crate) fn means(&self) -> Means {
+        Means { polls_with: self.poller.name(), has_marks: self.watch.has_marks() }
+    }
+}
+
+impl poll::Clock for Monotonic {
+    #[inline]
+    fn now(&mut self) -> MonoTime {
+        now()
+    }
+}
+
+impl Clock for Monotonic {
+    #[inline]
+    fn sleep_until(&mut self, at: MonoTime) {
+        match &self.call {
+            Call::Absolute => sys::sleep_until(at),
+            Call::Relative => sys::sleep_for(at.since(now())),
+            Call::Timerfd(timer) => timer.wait_until(at),
+            Call::Futex => sys::futex_wait_until(at),
+        }
+    }
+
+    #[inline]
+    fn poll_until(&mut self, release: MonoTime, tolerance: Nanos) -> (Polled, Class) {
+        self.watch.begin();
+        let polled = self.poller.poll_until(release);
+        let hit = polled.at.since(release) > tolerance;
+        let class = match self.watch.end(hit) {
+            None => Class::OnTime,
+            Some(Interference::Unknown) => Class::HitWhilePolling,
+            Some(Interference::Preempted) => Class::Preempted,
+            Some(Interference::Interrupted) => Class::Interrupted,
+        };
+        (polled, class)
+    }
+
+    fn wait_for(&mut self, event: &Event, until: MonoTime) -> bool {
+        match event {
+            Event::Readable(fd) => sys::wait_readable(*fd, until.since(now())),
+            Event::Signal(signal) => signal.wait_until(until),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! How long before the release to come back from the kernel's sleep: pure, learns from each sleep.
+
+use super::recent::Recent;
+use punctual_hist::Nanos;
+
+/// Added to the quantile, for sleeps that are longer than any in the window.
+const RESERVE: Nanos = Nanos::from_us(2);
+/// Before so many sleeps were seen, the margin stays at its bound.
+const LEARNED: u16 = 16;
+
+/// How long before the release polling begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Margin {
+    /// Follows what recent sleeps took too long: up at once, down slowly.
+    Auto {
+        /// The largest part of the CPU's time to be spent polling, in millionths. Where sleeps are so irregular that
+        /// more would be needed, activations are late from sleep, and counted so.
+        spin_ppm: u32,
+    },
+    /// Always this long.
+    Fixed(Nanos),
+}
+
+impl Margin {
+    /// The automatic margin, with at most 5 % of the CPU's time spent polling.
+    pub const AUTO: Self = Self::Auto { spin_ppm: 50_000 };
+}
+
+/// A margin in use.
+pub(super) struct MarginTracker {
+    kind: Margin,
+    recent: Recent,
+    now: Nanos,
+}
+
+impl MarginTracker {
+    pub(super) const fn new(kind: Margin) -> Self {
+        // 253 of 256: one sleep in 85 may be longer, before the quarter and the reserve on top of it.
+        Self { kind, recent: Recent::new(253), now: Nanos::MAX }
+    }
+
+    /// The margin for the next sleep of a task with this period.
+    pub(super) fn get(&self, period: Nanos) -> Nanos {
+        match self.kind {
+            Margin::Fixed(margin) => margin,
+            Margin::Auto { spin_ppm } => self.now.min(self.bound(period, spin_ppm)),
+        }
+    }
+
+    /// Takes note of a sleep that was `overshoot` longer than asked for.
+    ///
+    /// # Real-time
+    /// Pure; a few dozen instructions.
+    pub(super) fn learn(&mut self, overshoot: Nanos) {
+        self.recent.add(overshoot);
+        if self.recent.filled() < LEARNED {
+            return;
+        }
+        let high = self.recent.high();
+        let wanted = high.plus(Nanos::from_ns(high.as_ns() >> 2)).plus(RESERVE);
+        self.now = if wanted >= self.now || self.now == Nanos::MAX {
+            wanted
+        } else {
+            let step = (self.now.minus(wanted).as_ns() >> 6).max(1);
+            self.now.minus(Nanos::from_ns(step))
+        };
+    }
+
+    /// Half the time between releases, or as long as polling stays within its share: a typical sleep comes back
+    /// `margin - median` early.
+    fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
+        let share = period.times(spin_ppm.into()).divided_by(1_000_000);
+        let typical = if self.recent.filled() < LEARNED { share } else { self.recent.median() };
+        share.plus(typical).min(Nanos::from_ns(period.as_ns() >> 1))
+    }
+}
+
+/// What [`Wait::Anticipate`](super::Wait::Anticipate) subtracts: the median of recent sleeps, followed slowly.
+///
+/// Subtracting the *last* error instead is a feedback loop with its pole at -1: it swings without end.
+pub(super) struct Offset {
+    recent: Recent,
+    now: Nanos,
+}
+
+impl Offset {
+    pub(super) const fn new() -> Self {
+        Self { recent: Recent::new(253), now: Nanos::ZERO }
+    }
+
+    pub(super) fn get(&self) -> Nanos {
+        self.now
+    }
+
+    pub(super) fn learn(&mut self, overshoot: Nanos) {
+        self.recent.add(overshoot);
+        if self.recent.filled() < LEARNED {
+            return;
+        }
+        let away = self.recent.median().ahead().minus(self.now.ahead());
+        let first = self.now == Nanos::ZERO;
+        let step = if first { away.as_ns() } else { away.as_ns() >> 5 };
+        self.now = Nanos::from_ns(self.now.as_ns().saturating_add_signed(step));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanos = Nanos::from_ms(1);
+
+    /// Replays sleeps of these lengths; what share was late, and what share of the time was polled.
+    fn replay(overshoots: impl Iterator<Item = u64>) -> (f64, f64) {
+        let mut tracker = MarginTracker::new(Margin::AUTO);
+        let (mut late, mut polled, mut n) = (0u32, 0u64, 0u32);
+        for ns in overshoots {
+            let margin = tracker.get(MS).as_ns();
+            late += u32::from(ns > margin);
+            polled += margin.saturating_sub(ns);
+            n += 1;
+            tracker.learn(Nanos::from_ns(ns));
+        }
+        (f64::from(late) / f64::from(n), Nanos::from_ns(polled).as_secs_f64() / (f64::from(n) * 1e-3))
+    }
+
+    /// A sequence without pattern, the same each time.
+    fn noise() -> impl FnMut() -> u64 {
+        let mut state = 0x9E37_79B9_7F4A_7C15u64;
+        move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state >> 33
+        }
+    }
+
+    #[test]
+    fn steady_sleeps_cost_little_and_are_never_late() {
+        let mut noise = noise();
+        let (late, polled) = replay((0..20_000).map(|_| 12_000 + noise() % 6_000));
+        assert!(late == 0.0 && polled < 0.014, "late {late}, polled {polled}");
+    }
+
+    #[test]
+    fn sleeps_of_two_kinds_are_both_covered() {
+        let mut noise = noise();
+        let (late, polled) = replay((0..20_000).map(|_| if noise() % 10 == 0 { 35_000 } else { 5_000 }));
+        assert!(late < 0.001 && polled <= 0.05, "late {late}, polled {polled}");
+    }
+
+    #[test]
+    fn a_burst_of_long_sleeps_is_followed_up_at_once_and_down_slowly() {
+        let (late, polled) = replay((0..40_000).map(|k| if k / 2_000 % 2 == 1 { 45_000 } else { 5_000 }));
+        assert!(late < 0.005, "each burst is late until it is one in 85: {late}");
+        assert!(polled <= 0.05, "{polled}");
+    }
+
+    #[test]
+    fn rare_outages_do_not_move_the_margin() {
+        let mut noise = noise();
+        let (late, polled) = replay((0..20_000).map(|_| if noise() % 300 == 0 { 5_000_000 } else { 10_000 }));
+        assert!(late < 0.005 && polled < 0.02, "late {late}, polled {polled}");
+    }
+
+    #[test]
+    fn where_sleeps_are_hopeless_polling_stays_within_its_share() {
+        let mut noise = noise();
+        let (late, polled) = replay((0..20_000).map(|_| noise() % 400_000));
+        assert!(late > 0.1 && polled <= 0.1, "late {late}, polled {polled}");
+    }
+
+    #[test]
+    fn a_fixed_margin_is_what_was_said() {
+        let mut tracker = MarginTracker::new(Margin::Fixed(Nanos::from_us(50)));
+        tracker.learn(Nanos::from_ms(3));
+        assert_eq!(tracker.get(MS), Nanos::from_us(50));
+    }
+
+    #[test]
+    fn the_offset_settles_on_the_median_and_outliers_do_not_move_it() {
+        let mut offset = Offset::new();
+        let mut noise = noise();
+        for k in 0..5_000 {
+            offset.learn(Nanos::from_ns(if k % 50 == 0 { 3_000_000 } else { 13_000 + noise() % 1_000 }));
+        }
+        let ns = offset.get().as_ns();
+        assert!((13_000..15_500).contains(&ns), "{ns}");
+    }
+}

@@ -1,0 +1,94 @@
+//! The examples run, end by themselves, and say what they are there to say: as whoever runs the tests, and, if that is
+//! root, as an ordinary user too. How punctual they were is not judged here.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// `nobody` of most distributions; any user that owns nothing will do.
+const ORDINARY: u32 = 65_534;
+
+/// Where Cargo puts examples: beside the folder of this test program.
+fn example(name: &str) -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    let path = here.parent().and_then(|deps| deps.parent()).unwrap().join("examples").join(name);
+    assert!(path.is_file(), "{} is not built: `cargo build --examples` does", path.display());
+    path
+}
+
+fn said(output: &Output) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}:\n{out}\n{err}", output.status);
+    out.into_owned()
+}
+
+/// Runs it for a second.
+fn run(name: &str) -> String {
+    said(&Command::new(example(name)).arg("1").output().unwrap())
+}
+
+/// Runs it for a second as an ordinary user, from a place such a user may look into; `None` without the right to.
+fn run_as_ordinary_user(name: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join(name);
+    std::fs::copy(example(name), &program).unwrap();
+    for path in [folder.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let output = Command::new(&program).arg("1").uid(ORDINARY).gid(ORDINARY).output();
+    output.ok().map(|output| said(&output))
+}
+
+/// The number before `after`.
+fn number(text: &str, after: &str) -> u64 {
+    let before = text.split(after).next().unwrap_or_default();
+    let word = before.split_whitespace().next_back().unwrap_or_default();
+    word.parse().unwrap_or_else(|_| panic!("no number before `{after}` in:\n{text}"))
+}
+
+#[test]
+fn hello_periodic_runs_a_thousand_releases() {
+    for said in [Some(run("hello_periodic")), run_as_ordinary_user("hello_periodic")].into_iter().flatten() {
+        let ran = number(&said, " activations in");
+        let missed = if said.contains("  missed ") { number(&said, " releases\n") } else { 0 };
+        assert!(ran + missed >= 1_000 && said.contains("  lateness "), "{said}");
+    }
+}
+
+#[test]
+fn what_an_ordinary_user_is_refused_is_said() {
+    let Some(said) = run_as_ordinary_user("hello_periodic") else { return };
+    assert!(said.contains("refused: scheduling policy: "), "{said}");
+}
+
+#[test]
+fn ethercat_shaped_finds_the_clock_of_the_bus() {
+    for said in [Some(run("ethercat_shaped")), run_as_ordinary_user("ethercat_shaped")].into_iter().flatten() {
+        let last = said.lines().find(|line| line.starts_with("last second: ")).unwrap_or_default();
+        assert!(last.contains("phase error mean") && last.contains(" ppm, "), "{said}");
+    }
+}
+
+#[test]
+fn producer_consumer_hands_over_every_sample_and_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.perfetto");
+    let output = Command::new(example("producer_consumer")).arg("1").arg(&trace).output().unwrap();
+    let said = said(&output);
+    let (received, refused) = (number(&said, " samples received"), number(&said, " refused,"));
+    assert!(received > 0 && received + refused == number(&said, " activations in"), "{said}");
+    assert!(number(&said, " log records") >= received, "{said}");
+    // Three records a cycle, each with a time: no trace could be shorter.
+    assert!(std::fs::metadata(&trace).unwrap().len() > received * 3 * 8, "{said}");
+}
+
+#[test]
+fn what_is_not_a_number_of_seconds_is_refused() {
+    for name in ["hello_periodic", "ethercat_shaped", "producer_consumer"] {
+        let output = Command::new(example(name)).arg("soon").output().unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty(), "{name}");
+    }
+}

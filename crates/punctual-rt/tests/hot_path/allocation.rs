@@ -1,0 +1,57 @@
+//! Nothing is allocated or freed between two waits.
+
+use crate::sys;
+use crate::ways::{self, Turn};
+use punctual_rt::{Control, Ended, Nanos, Phase, Task, TaskConfig};
+use std::hint::black_box;
+
+/// How often the turns of a loop went to the allocator, on a thread of its own; its making, and the first turn, in which a
+/// task chooses its first release, do not count.
+fn allocations(prepare: impl FnOnce() -> Turn + Send + 'static) -> u64 {
+    let counted = std::thread::spawn(|| {
+        let mut turn = prepare();
+        turn(0);
+        let before = sys::allocations_of_this_thread();
+        for index in 1..1_000 {
+            turn(index);
+        }
+        sys::allocations_of_this_thread() - before
+    });
+    counted.join().unwrap()
+}
+
+#[test]
+pub fn nothing_is_allocated_or_freed_between_two_waits() {
+    for way in ways::all() {
+        assert_eq!(allocations(way.prepare), 0, "{}", way.name);
+    }
+}
+
+#[test]
+fn a_task_allocates_nothing_from_its_second_activation_on() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let mut before = None;
+    let config = TaskConfig::periodic(Nanos::from_us(100)).phase(Phase::Offset(Nanos::ZERO));
+    let task = Task::spawn(&config, move |cycle| {
+        let allocations = sys::allocations_of_this_thread();
+        if cycle.index < 1_000 {
+            before.get_or_insert(allocations);
+            return Control::Continue;
+        }
+        tell.send(before.map(|before| allocations - before)).unwrap();
+        Control::Stop
+    });
+    assert_eq!(told.recv().unwrap(), Some(0));
+    assert_eq!(task.unwrap().join(), Ended::Stopped);
+}
+
+#[test]
+fn a_body_that_allocates_once_is_counted() {
+    let once = || -> Turn { Box::new(|index| drop(black_box((index == 500).then(|| vec![1u8; 64])))) };
+    assert_eq!(allocations(once), 2, "one allocated, one freed");
+    let grows = || -> Turn {
+        let mut kept = Vec::with_capacity(999);
+        Box::new(move |index| kept.push(index))
+    };
+    assert_eq!(allocations(grows), 1, "the thousandth has no room");
+}

@@ -1,0 +1,343 @@
+//! The lock-free modules under a model checker: their very sources, compiled against atomics that try out every
+//! interleaving and every value a weak memory order allows.
+
+#![allow(dead_code, missing_docs, reason = "the sources are compiled whole, the model uses parts")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(unsafe_code, reason = "pointers into cells that the model checker watches")]
+
+use punctual_rt::Error;
+
+#[path = "../src/latest.rs"]
+mod latest;
+#[path = "../src/sync/pi_word.rs"]
+mod pi_word;
+#[path = "../src/sync/semaphore.rs"]
+mod semaphore;
+
+mod atomics {
+    pub(crate) use loom::sync::Arc;
+    pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
+
+    pub(crate) struct Cell<T>(loom::cell::UnsafeCell<T>);
+
+    impl<T> Cell<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::cell::UnsafeCell::new(value))
+        }
+
+        pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+            self.0.with(read)
+        }
+
+        pub(crate) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+            self.0.with_mut(write)
+        }
+    }
+}
+
+/// The kernel, as far as the sources know it.
+mod sys {
+    use crate::atomics::AtomicU32;
+    use loom::sync::atomic::Ordering::Relaxed;
+    use loom::sync::{Condvar, Mutex};
+    use punctual_hist::{MonoTime, Nanos};
+    use std::cell::Cell;
+    use std::collections::VecDeque;
+
+    #[derive(Clone, Copy)]
+    pub(crate) enum Scope {
+        Process,
+    }
+
+    loom::lazy_static! {
+        static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+    }
+
+    pub(crate) fn now() -> MonoTime {
+        MonoTime::from_ns(0)
+    }
+
+    /// Compares and goes to sleep in one step, as the kernel does; of its memory barriers nothing is assumed. A deadline
+    /// that is set is over at once.
+    pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoTime>, _: Scope) -> bool {
+        let queue = QUEUE.0.lock().unwrap();
+        if word.load(Relaxed) != expected {
+            return true;
+        }
+        if deadline.is_some() {
+            return false;
+        }
+        drop(QUEUE.1.wait(queue).unwrap());
+        true
+    }
+
+    pub(crate) fn futex_wake_one(_: &AtomicU32, _: Scope) {
+        drop(QUEUE.0.lock().unwrap());
+        QUEUE.1.notify_one();
+    }
+
+    loom::lazy_static! {
+        static ref LOCKERS: (Mutex<VecDeque<u32>>, Condvar) = (Mutex::new(VecDeque::new()), Condvar::new());
+    }
+
+    loom::thread_local! {
+        static THREAD_ID: Cell<u32> = Cell::new(0);
+    }
+
+    pub(crate) fn call_this_thread(id: u32) {
+        THREAD_ID.with(|mine| mine.set(id));
+    }
+
+    pub(crate) fn remembered_thread_id() -> u32 {
+        THREAD_ID.with(Cell::get)
+    }
+
+    pub(crate) fn thread_is_gone(_: u32) -> bool {
+        false
+    }
+
+    pub(crate) fn sleep_for(_: Nanos) {
+        loom::thread::yield_now();
+    }
+
+    /// Takes a free word or joins the queue. It touches the word without any memory order.
+    pub(crate) fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<(), i32> {
+        let (me, mut queue) = (remembered_thread_id(), LOCKERS.0.lock().unwrap());
+        let free_or_marked = |seen: u32| if seen & libc::FUTEX_TID_MASK == 0 { me } else { seen | libc::FUTEX_WAITERS };
+        let seen = word.fetch_update(Relaxed, Relaxed, |seen| Some(free_or_marked(seen))).unwrap();
+        if seen & libc::FUTEX_TID_MASK == 0 {
+            return Ok(());
+        }
+        if deadline.is_some() {
+            return Err(libc::ETIMEDOUT);
+        }
+        queue.push_back(me);
+        while word.load(Relaxed) & libc::FUTEX_TID_MASK != me {
+            queue = LOCKERS.1.wait(queue).unwrap();
+        }
+        Ok(())
+    }
+
+    /// Hands the word to whoever waits longest.
+    pub(crate) fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
+        let mut queue = LOCKERS.0.lock().unwrap();
+        if word.load(Relaxed) & libc::FUTEX_TID_MASK != remembered_thread_id() {
+            return Err(libc::EPERM);
+        }
+        let next = queue.pop_front().unwrap_or(0);
+        let waiters = if queue.is_empty() { 0 } else { libc::FUTEX_WAITERS };
+        word.swap(next | waiters, Relaxed);
+        LOCKERS.1.notify_all();
+        Ok(())
+    }
+}
+
+mod of_latest {
+    use crate::latest::latest;
+    use loom::thread::spawn;
+
+    #[test]
+    fn the_reader_never_meets_the_writer_and_values_never_go_back() {
+        loom::model(|| {
+            let (mut writer, mut reader) = latest((0, 0));
+            let thread = spawn(move || {
+                for n in 1..=3 {
+                    writer.write((n, n));
+                }
+            });
+            let mut last = 0;
+            for _ in 0..2 {
+                let reading = reader.read();
+                assert_eq!(reading.value.0, reading.value.1);
+                assert!(if reading.is_new { reading.value.0 > last } else { reading.value.0 == last });
+                last = reading.value.0;
+            }
+            thread.join().unwrap();
+            assert_eq!(reader.read().value, (3, 3), "nothing newer is ever lost");
+        });
+    }
+
+    #[test]
+    fn what_was_taken_and_what_was_overwritten_add_up() {
+        loom::model(|| {
+            let (mut writer, mut reader) = latest(0);
+            let thread = spawn(move || (1..=2).filter(|n| !writer.write(*n)).count());
+            let taken = (0..2).filter(|_| reader.read().is_new).count();
+            let overwritten = thread.join().unwrap();
+            let left = usize::from(reader.read().is_new);
+            assert_eq!(taken + overwritten + left, 2);
+        });
+    }
+}
+
+mod of_signal {
+    use crate::atomics::{Arc, AtomicU32};
+    use crate::semaphore::Semaphore;
+    use crate::sys::Scope::Process;
+    use loom::cell::UnsafeCell;
+    use loom::thread::spawn;
+    use punctual_hist::MonoTime;
+
+    fn semaphore() -> Arc<Semaphore> {
+        Arc::new(Semaphore { posts: AtomicU32::new(0), waiters: AtomicU32::new(0) })
+    }
+
+    /// Every order with at most three involuntary switches; all orders would take minutes.
+    fn model(check: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(check);
+    }
+
+    /// The model checker reports a thread that sleeps for ever as a deadlock.
+    #[test]
+    fn no_wake_up_is_lost() {
+        model(|| {
+            let semaphore = semaphore();
+            let poster = Arc::clone(&semaphore);
+            let thread = spawn(move || (0..2).for_each(|_| assert!(poster.post(Process))));
+            assert!(semaphore.take(None, Process));
+            assert!(semaphore.take(None, Process));
+            thread.join().unwrap();
+            assert!(!semaphore.try_take());
+        });
+    }
+
+    #[test]
+    fn two_takers_get_one_each() {
+        model(|| {
+            let semaphore = semaphore();
+            let takers = [(); 2].map(|()| {
+                let semaphore = Arc::clone(&semaphore);
+                spawn(move || semaphore.take(None, Process))
+            });
+            (0..2).for_each(|_| assert!(semaphore.post(Process)));
+            for taker in takers {
+                assert!(taker.join().unwrap());
+            }
+            assert!(!semaphore.try_take());
+        });
+    }
+
+    #[test]
+    fn a_post_is_taken_or_kept_when_the_deadline_comes() {
+        loom::model(|| {
+            let semaphore = semaphore();
+            let poster = Arc::clone(&semaphore);
+            let thread = spawn(move || assert!(poster.post(Process)));
+            let taken = semaphore.take(Some(MonoTime::from_ns(1)), Process);
+            thread.join().unwrap();
+            assert_eq!(semaphore.try_take(), !taken);
+        });
+    }
+
+    #[test]
+    fn what_was_written_before_a_post_is_seen_after_it() {
+        loom::model(|| {
+            let shared = Arc::new((semaphore(), UnsafeCell::new(0)));
+            let poster = Arc::clone(&shared);
+            let thread = spawn(move || {
+                poster.1.with_mut(|value| {
+                    // SAFETY: the model checker itself watches over access to the cell.
+                    unsafe { *value = 7 }
+                });
+                poster.0.post(Process);
+            });
+            assert!(shared.0.take(None, Process));
+            let seen = shared.1.with(|value| {
+                // SAFETY: as above.
+                unsafe { *value }
+            });
+            assert_eq!(seen, 7);
+            thread.join().unwrap();
+        });
+    }
+}
+
+mod of_pi_mutex {
+    use crate::atomics::{Arc, AtomicU32, Ordering::Relaxed};
+    use crate::pi_word::{lock, try_lock, unlock};
+    use crate::sys::call_this_thread;
+    use loom::cell::UnsafeCell;
+    use loom::thread::spawn;
+    use punctual_hist::MonoTime;
+    use punctual_rt::Error;
+
+    type Counter = Arc<(AtomicU32, UnsafeCell<u32>)>;
+
+    fn counter() -> Counter {
+        Arc::new((AtomicU32::new(0), UnsafeCell::new(0)))
+    }
+
+    /// The model checker reports access to the cell by two threads at once, or not ordered by the lock.
+    fn count_and_unlock(counter: &Counter) {
+        counter.1.with_mut(|value| {
+            // SAFETY: the model checker itself watches over access to the cell.
+            unsafe { *value += 1 }
+        });
+        unlock(&counter.0);
+    }
+
+    fn value(counter: &Counter) -> u32 {
+        assert_eq!(counter.0.load(Relaxed), 0, "free");
+        counter.1.with(|value| {
+            // SAFETY: as above.
+            unsafe { *value }
+        })
+    }
+
+    #[test]
+    fn one_thread_at_a_time() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let counter = counter();
+            let threads = [1, 2].map(|id| {
+                let counter = Arc::clone(&counter);
+                spawn(move || {
+                    call_this_thread(id);
+                    assert_eq!(lock(&counter.0, None), Ok(false));
+                    count_and_unlock(&counter);
+                })
+            });
+            call_this_thread(3);
+            assert_eq!(lock(&counter.0, None), Ok(false));
+            count_and_unlock(&counter);
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert_eq!(value(&counter), 3);
+        });
+    }
+
+    #[test]
+    fn who_gives_up_leaves_the_lock_usable() {
+        loom::model(|| {
+            let counter = counter();
+            let theirs = Arc::clone(&counter);
+            let thread = spawn(move || {
+                call_this_thread(1);
+                let result = lock(&theirs.0, Some(MonoTime::from_ns(1)));
+                if result.is_ok() {
+                    count_and_unlock(&theirs);
+                }
+                result
+            });
+            call_this_thread(2);
+            let mut total = 0;
+            for _ in 0..2 {
+                if try_lock(&counter.0) {
+                    count_and_unlock(&counter);
+                    total += 1;
+                }
+            }
+            match thread.join().unwrap() {
+                Ok(owner_died) => total += u32::from(!owner_died),
+                Err(error) => assert_eq!(error, Error::TimedOut),
+            }
+            assert_eq!(value(&counter), total);
+            assert!(try_lock(&counter.0));
+            unlock(&counter.0);
+        });
+    }
+}

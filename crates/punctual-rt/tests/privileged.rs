@@ -1,0 +1,150 @@
+//! Set-up as root, and as nobody: what is granted, what is refused, and what is left behind. Needs root, so it is ignored
+//! by default: `cargo test -p punctual-rt --test privileged -- --ignored privileged`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use punctual_rt::setup::{Setup, What, granted, grants};
+use punctual_rt::{Error, LatencyQos, Memory, Nanos, Policy, Require};
+use std::process::Command;
+
+/// Set in the environment of a program that was started again as somebody else.
+const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
+
+fn wanted() -> Setup {
+    let cpu = granted().unwrap().cpus[0];
+    let memory = Memory::Lock { stack: 64 << 10, heap: if cfg!(target_env = "gnu") { 1 << 20 } else { 0 } };
+    Setup::new().policy(Policy::Fifo(10)).cpus(&[cpu]).memory(memory).latency_qos(LatencyQos::Global(0))
+}
+
+fn in_a_thread(run: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
+}
+
+/// Runs the test of this name again, under `wrapper`; `true` in the program that was started so.
+fn is_again(name: &str, wrapper: &str) -> bool {
+    if std::env::var_os(AGAIN).is_some() {
+        return true;
+    }
+    let program = std::env::current_exe().unwrap();
+    let mut words = wrapper.split_whitespace();
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).arg(program).args(["--exact", name, "--ignored", "--nocapture"]).env(AGAIN, "1");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+    false
+}
+
+const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all";
+
+#[test]
+#[ignore = "needs root"]
+fn privileged_all_that_is_asked_for_is_granted_and_read_back() {
+    if !is_again("privileged_all_that_is_asked_for_is_granted_and_read_back", "env") {
+        return;
+    }
+    in_a_thread(|| {
+        let setup = wanted();
+        let prepared = setup.apply().unwrap();
+        let grants = grants().unwrap();
+        assert_eq!((grants.thread.policy, &grants.thread.cpus), (Policy::Fifo(10), &setup.cpus));
+        assert_eq!((grants.latency_us, grants.memory.new_is_resident), (Some(0), Some(true)), "{grants}");
+        assert!(grants.memory.locked.unwrap() > 0 && grants.open_signals.is_empty(), "{grants}");
+        drop(prepared);
+    });
+    assert_ne!(grants().unwrap().latency_us, Some(0), "the request goes with what held it");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
+    if !is_again("privileged_a_refusal_in_the_last_step_leaves_nothing_behind", "env") {
+        return;
+    }
+    in_a_thread(|| {
+        let before = grants().unwrap();
+        // Here and not in a test of its own: two processes that change the same files do not know of each other.
+        let prepared = Setup::new().latency_qos(LatencyQos::PerCpu).apply().unwrap();
+        assert!(grants().unwrap().cpu_latency.iter().all(|(_, limit)| limit == "n/a"));
+        drop(prepared);
+        assert_eq!(grants().unwrap().cpu_latency, before.cpu_latency);
+        // It set the timer slack and the signals, too.
+        let before = grants().unwrap();
+        // No kernel takes a reservation of so long a period: refused in the last step.
+        let (runtime, period) = (Nanos::from_ms(1), Nanos::from_secs(3600));
+        let policy = Policy::Deadline { runtime, deadline: period, period };
+        let refused = Setup { cpus: vec![], ..wanted() }.policy(policy).latency_qos(LatencyQos::PerCpu).apply();
+        assert_eq!(refused.unwrap_err(), Error::Policy(libc::EINVAL));
+        let after = grants().unwrap();
+        assert_eq!((&after.thread, after.memory.locked), (&before.thread, Some(0)), "{after}");
+        assert_eq!((after.memory.new_is_resident, after.timer_slack), (Some(false), before.timer_slack), "{after}");
+        assert_eq!((&after.open_signals, &after.cpu_latency), (&before.open_signals, &before.cpu_latency), "{after}");
+    });
+}
+
+#[test]
+#[ignore = "needs root"]
+fn privileged_a_deadline_is_reserved_as_it_was_asked_for() {
+    in_a_thread(|| {
+        let us = Nanos::from_us;
+        let policy = Policy::Deadline { runtime: us(50), deadline: us(500), period: us(1000) };
+        let _prepared = Setup::new().policy(policy).apply().unwrap();
+        assert_eq!(granted().unwrap().policy, policy);
+    });
+}
+
+#[test]
+#[ignore = "needs root"]
+fn privileged_nobody_is_refused_with_a_reason_and_keeps_what_was() {
+    if !is_again("privileged_nobody_is_refused_with_a_reason_and_keeps_what_was", NOBODY) {
+        return;
+    }
+    in_a_thread(|| {
+        let before = grants().unwrap();
+        let error = wanted().apply().unwrap_err();
+        assert_eq!(error, Error::MemoryLock(libc::ENOMEM));
+        assert!(error.remedy().contains("RLIMIT_MEMLOCK"), "{}", error.remedy());
+        let refused = wanted().memory(Memory::Leave).apply().unwrap_err();
+        assert_eq!(refused, Error::LatencyQos(libc::EACCES));
+        let refused = wanted().memory(Memory::Leave).latency_qos(LatencyQos::Leave).apply().unwrap_err();
+        assert_eq!(refused, Error::Policy(libc::EPERM));
+        let after = grants().unwrap();
+        assert_eq!((after.thread, after.open_signals), (before.thread, before.open_signals));
+        assert_eq!((after.timer_slack, after.memory.locked), (before.timer_slack, Some(0)));
+    });
+}
+
+#[test]
+#[ignore = "needs root"]
+fn privileged_nobody_at_best_effort_starts_and_has_every_refusal_listed() {
+    if !is_again("privileged_nobody_at_best_effort_starts_and_has_every_refusal_listed", NOBODY) {
+        return;
+    }
+    in_a_thread(|| {
+        let prepared = wanted().require(Require::BestEffort).apply().unwrap();
+        let refused: Vec<What> = prepared.refusals().iter().map(|refusal| refusal.what).collect();
+        assert_eq!(refused, [What::MemoryLock, What::LatencyQos, What::Policy]);
+        let grants = grants().unwrap();
+        assert_eq!((grants.thread.policy, grants.thread.cpus.len()), (Policy::Other, 1));
+        assert_eq!((grants.timer_slack, grants.latency_us), (Some(Nanos::from_ns(1)), None), "{grants}");
+    });
+}
+
+/// With the two capabilities, nobody gets what root gets.
+#[test]
+#[ignore = "needs root"]
+fn privileged_nobody_with_two_capabilities_gets_policy_and_memory() {
+    const CAPABLE: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+sys_nice,+ipc_lock \
+        --ambient-caps=-all,+sys_nice,+ipc_lock";
+    if !is_again("privileged_nobody_with_two_capabilities_gets_policy_and_memory", CAPABLE) {
+        return;
+    }
+    in_a_thread(|| {
+        let prepared = wanted().latency_qos(LatencyQos::Leave).apply().unwrap();
+        assert_eq!(prepared.refusals(), []);
+        let grants = grants().unwrap();
+        assert_eq!((grants.thread.policy, grants.memory.new_is_resident), (Policy::Fifo(10), Some(true)));
+        let refused = wanted().apply().unwrap_err();
+        assert_eq!(refused, Error::LatencyQos(libc::EACCES), "the file is root's all the same");
+    });
+}

@@ -1,0 +1,147 @@
+//! `panic-free`: nothing that may run between two waits can panic, allocate, or enter the kernel by an unknown door.
+//!
+//! Told from the object code that users get: the release profile, with overflow checks and link-time optimisation. The
+//! functions are named in `crates/punctual-rt/proofs/hot_path.rs`; those that break the promise on purpose must be found.
+
+mod reach;
+
+use crate::run;
+use anyhow::{Context, Result, bail, ensure};
+use reach::{Library, Reached};
+use std::path::Path;
+
+/// What a panic or an allocation cannot do without, as parts of mangled names.
+const FORBIDDEN: [&str; 12] = [
+    "4core9panicking",
+    "3std9panicking",
+    "core9option13expect_failed",
+    "4core6result13unwrap_failed",
+    "rust_begin_unwind",
+    "rust_panic",
+    "__rust_alloc",
+    "__rust_dealloc",
+    "__rust_realloc",
+    "5alloc5alloc",
+    "5alloc7raw_vec",
+    "_Unwind_",
+];
+
+/// Functions that are left out, for they run before a loop does, or in its very first wait.
+const FIRST_CALL_ONLY: [&str; 2] = [
+    // A task whose owner calls `wait` for the first time: the first release is chosen.
+    "6cyclic6Cyclic5begin",
+    // The first lock that a thread takes.
+    "5futex17ask_for_thread_id",
+];
+
+/// The C library's functions that a loop may call: the clock, the ways to wait, its counters, memory that is copied, a
+/// thread's own storage; and for a lock whose owner seems to be dead, what tells.
+const OUTSIDE: [&str; 15] = [
+    "__errno_location",
+    "__tls_get_addr",
+    "_GLOBAL_OFFSET_TABLE_",
+    "clock_gettime",
+    "clock_nanosleep",
+    "getpid",
+    "getrusage",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "ppoll",
+    "read",
+    "syscall",
+    "timerfd_settime",
+];
+
+/// What each of the functions that break the promise must be found to reach.
+const INJECTED: [(&str, &str); 7] = [
+    ("injected_allocation", "alloc"),
+    ("injected_division", "panicking"),
+    ("injected_far_panic", "panicking"),
+    ("injected_indexing", "panicking"),
+    ("injected_overflow", "panicking"),
+    ("injected_panic", "panicking"),
+    ("injected_system_call", "gettid"),
+];
+
+/// Builds for this machine, and for each other one whose standard library is installed, and looks.
+pub fn check(root: &Path) -> Result<()> {
+    look(root, None)?;
+    let other = if cfg!(target_arch = "x86_64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
+    if run::has_target(other, root)? {
+        look(root, Some(other))?;
+    } else {
+        println!("not looked at: {other}, whose standard library is not installed (rustup target add {other})");
+    }
+    Ok(())
+}
+
+fn look(root: &Path, target: Option<&str>) -> Result<()> {
+    let mut words = vec!["build", "--release", "--package", "punctual-rt", "--example", "hot_path"];
+    words.extend(target.iter().flat_map(|target| ["--target", target]));
+    run::show(&mut run::cargo(root, &words))?;
+    let built = run::target_folder(root)?.join(target.unwrap_or_default()).join("release/examples/libhot_path.a");
+    let bytes = std::fs::read(&built).with_context(|| format!("read {}", built.display()))?;
+    let library = Library::parse(&bytes)?;
+    for (function, must_find) in INJECTED {
+        let found = violations(&library, function)?;
+        ensure!(
+            found.iter().any(|reached| reached.name.contains(must_find)),
+            "`{function}` breaks the promise on purpose, and was not found: the walk is blind"
+        );
+    }
+    let hot = library.functions("hot_");
+    ensure!(!hot.is_empty(), "no hot function in {}", built.display());
+    let mut broken = 0;
+    for function in &hot {
+        for reached in violations(&library, function)? {
+            println!("{function} can reach {}:\n    {}", reached.name, reached.chain.join("\n    -> "));
+            broken += 1;
+        }
+    }
+    if broken > 0 {
+        bail!("{broken} ways to a panic, an allocation or an unknown function, listed above");
+    }
+    println!("{} functions, {}: none can panic or allocate", hot.len(), target.unwrap_or("this machine"));
+    Ok(())
+}
+
+fn violations<'data>(library: &Library<'data>, function: &'data str) -> Result<Vec<Reached<'data>>> {
+    let mut reached = library.reached_from(function, |name| is_forbidden(name, false) || is_left_out(name))?;
+    reached.retain(|reached| is_forbidden(reached.name, reached.is_outside));
+    Ok(reached)
+}
+
+fn is_forbidden(name: &str, is_outside: bool) -> bool {
+    FORBIDDEN.iter().any(|part| name.contains(part)) || (is_outside && !OUTSIDE.contains(&name))
+}
+
+fn is_left_out(name: &str) -> bool {
+    FIRST_CALL_ONLY.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_are_known_by_their_mangled_names() {
+        assert!(is_forbidden("_RNvNtCs61DTMS1Ij0p_4core9panicking18panic_bounds_check", false));
+        assert!(is_forbidden("_ZN4core9panicking5panic17h0123456789abcdefE", true));
+        assert!(is_forbidden("_RNvCsdBezzDwma51_7___rustc12___rust_alloc", false));
+        assert!(!is_forbidden("_RNvMNtCs_11punctual_rt5pacerNtB2_5Pacer4wait", false));
+    }
+
+    #[test]
+    fn outside_there_is_only_what_is_listed() {
+        assert!(!is_forbidden("clock_nanosleep", true));
+        assert!(is_forbidden("malloc", true));
+        assert!(is_forbidden("gettid", true));
+    }
+
+    #[test]
+    fn what_is_no_archive_is_refused() {
+        assert!(Library::parse(b"\x7fELF").is_err());
+    }
+}

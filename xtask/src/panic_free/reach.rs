@@ -1,0 +1,122 @@
+//! What a function can reach, told from object code: the relocations of its section lead to other sections, and those
+//! of them further. Pure; it knows nothing of what may be reached.
+
+use anyhow::{Context, Result};
+use object::read::archive::ArchiveFile;
+use object::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex, SymbolIndex};
+use std::collections::{BTreeMap, HashMap};
+
+/// One of the library's sections: its file, and its place in it.
+type Place = (usize, SectionIndex);
+
+/// A static library, as relocations see it.
+pub struct Library<'data> {
+    files: Vec<File<'data>>,
+    /// Where the names that files share are defined.
+    defined: HashMap<&'data str, Place>,
+}
+
+/// A thing that is reached, and by which chain of names, itself last.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reached<'data> {
+    /// Its symbol.
+    pub name: &'data str,
+    /// Whether it lies outside the library.
+    pub is_outside: bool,
+    /// From the function that was asked for to this.
+    pub chain: Vec<&'data str>,
+}
+
+impl<'data> Library<'data> {
+    /// Reads an archive of object files.
+    pub fn parse(bytes: &'data [u8]) -> Result<Self> {
+        let archive = ArchiveFile::parse(bytes).context("read the archive")?;
+        let mut files = Vec::new();
+        for member in archive.members() {
+            let member = member.context("read a member of the archive")?;
+            let data = member.data(bytes).context("read a member of the archive")?;
+            // Beside object files there are the compiler's own notes.
+            if let Ok(file) = File::parse(data) {
+                files.push(file);
+            }
+        }
+        let mut defined = HashMap::new();
+        for (at, file) in files.iter().enumerate() {
+            for symbol in file.symbols().filter(ObjectSymbol::is_global) {
+                if let (Some(section), Ok(name)) = (symbol.section_index(), symbol.name()) {
+                    defined.entry(name).or_insert((at, section));
+                }
+            }
+        }
+        Ok(Self { files, defined })
+    }
+
+    /// Names of the functions defined for others whose names begin like that, in order.
+    pub fn functions(&self, prefix: &str) -> Vec<&'data str> {
+        let mut names: Vec<_> = self.defined.keys().copied().filter(|name| name.starts_with(prefix)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Everything that can be reached from a function, by names, nearest first; what lies behind those that `ends` says
+    /// is left out.
+    pub fn reached_from(&self, function: &'data str, ends: impl Fn(&str) -> bool) -> Result<Vec<Reached<'data>>> {
+        let start = *self.defined.get(function).with_context(|| format!("`{function}` is not in the library"))?;
+        let mut chains: BTreeMap<(usize, usize), Vec<&'data str>> = BTreeMap::new();
+        let mut found: Vec<Reached<'data>> = Vec::new();
+        chains.insert((start.0, start.1.0), vec![function]);
+        let mut queue = std::collections::VecDeque::from([start]);
+        while let Some((at, section)) = queue.pop_front() {
+            let chain = chains.get(&(at, section.0)).cloned().unwrap_or_default();
+            for symbol in self.targets((at, section))? {
+                let (name, place) = self.resolve(at, symbol)?;
+                let with = || chain.iter().copied().chain([name]).collect::<Vec<_>>();
+                if found.iter().all(|reached| reached.name != name) {
+                    found.push(Reached { name, is_outside: place.is_none(), chain: with() });
+                }
+                if let Some(place) = place.filter(|_| !ends(name)) {
+                    chains.entry((place.0, place.1.0)).or_insert_with(|| {
+                        queue.push_back(place);
+                        with()
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn file(&self, at: usize) -> Result<&File<'data>> {
+        self.files.get(at).context("a file of the library")
+    }
+
+    /// What the relocations of a section point at.
+    fn targets(&self, (at, section): Place) -> Result<Vec<SymbolIndex>> {
+        let section = self.file(at)?.section_by_index(section).context("find a section")?;
+        let targets = section.relocations().filter_map(|(_, relocation)| match relocation.target() {
+            RelocationTarget::Symbol(symbol) => Some(symbol),
+            _ => None,
+        });
+        Ok(targets.collect())
+    }
+
+    /// A symbol's name, and where it is defined, if in the library.
+    fn resolve(&self, at: usize, symbol: SymbolIndex) -> Result<(&'data str, Option<Place>)> {
+        let file = self.file(at)?;
+        let symbol = file.symbol_by_index(symbol).context("find a symbol")?;
+        let name = symbol.name().context("read a symbol's name")?;
+        let Some(section) = symbol.section_index() else { return Ok((name, self.defined.get(name).copied())) };
+        if !name.is_empty() {
+            return Ok((name, Some((at, section))));
+        }
+        // A section stands for what is in it.
+        Ok((self.section_name(at, section)?, Some((at, section))))
+    }
+
+    fn section_name(&self, at: usize, section: SectionIndex) -> Result<&'data str> {
+        let named = self
+            .file(at)?
+            .symbols()
+            .find(|symbol| symbol.section_index() == Some(section) && symbol.name().is_ok_and(|name| !name.is_empty()));
+        Ok(named.and_then(|symbol| symbol.name().ok()).unwrap_or("(data)"))
+    }
+}
