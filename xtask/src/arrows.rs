@@ -123,7 +123,10 @@ mod tests {
             ["libc", "punctual-linux", "punctual-rt", "rustix"]
         );
         assert_eq!(forbidden("punctual-linux", "punctual-linux v1\nclap v1\npunctual v1\n"), ["clap", "punctual"]);
-        assert_eq!(forbidden("punctual-capi", "punctual-capi v1\nrtrb v1\nserde v1\npunctual-core v1\n"), ["punctual-core", "serde"]);
+        assert_eq!(
+            forbidden("punctual-capi", "punctual-capi v1\nrtrb v1\nserde v1\npunctual-core v1\n"),
+            ["punctual-core", "serde"]
+        );
         assert_eq!(forbidden("xtask", "xtask v1\nanyhow v1\nclap v1\npunctual-core v1\n"), ["clap", "punctual-core"]);
     }
 }
