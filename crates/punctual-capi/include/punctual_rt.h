@@ -330,6 +330,10 @@ typedef struct prt_config {
     uint32_t latency_qos;
     /// See `PRT_LATENCY_GLOBAL`.
     int32_t latency_us;
+    /// How many of the last cycles are kept for whoever looks: a power of two from 64 to 65536.
+    uint32_t flight_cycles;
+    /// 1 to ask the kernel who took the time after the loop was hit while polling (0.3 us), 0 not to.
+    uint32_t confirm_interference;
 } prt_config;
 
 /// One thing that stands between a task and its period. The texts live until `prt_findings_close`.
@@ -356,7 +360,7 @@ typedef struct prt_finding {
 /// `longjmp` or `pthread_exit`.
 typedef int (*prt_body)(struct prt_cycle *cycle, void *user);
 
-/// What many values came to; -1 throughout when there were none.
+/// What many values came to. -1 for what can not be said: there were no values, or too few for that percentile.
 typedef struct prt_summary {
     /// How many values.
     uint64_t count;
