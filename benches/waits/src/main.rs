@@ -32,9 +32,9 @@ const PRIORITY: u8 = 90;
 const SETTLING: u64 = 500;
 /// How long the tick is looked for.
 const SCAN: Nanos = Nanos::from_ms(400);
-/// Odd, so that there is a middle one.
+/// Rounds unless told otherwise; odd, so that there is a middle one.
 const ROUNDS: u64 = 5;
-const USAGE: &str = "usage: cargo xtask bench waits [--seconds N] [--only NAME,NAME...] [--json]";
+const USAGE: &str = "usage: cargo xtask bench waits [--seconds N] [--rounds N] [--only NAME,NAME...] [--json]";
 
 /// What was the same for all.
 #[derive(Clone, Debug, Serialize)]
@@ -57,6 +57,7 @@ pub struct Conditions {
 /// What the command line says.
 struct Options {
     seconds: u64,
+    rounds: u64,
     only: Vec<String>,
     json: bool,
 }
@@ -90,15 +91,13 @@ fn one_round(name: &str, plan: &[String]) -> Result<()> {
 
 impl Options {
     fn of(words: &[String]) -> Result<Self> {
-        let mut options = Self { seconds: 10, only: Vec::new(), json: false };
+        let mut options = Self { seconds: 10, rounds: ROUNDS, only: Vec::new(), json: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--json" => options.json = true,
-                "--seconds" => {
-                    let seconds = words.next().context("--seconds needs a number")?;
-                    options.seconds = seconds.parse().with_context(|| format!("--seconds {seconds}"))?;
-                }
+                "--seconds" => options.seconds = number(word, words.next())?,
+                "--rounds" => options.rounds = number(word, words.next())?,
                 "--only" => {
                     let names = words.next().context("--only needs names")?;
                     options.only = names.split(',').map(str::to_owned).collect();
@@ -109,6 +108,7 @@ impl Options {
             }
         }
         ensure!((1..=3_600).contains(&options.seconds), "--seconds is not within 1..=3600");
+        ensure!((1..=99).contains(&options.rounds), "--rounds is not within 1..=99");
         if let Some(name) = options.only.iter().find(|name| Strategy::named(name).is_none()) {
             let known: Vec<&str> = ALL.iter().map(|strategy| strategy.name).collect();
             bail!("no strategy `{name}`; there are {}", known.join(", "));
@@ -121,6 +121,11 @@ impl Options {
     }
 }
 
+fn number(option: &str, word: Option<&String>) -> Result<u64> {
+    let word = word.with_context(|| format!("{option} needs a number"))?;
+    word.parse().with_context(|| format!("{option} {word}"))
+}
+
 fn run(options: &Options) -> Result<Outcome> {
     let machine = Machine::here();
     let cpu = granted()?.cpus.last().copied().context("no CPU to run on")?;
@@ -129,7 +134,7 @@ fn run(options: &Options) -> Result<Outcome> {
     let conditions = Conditions {
         period_ns: PERIOD.as_ns(),
         seconds: options.seconds,
-        rounds: ROUNDS,
+        rounds: options.rounds,
         settling: SETTLING,
         cpu,
         policy: found
@@ -146,7 +151,7 @@ fn run(options: &Options) -> Result<Outcome> {
         period: PERIOD,
         offset: found.choice.offset,
         settling: SETTLING,
-        cycles: options.seconds * Nanos::from_secs(1).whole(PERIOD) / ROUNDS,
+        cycles: options.seconds * Nanos::from_secs(1).whole(PERIOD) / options.rounds,
     };
     let mut bench = Bench {
         plan,
@@ -185,13 +190,13 @@ impl Bench {
     fn rounds(&mut self, options: &Options) -> BTreeMap<&'static str, Vec<Taken>> {
         let mut taken: BTreeMap<&'static str, Vec<Taken>> = BTreeMap::new();
         let watched = std::io::stderr().is_terminal();
-        for round in 1..=ROUNDS {
+        for round in 1..=options.rounds {
             for strategy in ALL.iter().filter(|strategy| options.wants(strategy)) {
                 if self.not_run.contains_key(strategy.name) {
                     continue;
                 }
                 if watched {
-                    eprint!("\rround {round} of {ROUNDS}: {:<30}", strategy.name);
+                    eprint!("\rround {round} of {}: {:<30}", options.rounds, strategy.name);
                 }
                 match self.round(strategy) {
                     Ok(round) => taken.entry(strategy.name).or_default().push(round),
@@ -217,7 +222,9 @@ impl Bench {
             };
         }
         match strategy.setting {
-            Setting::Usual => round::on_thread(self.plan, strategy),
+            Setting::Usual | Setting::NoIdle | Setting::Ordinary | Setting::OrdinaryExact => {
+                round::on_thread(self.plan, strategy)
+            }
             Setting::Unprivileged => foreign::unprivileged(&self.plan, strategy.name),
             Setting::OnTick => {
                 let offset = self.on_tick.context("no tick was found on this CPU")?;
@@ -239,7 +246,7 @@ mod tests {
     fn words_are_understood_or_refused() {
         let some = options("--seconds 3 --json --only spin,sleep").unwrap();
         assert!(some.json && some.seconds == 3 && some.only == ["spin", "sleep"]);
-        for wrong in ["--seconds", "--seconds x", "--seconds 0", "--only nothing", "--fast"] {
+        for wrong in ["--seconds", "--seconds x", "--seconds 0", "--rounds 100", "--only nothing", "--fast"] {
             assert!(options(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,10 +2,10 @@
 //! so that a loop in another language or of another user is judged by the same code.
 
 use crate::pace::{self, Pace};
-use crate::strategy::Strategy;
+use crate::strategy::{Setting, Strategy};
 use anyhow::{Context, Result, anyhow, ensure};
-use punctual_rt::setup::{pin_current, quiet_current, set_policy};
-use punctual_rt::{MonoTime, Nanos, Policy, now, prefault_stack};
+use punctual_rt::setup::{LatencyRequest, pin_current, quiet_current, set_policy};
+use punctual_rt::{MonoTime, Nanos, Policy, now, prefault_stack, sys};
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Write as _;
 
@@ -64,13 +64,21 @@ pub fn on_thread(plan: Plan, strategy: &Strategy) -> Result<Taken> {
 /// Runs a round on this thread, which is used up by it.
 pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     pin_current(&[plan.cpu])?;
-    quiet_current();
     prefault_stack(64 * 1024)?;
-    if let Some(priority) = plan.priority {
+    if strategy.setting == Setting::Ordinary {
+        sys::block_signals();
+    } else {
+        quiet_current();
+    }
+    let is_ordinary = matches!(strategy.setting, Setting::Ordinary | Setting::OrdinaryExact);
+    if let Some(priority) = plan.priority.filter(|_| !is_ordinary) {
         set_policy(Policy::Fifo(priority))?;
     }
+    let request = (strategy.setting == Setting::NoIdle).then(|| LatencyRequest::global(0)).transpose()?;
     let pace = pace::start(strategy, plan.first(), plan)?;
-    Ok(take(plan, pace))
+    let taken = take(plan, pace);
+    drop(request);
+    Ok(taken)
 }
 
 /// The loop that is measured: its body notes the error.
@@ -166,7 +174,7 @@ mod tests {
         let cpu = punctual_rt::setup::granted().unwrap().cpus[0];
         let period = Nanos::from_ms(1);
         let plan = Plan { cpu, priority: None, period, offset: Nanos::from_us(400), settling: 2, cycles: 20 };
-        for strategy in ALL.iter().filter(|strategy| !matches!(strategy.way, Way::Cpp)) {
+        for strategy in ALL.iter().filter(|it| it.way != Way::Cpp && it.setting != Setting::NoIdle) {
             let taken = on_thread(plan, strategy).unwrap();
             let due = taken.errors.len() as u64 + taken.missed;
             assert!(due >= 20 && !taken.errors.is_empty(), "{}: {taken:?}", strategy.name);

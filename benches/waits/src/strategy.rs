@@ -3,7 +3,7 @@
 use punctual_rt::{Margin, Nanos, Wait};
 
 /// One way to wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategy {
     /// The key in JSON and on the command line.
     pub name: &'static str,
@@ -22,12 +22,18 @@ pub enum Setting {
     Usual,
     /// Releases on the tick.
     OnTick,
+    /// As usual, with all idle states ruled out.
+    NoIdle,
+    /// The ordinary policy, as a program has it that does nothing about it: timers are rounded by up to 50 us.
+    Ordinary,
+    /// The ordinary policy, timers not rounded.
+    OrdinaryExact,
     /// A process of an ordinary user.
     Unprivileged,
 }
 
 /// What waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// `clock_nanosleep` to the release, and nothing around it.
     BareAbsolute,
@@ -54,7 +60,7 @@ pub enum Way {
 }
 
 /// The library's waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ours {
     /// `Wait::Sleep`.
     Sleep,
@@ -72,46 +78,49 @@ const fn usual(name: &'static str, about: &'static str, way: Way) -> Strategy {
     Strategy { name, about, way, setting: Setting::Usual }
 }
 
+const fn in_setting(name: &'static str, about: &'static str, way: Way, setting: Setting) -> Strategy {
+    Strategy { name, about, way, setting }
+}
+
 const fn spin_sleep(name: &'static str, about: &'static str, accuracy_us: Option<u32>, yields: bool) -> Strategy {
     usual(name, about, Way::SpinSleep { accuracy_us, yields })
 }
 
 /// All of them, in the order in which each round runs them.
 pub const ALL: &[Strategy] = &[
-    usual("sleep_relative", "relative sleep of one period (drifts)", Way::BareRelative),
-    usual("sleep_absolute", "absolute sleep, as cyclictest does", Way::BareAbsolute),
+    in_setting(
+        "ordinary_sleep_relative",
+        "relative sleep of one period, SCHED_OTHER: drifts away from the grid",
+        Way::BareRelative,
+        Setting::Ordinary,
+    ),
+    in_setting("ordinary_sleep_absolute", "absolute sleep, SCHED_OTHER", Way::BareAbsolute, Setting::Ordinary),
+    in_setting("ordinary_sleep_exact", "the same with 1 ns of timer slack", Way::BareAbsolute, Setting::OrdinaryExact),
+    in_setting("sleep_absolute_on_tick", "absolute sleep, releases on the tick", Way::BareAbsolute, Setting::OnTick),
+    usual("sleep_absolute", "absolute sleep, as cyclictest does, off the tick as all below", Way::BareAbsolute),
     usual("cpp_sleep_absolute", "the same by hand in C++", Way::Cpp),
+    in_setting("sleep_absolute_no_idle", "absolute sleep, no idle states", Way::BareAbsolute, Setting::NoIdle),
     usual("sleep", "Wait::Sleep", Way::Ours(Ours::Sleep)),
     usual("anticipate", "Wait::Anticipate", Way::Ours(Ours::Anticipate)),
     usual("hybrid_50us", "Wait::Hybrid, fixed 50 us", Way::Ours(Ours::Fixed(50))),
     usual("hybrid_100us", "Wait::Hybrid, fixed 100 us", Way::Ours(Ours::Fixed(100))),
     usual("hybrid_auto", "Wait::Hybrid, automatic margin", Way::Ours(Ours::Auto)),
-    usual("hybrid_auto_steered", "the same, steered up to +-5 us each cycle", Way::Steered),
+    in_setting("hybrid_auto_on_tick", "hybrid_auto, releases on the tick", Way::Ours(Ours::Auto), Setting::OnTick),
+    in_setting("hybrid_auto_no_idle", "hybrid_auto, no idle states", Way::Ours(Ours::Auto), Setting::NoIdle),
+    usual("hybrid_auto_steered", "hybrid_auto, steered by up to 5 us each cycle", Way::Steered),
     usual("hybrid_auto_stats", "hybrid_auto as a Cyclic with statistics, nobody reads", Way::Counted { read: false }),
     usual("hybrid_auto_stats_read", "the same, read without pause by another CPU", Way::Counted { read: true }),
-    Strategy {
-        name: "hybrid_auto_unprivileged",
-        about: "hybrid_auto for an ordinary user, SCHED_OTHER",
-        way: Way::Ours(Ours::Auto),
-        setting: Setting::Unprivileged,
-    },
+    in_setting(
+        "hybrid_auto_unprivileged",
+        "hybrid_auto for an ordinary user, SCHED_OTHER",
+        Way::Ours(Ours::Auto),
+        Setting::Unprivileged,
+    ),
     spin_sleep("spin_sleep", "spin_sleep, as it comes (125 us, yields)", None, true),
     spin_sleep("spin_sleep_100us", "spin_sleep, 100 us, does not yield", Some(100), false),
     spin_sleep("spin_sleep_50us", "spin_sleep, 50 us, does not yield", Some(50), false),
     spin_sleep("spin_sleep_25us", "spin_sleep, 25 us, does not yield", Some(25), false),
     usual("spin", "Wait::Spin", Way::Ours(Ours::Spin)),
-    Strategy {
-        name: "sleep_absolute_on_tick",
-        about: "sleep_absolute, releases on the tick",
-        way: Way::BareAbsolute,
-        setting: Setting::OnTick,
-    },
-    Strategy {
-        name: "hybrid_auto_on_tick",
-        about: "hybrid_auto, releases on the tick",
-        way: Way::Ours(Ours::Auto),
-        setting: Setting::OnTick,
-    },
 ];
 
 impl Strategy {

@@ -118,13 +118,16 @@ impl Grid {
     }
 
     /// For a task whose activations come from outside: `now` *is* the activation, and the grid follows it, a
-    /// sixteenth of the way each time, so that it keeps the mean phase for the statistics. An event more than half a
-    /// period off moves the grid to it; whole periods without an event count as missed before it.
+    /// sixteenth of the way each time, so that it keeps the mean phase for the statistics. The grid begins at the first
+    /// event. One more than half a period off moves the grid to it; whole periods without an event count as missed.
     ///
     /// # Real-time
     /// Pure; one division at most.
     #[inline]
     pub fn follow(&mut self, now: MonoTime) -> Wake {
+        if self.index == 0 {
+            (self.release, self.former) = (now, now.minus(self.period));
+        }
         let waited = now.since(self.release);
         let missed = waited.plus(self.half()).whole(self.period);
         let (first, index) = (self.release, self.index);

@@ -3,7 +3,7 @@
 
 use crate::grid::Grid;
 use crate::wait::{Clock, Means, Monotonic, Sleeper, Wait, Waited, Waiter};
-use crate::{Error, Wake};
+use crate::{Class, Error, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
 /// An error of at most this much counts as on time, unless said otherwise.
@@ -191,7 +191,9 @@ impl<C: Clock> Engine<C> {
     pub(crate) fn wait(&mut self, warm: impl FnOnce()) -> Wake {
         let waited = self.waiter.wait_until(self.grid.release(), self.grid.period(), warm);
         let Waited { woke, class, overshoot, polled } = waited;
-        let wake = if self.waiter.is_external() { self.grid.follow(woke) } else { self.grid.advance(woke) };
+        // What did not come cannot be followed.
+        let follows = self.waiter.is_external() && class != Class::TimedOut;
+        let wake = if follows { self.grid.follow(woke) } else { self.grid.advance(woke) };
         Wake { class, overshoot, polled, ..wake }
     }
 

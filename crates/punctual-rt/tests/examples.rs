@@ -92,3 +92,15 @@ fn what_is_not_a_number_of_seconds_is_refused() {
         assert!(!output.status.success() && output.stdout.is_empty(), "{name}");
     }
 }
+
+#[test]
+fn the_page_shows_what_the_examples_hold() {
+    let flush = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let page = include_str!("../../../book/src/punctual-rt.md");
+    let examples = [include_str!("../examples/hello_periodic.rs"), include_str!("../examples/ethercat_shaped.rs")];
+    let blocks: Vec<&str> = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), examples.len(), "each block is an excerpt of an example");
+    for (block, example) in blocks.into_iter().zip(examples) {
+        assert!(flush(example).contains(flush(block).trim()), "no longer in the example:\n{block}");
+    }
+}

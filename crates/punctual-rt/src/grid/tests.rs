@@ -149,6 +149,7 @@ fn after_a_long_initialisation_nothing_is_owed() {
 #[test]
 fn outside_events_pull_the_grid_along() {
     let mut grid = Grid::new(at(0), MS);
+    assert_eq!(grid.clone().follow(at(7_300_000)).missed, 0, "nothing was due before the first");
     // The source is slower by 100 ppm and shakes by 2 us.
     let mut worst = 0;
     for k in 0..10_000u64 {

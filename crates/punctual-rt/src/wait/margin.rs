@@ -1,7 +1,7 @@
 //! How long before the release to come back from the kernel's sleep: pure, learns from each sleep.
 
 use super::recent::Recent;
-use punctual_hist::Nanos;
+use punctual_hist::{Delta, Nanos};
 
 /// Added to the quantile, for sleeps that are longer than any in the window.
 const RESERVE: Nanos = Nanos::from_us(2);
@@ -13,8 +13,9 @@ const LEARNED: u16 = 16;
 pub enum Margin {
     /// Follows what recent sleeps took too long: up at once, down slowly.
     Auto {
-        /// The largest part of the CPU's time to be spent polling, in millionths. Where sleeps are so irregular that
-        /// more would be needed, activations are late from sleep, and counted so.
+        /// The largest part of the CPU's time to be spent polling, in millionths, on average over some hundred
+        /// releases: what quiet ones leave over, a burst of long sleeps may use. Where sleeps are so irregular that more
+        /// would be needed, activations are late from sleep, and counted so.
         spin_ppm: u32,
     },
     /// Always this long.
@@ -31,12 +32,14 @@ pub(super) struct MarginTracker {
     kind: Margin,
     recent: Recent,
     now: Nanos,
+    /// What recent releases left of their share, each; negative when they took more.
+    spare: Delta,
 }
 
 impl MarginTracker {
     pub(super) const fn new(kind: Margin) -> Self {
         // 253 of 256: one sleep in 85 may be longer, before the quarter and the reserve on top of it.
-        Self { kind, recent: Recent::new(253), now: Nanos::MAX }
+        Self { kind, recent: Recent::new(253), now: Nanos::MAX, spare: Delta::ZERO }
     }
 
     /// The margin for the next sleep of a task with this period.
@@ -66,13 +69,37 @@ impl MarginTracker {
         };
     }
 
-    /// Half the time between releases, or as long as polling stays within its share: a typical sleep comes back
-    /// `margin - median` early.
-    fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
-        let share = period.times(spin_ppm.into()).divided_by(1_000_000);
-        let typical = if self.recent.filled() < LEARNED { share } else { self.recent.median() };
-        share.plus(typical).min(Nanos::from_ns(period.as_ns() >> 1))
+    /// Takes note of how long was polled before a release: of the share that is each release's, the mean of what is left
+    /// over follows, a 256th of the way each time.
+    ///
+    /// The way down is short: polling that could not be helped, because the body left no time to sleep, must not be
+    /// saved up for later at the price of being late.
+    ///
+    /// # Real-time
+    /// Pure; one division.
+    pub(super) fn spent(&mut self, polled: Nanos, period: Nanos) {
+        let Margin::Auto { spin_ppm } = self.kind else { return };
+        let share = share_of(period, spin_ppm);
+        let left = share.ahead().minus(polled.ahead());
+        let step = left.minus(self.spare).as_ns() >> 8;
+        let least = Delta::from_ns(share.ahead().as_ns() >> 3).reversed();
+        self.spare = self.spare.plus(Delta::from_ns(step)).max(least);
     }
+
+    /// Half the time between releases, or as long as polling stays within its share: a typical sleep comes back
+    /// `margin - median` early. What was left over may be used, and soon; what was taken too much is given back.
+    fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
+        let share = share_of(period, spin_ppm);
+        let typical = if self.recent.filled() < LEARNED { share } else { self.recent.median() };
+        let owed = Delta::from_ns(self.spare.as_ns().saturating_mul(4));
+        let most = share.plus(typical).ahead().plus(owed).max(Delta::ZERO).length();
+        most.min(Nanos::from_ns(period.as_ns() >> 1))
+    }
+}
+
+/// The part of a period that may be polled.
+fn share_of(period: Nanos, spin_ppm: u32) -> Nanos {
+    period.times(spin_ppm.into()).divided_by(1_000_000)
 }
 
 /// What [`Wait::Anticipate`](super::Wait::Anticipate) subtracts: the median of recent sleeps, followed slowly.
@@ -120,6 +147,7 @@ mod tests {
             polled += margin.saturating_sub(ns);
             n += 1;
             tracker.learn(Nanos::from_ns(ns));
+            tracker.spent(Nanos::from_ns(margin.saturating_sub(ns)), MS);
         }
         (f64::from(late) / f64::from(n), Nanos::from_ns(polled).as_secs_f64() / (f64::from(n) * 1e-3))
     }
@@ -168,6 +196,25 @@ mod tests {
         let mut noise = noise();
         let (late, polled) = replay((0..20_000).map(|_| noise() % 400_000));
         assert!(late > 0.1 && polled <= 0.1, "late {late}, polled {polled}");
+    }
+
+    #[test]
+    fn where_the_share_decides_it_is_kept_and_used() {
+        let mut noise = noise();
+        let (late, polled) = replay((0..40_000).map(|_| if noise() % 10 < 3 { 75_000 } else { 20_000 }));
+        assert!(late < 0.002, "the mean allows for both kinds, the median would not: {late}");
+        assert!((0.04..=0.05).contains(&polled), "{polled}");
+        let (late, polled) = replay((0..40_000).map(|_| 10_000 + noise() % 90_000));
+        assert!(late < 0.005 && (0.045..=0.0505).contains(&polled), "late {late}, polled {polled}");
+    }
+
+    #[test]
+    fn polling_that_could_not_be_helped_is_not_paid_for_by_lateness() {
+        let mut tracker = MarginTracker::new(Margin::AUTO);
+        (0..100).for_each(|_| tracker.learn(Nanos::from_us(10)));
+        // The body left half a millisecond, too little for a sleep: all of it was polled.
+        (0..5_000).for_each(|_| tracker.spent(Nanos::from_us(500), MS));
+        assert!(tracker.get(MS) >= Nanos::from_us(14), "{:?}", tracker.get(MS));
     }
 
     #[test]
