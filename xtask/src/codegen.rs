@@ -1,9 +1,9 @@
-//! Generated files that are committed: man pages, completions and the knob reference.
+//! Generated files that are committed: man pages, completions, the knob reference and the C header.
 //!
 //! The first two are written by the program itself into a folder, so that they cannot say other than it does. The
 //! knob reference is held by a test beside the catalogue, which writes it under `BLESS=1`.
 
-use crate::run;
+use crate::{header, run};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,6 +24,11 @@ pub fn check(root: &Path) -> Result<()> {
             Err(error) => wrong.push(format!("{error:#}")),
         }
     }
+    match header_is_fresh(root) {
+        Ok(true) => println!("{}: fresh", header::HEADER),
+        Ok(false) => wrong.push(format!("{} differs", header::HEADER)),
+        Err(error) => wrong.push(format!("{error:#}")),
+    }
     // The test that compares the reference is part of the tests; here both only have to be there.
     if !root.join(KNOB_REFERENCE_FILE).is_file() {
         wrong.push(format!("{KNOB_REFERENCE_FILE} is missing"));
@@ -35,6 +40,12 @@ pub fn check(root: &Path) -> Result<()> {
         bail!("{}; `cargo xtask codegen` writes what is stale", wrong.join("; "));
     }
     Ok(())
+}
+
+fn header_is_fresh(root: &Path) -> Result<bool> {
+    let path = root.join(header::HEADER);
+    let committed = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    Ok(committed == header::generate(root)?)
 }
 
 fn compare(root: &Path, command: &str, folder: &str) -> Result<Vec<String>> {
@@ -60,6 +71,9 @@ pub fn write(root: &Path) -> Result<()> {
         }
         println!("wrote {} files into {folder}/", fresh.len());
     }
+    let path = root.join(header::HEADER);
+    fs::write(&path, header::generate(root)?).with_context(|| format!("write {}", path.display()))?;
+    println!("wrote {}", header::HEADER);
     find_knob_test(root)?;
     let [package, program, test] = KNOB_REFERENCE;
     let arguments = ["test", "-p", package, "--test", program, "--", "--exact", test];

@@ -7,8 +7,10 @@
 
 mod arrows;
 mod bench;
+mod capi;
 mod ci;
 mod codegen;
+mod header;
 mod panic_free;
 mod run;
 mod step;
@@ -23,7 +25,9 @@ usage: cargo xtask COMMAND
 
   ci [STEP...]   run every check, or only those named; all run even when one fails
   tidy           the house rules that a program can hold
-  codegen        write the generated files: man/, completions/, book/src/knobs.md
+  codegen        write the generated files: man/, completions/, book/src/knobs.md, punctual_rt.h
+  capi [--prefix DIR] [--destdir DIR]
+                 build the C library and install it (target/punctual_rt)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
                  (bench waits --seconds 30 --json)";
 
@@ -45,6 +49,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["ci", only @ ..] => ci::run(&root, only),
         ["tidy"] => tidy::run(&root),
         ["codegen"] => codegen::write(&root),
+        ["capi", options @ ..] => capi::run(&root, options),
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");

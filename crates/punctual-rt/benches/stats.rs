@@ -17,6 +17,7 @@ fn main() {
     println!("histogram record: {:.2} ns (limit 5)", record_ns());
     println!("both calls of a cycle, in a row: {:.1} ns", both_calls_ns());
     let mut alone = Vec::new();
+    println!("snapshot by a reader: {:.0} us", snapshot_ns() / 1e3);
     let (mut watched, mut warmed) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         alone.push(after_sleeps(false, false));
@@ -95,6 +96,15 @@ fn both_calls_ns() -> f64 {
     });
     assert_eq!(reader.snapshot().counters.activations, 5_000_000);
     ns
+}
+
+fn snapshot_ns() -> f64 {
+    let (mut cyclic, reader) = Loop::new();
+    for _ in 0..5_000 {
+        let wake = cyclic.wake();
+        cyclic.both(&wake);
+    }
+    each_ns(500, 1, || drop(black_box(reader.snapshot())))
 }
 
 /// The median and the 99th percentile of both calls with what a sleep leaves of the caches, less reading the clock.

@@ -118,6 +118,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow")]
     fn one_hump_is_no_modes_whatever_its_width() {
         let mut noise = Noise::new(1);
         for sd in [10.0, 300.0, 2_000.0, 20_000.0] {
@@ -131,6 +132,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow")]
     fn two_and_three_humps_are_found_with_their_shares() {
         let mut noise = Noise::new(2);
         let two = counts_of((0..20_000).map(|n| if n % 8 == 0 { 35_000.0 } else { 5_000.0 } + 800.0 * noise.normal()));
@@ -143,6 +145,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow")]
     fn a_few_outliers_are_a_tail() {
         let mut noise = Noise::new(3);
         let counts =

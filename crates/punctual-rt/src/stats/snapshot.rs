@@ -137,7 +137,7 @@ impl StatsReader {
     /// A copy of everything. Bounded: after 64 tries within some 10 ms the copy says that it isn't coherent.
     ///
     /// # Real-time
-    /// Not for the loop: allocates 300 KB, takes some 50 us, and sleeps where the loop keeps writing. The loop does not
+    /// Not for the loop: allocates 300 KB, takes some 30 us, and sleeps where the loop keeps writing. The loop does not
     /// notice.
     pub fn snapshot(&self) -> Snapshot {
         let head = self.page.head();

@@ -2,7 +2,7 @@
 
 use crate::check::{Findings, Host, Plan, Waits, check};
 use crate::setup::{LatencyQos, Require, Setup};
-use crate::stats::StatsConfig;
+use crate::stats::{FLIGHT_CYCLES, StatsConfig};
 use crate::{Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait, Wake};
 use punctual_hist::Nanos;
 
@@ -63,6 +63,8 @@ pub struct TaskConfig {
     pub(crate) overrun: Overrun,
     pub(crate) on_overrun: Option<fn(&Wake)>,
     pub(crate) tolerance: Nanos,
+    pub(crate) confirms_interference: bool,
+    pub(crate) flight_cycles: u32,
     pub(crate) deadline: Option<Nanos>,
     pub(crate) budget: Option<Nanos>,
     pub(crate) execution: Option<Nanos>,
@@ -82,6 +84,8 @@ impl TaskConfig {
             overrun: Overrun::Skip,
             on_overrun: None,
             tolerance: TOLERANCE,
+            confirms_interference: false,
+            flight_cycles: FLIGHT_CYCLES,
             deadline: None,
             budget: None,
             execution: None,
@@ -124,6 +128,20 @@ impl TaskConfig {
     #[must_use]
     pub fn tolerance(self, tolerance: Nanos) -> Self {
         Self { tolerance, ..self }
+    }
+
+    /// Lets the loop ask the kernel who took the time, after it was hit while polling, see
+    /// [`Pacer::confirming_interference`](crate::Pacer::confirming_interference).
+    #[must_use]
+    pub fn confirming_interference(self) -> Self {
+        Self { confirms_interference: true, ..self }
+    }
+
+    /// How many of the last cycles are kept for whoever looks: a power of two from 64 to 65536; 1024 unless said
+    /// otherwise.
+    #[must_use]
+    pub fn flight_cycles(self, flight_cycles: u32) -> Self {
+        Self { flight_cycles, ..self }
     }
 
     /// By when after its release the body must have finished; what is later is counted.
@@ -184,7 +202,7 @@ impl TaskConfig {
     ///
     /// # Errors
     /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`],
-    /// [`Error::TaskName`].
+    /// [`Error::TaskName`], [`Error::FlightCycles`].
     pub fn validate(&self) -> Result<(), Error> {
         if self.period == Nanos::ZERO {
             return Err(Error::Period);
@@ -231,7 +249,8 @@ impl TaskConfig {
             [only] => Some(*only),
             _ => None,
         };
-        StatsConfig { budget: self.budget, deadline: self.deadline, cpu, ..StatsConfig::new(&self.name, self.period) }
+        let of_name = StatsConfig::new(&self.name, self.period);
+        StatsConfig { budget: self.budget, deadline: self.deadline, cpu, flight_cycles: self.flight_cycles, ..of_name }
     }
 
     /// Room for what is touched in advance, and for the body as much as a thread gets by default.

@@ -4,7 +4,7 @@ use super::TaskConfig;
 use super::start::Epoch;
 use crate::setup::{Prepared, Refusal};
 use crate::stats::{Stats, StatsReader, StatsWriter};
-use crate::{Error, Grid, Overrun, Pacer, Sleeper, Wake};
+use crate::{Error, Grid, Means, Overrun, Pacer, Sleeper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -110,7 +110,10 @@ impl Cyclic {
         let (stats, reader) = Stats::create(&config.stats())?;
         let prepared = config.setup.apply()?;
         let grid = Grid::new(MonoTime::default(), config.period);
-        let pacer = Pacer::new(grid, &config.wait, Sleeper::Absolute)?.with_tolerance(config.tolerance);
+        let mut pacer = Pacer::new(grid, &config.wait, Sleeper::Absolute)?.with_tolerance(config.tolerance);
+        if config.confirms_interference {
+            pacer = pacer.confirming_interference();
+        }
         Ok(Self {
             pacer,
             stats,
@@ -219,6 +222,11 @@ impl Cyclic {
     /// Why the loop ended, if it has.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
+    }
+
+    /// With what it waits here.
+    pub fn means(&mut self) -> Means {
+        self.pacer.means()
     }
 
     /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).

@@ -116,6 +116,11 @@ impl Task {
         self.stop.stop();
     }
 
+    /// What ends the task, for any thread, also while another one waits for its end.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.clone()
+    }
+
     /// Waits until the task has ended by itself, or by [`Task::stop`]; why it did.
     pub fn join(mut self) -> Ended {
         self.wait_for_end()

@@ -178,6 +178,7 @@ fn what_no_system_could_do_is_refused() {
         assert_eq!(refused(&ends), Some(Error::Priority(priority)), "best effort makes no sense of it either");
     }
     assert!(matches!(refused(&quick().cpus(&[8_000])), Some(Error::Affinity(8_000, _))));
+    assert_eq!(refused(&quick().flight_cycles(100)), Some(Error::FlightCycles(100)));
     assert_eq!(refused(&quick().named("")), Some(Error::TaskName));
     assert_eq!(refused(&quick().named(&"x".repeat(99))), Some(Error::TaskName));
 }

@@ -80,6 +80,8 @@ pub(crate) struct Waiter<C> {
     way: Way,
     /// An error of at most this much is on time.
     tolerance: Nanos,
+    /// How long the last wait polled.
+    polled: Nanos,
 }
 
 enum Way {
@@ -110,7 +112,7 @@ impl<C: Clock> Waiter<C> {
             Wait::Spin => Way::Spin,
             Wait::External { event, patience } => Way::External(event.clone(), *patience),
         };
-        Self { clock, way, tolerance }
+        Self { clock, way, tolerance, polled: Nanos::ZERO }
     }
 
     /// An error of at most `tolerance` is on time.
@@ -162,19 +164,18 @@ impl<C: Clock> Waiter<C> {
         if self.polls() && release.since(back) > WARMING {
             warm();
         }
-        let waited = self.poll_or_return(release, back, overshoot);
-        if let Way::Hybrid(margin) = &mut self.way {
-            margin.spent(waited.polled, period);
-        }
-        waited
+        self.poll_or_return(release, back, overshoot)
     }
 
     /// How long before the release to come back from the sleep.
     #[inline]
-    fn ahead(&self, period: Nanos) -> Nanos {
-        match &self.way {
+    fn ahead(&mut self, period: Nanos) -> Nanos {
+        match &mut self.way {
             Way::Anticipate(offset) => offset.get(),
-            Way::Hybrid(margin) => margin.get(period),
+            Way::Hybrid(margin) => {
+                margin.spent(self.polled, period);
+                margin.get(period)
+            }
             Way::Sleep | Way::Spin | Way::External(..) => Nanos::ZERO,
         }
     }
@@ -201,10 +202,12 @@ impl<C: Clock> Waiter<C> {
                 _ if back < release => Class::Early,
                 _ => Class::LateFromSleep,
             };
+            self.polled = Nanos::ZERO;
             return Waited { woke: back, class, overshoot, polled: Nanos::ZERO };
         }
         let (polled, class) = self.clock.poll_until(release, self.tolerance);
-        Waited { woke: polled.at, class, overshoot, polled: polled.at.since(back) }
+        self.polled = polled.at.since(back);
+        Waited { woke: polled.at, class, overshoot, polled: self.polled }
     }
 }
 

@@ -1,0 +1,645 @@
+/*
+ * libpunctual_rt for C++17: owners for the handles of punctual_rt.h, and nothing else.
+ *
+ * - What is not for the loop (constructors, join, snapshots) throws prt::Error.
+ * - What is for the loop is noexcept and returns a std::error_code, which is false when all went well.
+ * - A body may throw: the task ends, and join() throws it again.
+ */
+
+#ifndef PUNCTUAL_RT_HPP
+#define PUNCTUAL_RT_HPP
+
+#include "punctual_rt.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace prt {
+
+/// What the numbers of the library mean.
+class Category final : public std::error_category {
+public:
+    const char *name() const noexcept override { return "punctual_rt"; }
+    std::string message(int code) const override { return prt_error_text(code); }
+    std::error_condition default_error_condition(int code) const noexcept override
+    {
+        // Numbers down to -4095 are errno values with their sign turned.
+        return code < 0 && code >= -4095 ? std::error_condition(-code, std::generic_category())
+                                         : std::error_condition(code, *this);
+    }
+};
+
+inline const std::error_category &category() noexcept
+{
+    static const Category instance;
+    return instance;
+}
+
+/// A returned number as an error code; a count is no error.
+inline std::error_code code(int returned) noexcept { return {returned < 0 ? returned : 0, category()}; }
+
+/// A refusal of what is not for the loop: what() says what, why, and what to do about it.
+class Error : public std::system_error {
+public:
+    Error(int returned, const std::string &why) : std::system_error(prt::code(returned), why) {}
+};
+
+/// Throws if `returned` says that something was refused, and returns it otherwise.
+inline int check(int returned)
+{
+    if (returned < 0) {
+        throw Error(returned, prt_last_error());
+    }
+    return returned;
+}
+
+namespace detail {
+
+/// Closes a handle when it goes out of scope.
+template <typename T, int (*Close)(T *)> class Handle {
+public:
+    Handle() noexcept = default;
+    explicit Handle(T *handle) noexcept : handle_(handle) {}
+    Handle(Handle &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Handle &operator=(Handle &&other) noexcept
+    {
+        if (this != &other) {
+            reset();
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+    Handle(const Handle &) = delete;
+    Handle &operator=(const Handle &) = delete;
+    ~Handle() { reset(); }
+
+    T *get() const noexcept { return handle_; }
+    T **out() noexcept { return &handle_; }
+    void reset() noexcept
+    {
+        if (handle_ != nullptr) {
+            // Refused only to who uses it from two threads at once.
+            static_cast<void>(Close(std::exchange(handle_, nullptr)));
+        }
+    }
+
+private:
+    T *handle_ = nullptr;
+};
+
+/// The text that a function of the library copies out.
+template <typename Copy> std::string text(Copy copy)
+{
+    std::string buffer(static_cast<std::size_t>(check(copy(nullptr, std::size_t{0}))) + 4096, '\0');
+    const auto whole = static_cast<std::size_t>(check(copy(buffer.data(), buffer.size())));
+    buffer.resize(whole < buffer.size() ? whole : buffer.size() - 1);
+    return buffer;
+}
+
+} // namespace detail
+
+/// One activation; see prt_wake.
+struct Wake : prt_wake {
+    Wake() noexcept : prt_wake{} { static_cast<void>(prt_wake_init(this, sizeof(prt_wake))); }
+};
+
+/// The numbers of a loop; see prt_stats.
+struct Stats : prt_stats {
+    Stats() noexcept : prt_stats{} { static_cast<void>(prt_stats_init(this, sizeof(prt_stats))); }
+};
+
+/// Something that stands between a task and its period.
+struct Finding {
+    std::uint32_t severity;
+    std::string code, task, evidence, remedy;
+};
+
+/// What a task asks for. Whatever has no function here is set in `raw`.
+class Config {
+public:
+    prt_config raw{};
+
+    explicit Config(std::int64_t period_ns)
+    {
+        check(prt_config_init(&raw, sizeof raw));
+        raw.period_ns = period_ns;
+    }
+    Config &name(std::string name)
+    {
+        name_ = std::move(name);
+        return *this;
+    }
+    Config &cpus(std::vector<std::uint32_t> cpus)
+    {
+        cpus_ = std::move(cpus);
+        return *this;
+    }
+    Config &fifo(std::uint32_t priority) noexcept
+    {
+        raw.policy = PRT_POLICY_FIFO;
+        raw.priority = priority;
+        return *this;
+    }
+    Config &wait(std::uint32_t wait) noexcept
+    {
+        raw.wait = wait;
+        return *this;
+    }
+    Config &lock_memory(std::uint64_t stack_bytes, std::uint64_t heap_bytes) noexcept
+    {
+        raw.memory = PRT_MEMORY_LOCK;
+        raw.stack_bytes = stack_bytes;
+        raw.heap_bytes = heap_bytes;
+        return *this;
+    }
+    Config &best_effort() noexcept
+    {
+        raw.require = PRT_REQUIRE_BEST_EFFORT;
+        return *this;
+    }
+
+    /// The configuration as C reads it, as long as this lives.
+    prt_config get() const noexcept
+    {
+        prt_config config = raw;
+        if (!name_.empty()) {
+            config.name = name_.c_str();
+        }
+        if (!cpus_.empty()) {
+            config.cpus = cpus_.data();
+            config.cpu_count = static_cast<std::uint32_t>(cpus_.size());
+        }
+        return config;
+    }
+
+    /// What stands between the task and its period on this machine, gravest first.
+    std::vector<Finding> findings() const
+    {
+        const prt_config config = get();
+        detail::Handle<prt_findings, prt_findings_close> handle;
+        const auto count = static_cast<std::size_t>(check(prt_config_check(&config, handle.out())));
+        std::vector<Finding> all;
+        for (std::size_t index = 0; index < count; ++index) {
+            prt_finding one{};
+            check(prt_finding_init(&one, sizeof one));
+            check(prt_findings_get(handle.get(), index, &one));
+            all.push_back({one.severity, one.code, one.task, one.evidence, one.remedy});
+        }
+        return all;
+    }
+
+private:
+    std::string name_;
+    std::vector<std::uint32_t> cpus_;
+};
+
+/// One activation, in its body.
+class Cycle {
+public:
+    explicit Cycle(prt_cycle *cycle) noexcept : cycle_(cycle) {}
+
+    std::error_code wake(Wake &wake) const noexcept { return code(prt_cycle_wake(cycle_, &wake)); }
+    std::error_code steer(std::int64_t by_ns, std::int64_t *moved_ns = nullptr) noexcept
+    {
+        return code(prt_cycle_steer(cycle_, by_ns, moved_ns));
+    }
+    std::error_code set_period(std::int64_t period_ns) noexcept { return code(prt_cycle_set_period(cycle_, period_ns)); }
+    std::error_code shift_phase(std::int64_t by_ns) noexcept { return code(prt_cycle_shift_phase(cycle_, by_ns)); }
+    std::error_code next_release(std::int64_t &release_ns) const noexcept
+    {
+        return code(prt_cycle_next_release(cycle_, &release_ns));
+    }
+
+private:
+    prt_cycle *cycle_;
+};
+
+/// What a body says at its end.
+enum class Control { go_on, stop };
+
+namespace detail {
+
+/// A body of whatever type, and what it threw.
+class Body {
+public:
+    virtual ~Body() = default;
+    virtual Control run(Cycle &cycle) = 0;
+
+    static int call(prt_cycle *cycle, void *self) noexcept
+    {
+        Body &body = *static_cast<Body *>(self);
+        try {
+            Cycle now(cycle);
+            return body.run(now) == Control::stop ? 1 : 0;
+        } catch (...) {
+            body.thrown_ = std::current_exception();
+            return 1;
+        }
+    }
+
+    /// Only after the task was joined.
+    void throw_again()
+    {
+        if (thrown_) {
+            std::rethrow_exception(std::exchange(thrown_, nullptr));
+        }
+    }
+
+private:
+    std::exception_ptr thrown_;
+};
+
+template <typename F> class BodyOf final : public Body {
+public:
+    explicit BodyOf(F function) : function_(std::move(function)) {}
+    Control run(Cycle &cycle) override { return function_(cycle); }
+
+private:
+    F function_;
+};
+
+template <typename F> std::unique_ptr<Body> body(F &&function)
+{
+    return std::make_unique<BodyOf<std::decay_t<F>>>(std::forward<F>(function));
+}
+
+} // namespace detail
+
+/// A running periodic task; its end of scope stops it and waits for its end.
+class Task {
+public:
+    /// Starts a thread that calls `body(Cycle &)` at each release, until that returns Control::stop.
+    template <typename F> Task(const Config &config, F &&body) : body_(detail::body(std::forward<F>(body)))
+    {
+        const prt_config raw = config.get();
+        check(prt_task_spawn(&raw, &detail::Body::call, body_.get(), handle_.out()));
+    }
+    Task(Task &&) noexcept = default;
+    Task &operator=(Task &&other) noexcept
+    {
+        if (this != &other) {
+            handle_ = std::move(other.handle_); // The old thread ends before its body goes.
+            body_ = std::move(other.body_);
+        }
+        return *this;
+    }
+
+    std::error_code stop() noexcept { return code(prt_task_stop(handle_.get())); }
+    /// Waits for the end: PRT_ENDED_STOPPED or PRT_ENDED_OVERRUN. Throws what the body threw.
+    int join()
+    {
+        const int ended = check(prt_task_join(handle_.get()));
+        body_->throw_again();
+        return ended;
+    }
+    Stats stats() const
+    {
+        Stats stats;
+        check(prt_task_stats(handle_.get(), &stats));
+        return stats;
+    }
+    std::string report() const
+    {
+        return detail::text([this](char *at, std::size_t size) { return prt_task_report(handle_.get(), at, size); });
+    }
+    std::string grants() const
+    {
+        return detail::text([this](char *at, std::size_t size) { return prt_task_grants(handle_.get(), at, size); });
+    }
+    prt_task *get() const noexcept { return handle_.get(); }
+
+private:
+    friend class Group;
+    Task(std::unique_ptr<detail::Body> body, prt_task *task) noexcept : body_(std::move(body)), handle_(task) {}
+
+    std::unique_ptr<detail::Body> body_; // Outlives the thread: members go in reverse order.
+    detail::Handle<prt_task, prt_task_close> handle_;
+};
+
+/// Tasks that start on one epoch and keep their phases to each other.
+class Group {
+public:
+    Group() { check(prt_group_open(handle_.out())); }
+
+    template <typename F> void add(const Config &config, F &&body)
+    {
+        auto owned = detail::body(std::forward<F>(body));
+        const prt_config raw = config.get();
+        bodies_.reserve(bodies_.size() + 1);
+        check(prt_group_add(handle_.get(), &raw, &detail::Body::call, owned.get()));
+        bodies_.push_back(std::move(owned));
+    }
+    /// Lets all begin, in the order they were added.
+    std::vector<Task> start()
+    {
+        std::vector<prt_task *> handles(bodies_.size());
+        std::vector<Task> tasks;
+        tasks.reserve(bodies_.size());
+        check(prt_group_start(handle_.get(), handles.data(), handles.size()));
+        for (std::size_t index = 0; index < handles.size(); ++index) {
+            tasks.push_back(Task(std::move(bodies_[index]), handles[index]));
+        }
+        bodies_.clear();
+        return tasks;
+    }
+
+private:
+    std::vector<std::unique_ptr<detail::Body>> bodies_;
+    detail::Handle<prt_group, prt_group_close> handle_;
+};
+
+/// Paces the thread that makes it, which must be the one that uses it and lets it go.
+class Cyclic {
+public:
+    explicit Cyclic(const Config &config)
+    {
+        const prt_config raw = config.get();
+        check(prt_cyclic_open(&raw, handle_.out()));
+    }
+
+    /// Waits for the next release; std::errc::operation_canceled when the loop has ended.
+    std::error_code wait(Wake &wake) noexcept { return code(prt_cyclic_wait(handle_.get(), &wake)); }
+    std::error_code finish() noexcept { return code(prt_cyclic_finish(handle_.get())); }
+    std::error_code steer(std::int64_t by_ns, std::int64_t *moved_ns = nullptr) noexcept
+    {
+        return code(prt_cyclic_steer(handle_.get(), by_ns, moved_ns));
+    }
+    std::error_code set_period(std::int64_t period_ns) noexcept
+    {
+        return code(prt_cyclic_set_period(handle_.get(), period_ns));
+    }
+    std::error_code shift_phase(std::int64_t by_ns) noexcept { return code(prt_cyclic_shift_phase(handle_.get(), by_ns)); }
+    std::error_code resync(std::uint64_t *passed = nullptr) noexcept
+    {
+        return code(prt_cyclic_resync(handle_.get(), passed));
+    }
+    /// From any thread.
+    std::error_code stop() noexcept { return code(prt_cyclic_stop(handle_.get())); }
+    Stats stats() const
+    {
+        Stats stats;
+        check(prt_cyclic_stats(handle_.get(), &stats));
+        return stats;
+    }
+    std::string report() const
+    {
+        return detail::text([this](char *at, std::size_t size) { return prt_cyclic_report(handle_.get(), at, size); });
+    }
+    std::string grants() const
+    {
+        return detail::text([this](char *at, std::size_t size) { return prt_cyclic_grants(handle_.get(), at, size); });
+    }
+    prt_cyclic *get() const noexcept { return handle_.get(); }
+
+private:
+    detail::Handle<prt_cyclic, prt_cyclic_close> handle_;
+};
+
+/// Keeps releases at a fixed phase to another clock.
+class Servo {
+public:
+    /// A configuration with usual values.
+    static prt_servo_config usual(std::int64_t period_ns, double bandwidth_hz)
+    {
+        prt_servo_config config{};
+        check(prt_servo_config_init(&config, sizeof config));
+        config.period_ns = period_ns;
+        config.bandwidth_hz = bandwidth_hz;
+        return config;
+    }
+    explicit Servo(const prt_servo_config &config) { check(prt_servo_open(&config, handle_.out())); }
+    Servo(std::int64_t period_ns, double bandwidth_hz) : Servo(usual(period_ns, bandwidth_hz)) {}
+
+    /// By how much to move the next release; 0 with an error in `error`, if that is given.
+    std::int64_t sample(std::uint64_t reference_ns, std::int64_t local_ns, std::int64_t release_ns,
+                        std::error_code *error = nullptr) noexcept
+    {
+        std::int64_t steer_ns = 0;
+        tell(error, prt_servo_sample(handle_.get(), reference_ns, local_ns, release_ns, &steer_ns));
+        return steer_ns;
+    }
+    std::int64_t coast(std::error_code *error = nullptr) noexcept
+    {
+        std::int64_t steer_ns = 0;
+        tell(error, prt_servo_coast(handle_.get(), &steer_ns));
+        return steer_ns;
+    }
+    std::error_code set_target(std::int64_t target_ns) noexcept
+    {
+        return code(prt_servo_set_target(handle_.get(), target_ns));
+    }
+    std::error_code set_period(std::int64_t period_ns) noexcept
+    {
+        return code(prt_servo_set_period(handle_.get(), period_ns));
+    }
+    prt_servo_state state() const noexcept
+    {
+        prt_servo_state state{};
+        static_cast<void>(prt_servo_state_init(&state, sizeof state));
+        static_cast<void>(prt_servo_get_state(handle_.get(), &state));
+        return state;
+    }
+
+private:
+    static void tell(std::error_code *error, int returned) noexcept
+    {
+        if (error != nullptr) {
+            *error = code(returned);
+        }
+    }
+
+    detail::Handle<prt_servo, prt_servo_close> handle_;
+};
+
+/// The numbers of a task of another process, or of this one.
+class StatsReader {
+public:
+    StatsReader(std::uint32_t pid, const std::string &task) { check(prt_stats_open(pid, task.c_str(), handle_.out())); }
+
+    Stats snapshot() const
+    {
+        Stats stats;
+        check(prt_stats_snapshot(handle_.get(), &stats));
+        return stats;
+    }
+    std::string report() const
+    {
+        return detail::text([this](char *at, std::size_t size) { return prt_stats_report(handle_.get(), at, size); });
+    }
+
+private:
+    detail::Handle<prt_stats_reader, prt_stats_close> handle_;
+};
+
+/// The sending end of a queue.
+template <typename T> class Sender {
+public:
+    explicit Sender(prt_spsc_sender *handle) noexcept : handle_(handle) {}
+    /// std::errc::resource_unavailable_try_again when the queue is full.
+    std::error_code push(const T &element) noexcept { return code(prt_spsc_push(handle_.get(), &element)); }
+
+private:
+    detail::Handle<prt_spsc_sender, prt_spsc_sender_close> handle_;
+};
+
+/// The receiving end of a queue.
+template <typename T> class Receiver {
+public:
+    explicit Receiver(prt_spsc_receiver *handle) noexcept : handle_(handle) {}
+    /// std::errc::resource_unavailable_try_again when there is none.
+    std::error_code pop(T &element) noexcept { return code(prt_spsc_pop(handle_.get(), &element)); }
+    std::uint64_t refused() const noexcept
+    {
+        std::uint64_t count = 0;
+        static_cast<void>(prt_spsc_refused(handle_.get(), &count));
+        return count;
+    }
+
+private:
+    detail::Handle<prt_spsc_receiver, prt_spsc_receiver_close> handle_;
+};
+
+/// A queue from one thread to one other.
+template <typename T> std::pair<Sender<T>, Receiver<T>> spsc(std::size_t capacity)
+{
+    static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
+    prt_spsc_sender *sender = nullptr;
+    prt_spsc_receiver *receiver = nullptr;
+    check(prt_spsc_open(sizeof(T), capacity, &sender, &receiver));
+    return {Sender<T>(sender), Receiver<T>(receiver)};
+}
+
+/// The writing end of a latest value.
+template <typename T> class LatestWriter {
+public:
+    explicit LatestWriter(prt_latest_writer *handle) noexcept : handle_(handle) {}
+    std::error_code write(const T &value) noexcept { return code(prt_latest_write(handle_.get(), &value)); }
+
+private:
+    detail::Handle<prt_latest_writer, prt_latest_writer_close> handle_;
+};
+
+/// The reading end of a latest value.
+template <typename T> class LatestReader {
+public:
+    explicit LatestReader(prt_latest_reader *handle) noexcept : handle_(handle) {}
+    /// `is_new` tells whether it was written since the last read.
+    std::error_code read(T &value, bool &is_new) noexcept
+    {
+        const int returned = prt_latest_read(handle_.get(), &value);
+        is_new = returned == 1;
+        return code(returned);
+    }
+
+private:
+    detail::Handle<prt_latest_reader, prt_latest_reader_close> handle_;
+};
+
+/// A cell that hands over the newest value only.
+template <typename T> std::pair<LatestWriter<T>, LatestReader<T>> latest(const T &initial)
+{
+    static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
+    static_assert(sizeof(T) <= PRT_LATEST_BYTES_MAX, "too large for a latest value");
+    prt_latest_writer *writer = nullptr;
+    prt_latest_reader *reader = nullptr;
+    check(prt_latest_open(sizeof(T), &initial, &writer, &reader));
+    return {LatestWriter<T>(writer), LatestReader<T>(reader)};
+}
+
+/// Counts posts; each wait takes one.
+class Signal {
+public:
+    Signal() { check(prt_signal_open(handle_.out())); }
+
+    std::error_code post() noexcept { return code(prt_signal_post(handle_.get())); }
+    std::error_code wait() noexcept { return code(prt_signal_wait(handle_.get())); }
+    /// std::errc::timed_out when the deadline has come.
+    std::error_code wait_until(std::int64_t deadline_ns) noexcept
+    {
+        return code(prt_signal_wait_until(handle_.get(), deadline_ns));
+    }
+    /// std::errc::resource_unavailable_try_again when there is none.
+    std::error_code try_wait() noexcept { return code(prt_signal_try_wait(handle_.get())); }
+
+private:
+    detail::Handle<prt_signal, prt_signal_close> handle_;
+};
+
+/// A text that loops refer to; stays as long as the program.
+class Text {
+public:
+    explicit Text(const std::string &text) { check(prt_log_text_open(text.c_str(), &handle_)); }
+    const prt_log_text *get() const noexcept { return handle_; }
+
+private:
+    prt_log_text *handle_ = nullptr;
+};
+
+/// One loop's end of a log.
+class LogWriter {
+public:
+    explicit LogWriter(prt_log_writer *handle) noexcept : handle_(handle) {}
+
+    std::error_code message(const Text &text, std::int64_t a = 0, std::int64_t b = 0, std::int64_t c = 0,
+                            std::int64_t d = 0) noexcept
+    {
+        return code(prt_log_message(handle_.get(), text.get(), a, b, c, d));
+    }
+    std::error_code begin(const Text &name) noexcept { return code(prt_log_begin(handle_.get(), name.get())); }
+    std::error_code end(const Text &name) noexcept { return code(prt_log_end(handle_.get(), name.get())); }
+    std::error_code counter(const Text &name, double value) noexcept
+    {
+        return code(prt_log_counter(handle_.get(), name.get(), value));
+    }
+
+private:
+    detail::Handle<prt_log_writer, prt_log_writer_close> handle_;
+};
+
+/// Writes out what loops store.
+class Log {
+public:
+    /// An empty path is for none.
+    explicit Log(const std::string &text_path, const std::string &trace_path = {}, std::int64_t interval_ns = 0)
+    {
+        const auto path = [](const std::string &at) { return at.empty() ? nullptr : at.c_str(); };
+        check(prt_log_open(path(text_path), path(trace_path), interval_ns, handle_.out()));
+    }
+    LogWriter writer(const std::string &name, std::size_t capacity)
+    {
+        prt_log_writer *writer = nullptr;
+        check(prt_log_writer_open(handle_.get(), name.c_str(), capacity, &writer));
+        return LogWriter(writer);
+    }
+    /// Writes out what is left. Returns how many records were written.
+    std::uint64_t close()
+    {
+        std::uint64_t records = 0;
+        detail::Handle<prt_log, ended> closing(std::move(handle_));
+        prt_log *const log = std::exchange(*closing.out(), nullptr);
+        check(prt_log_close(log, &records, nullptr));
+        return records;
+    }
+
+private:
+    static int ended(prt_log *log) noexcept { return prt_log_close(log, nullptr, nullptr); }
+
+    detail::Handle<prt_log, ended> handle_;
+};
+
+/// Now on CLOCK_MONOTONIC.
+inline std::int64_t now() noexcept { return prt_now(); }
+
+/// Waits once, by the hybrid wait.
+inline void delay_until(std::int64_t instant_ns) { check(prt_delay_until(instant_ns)); }
+
+} // namespace prt
+
+#endif // PUNCTUAL_RT_HPP

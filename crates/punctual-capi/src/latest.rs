@@ -1,0 +1,215 @@
+//! The latest-value cell for C, of values whose size only the program knows.
+//!
+//! The library's cell knows the type of what it holds, so there is one for each of a few sizes, and a value goes into
+//! the least that holds it.
+
+use crate::error::{Failure, done, hot};
+use crate::handle::{self, Handled};
+use punctual_rt::{LatestReader, LatestWriter, latest};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// The end of a cell that one thread writes. Opaque.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_latest_writer([u8; 0]);
+
+/// The end of a cell that one thread reads. Opaque.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_latest_reader([u8; 0]);
+
+/// The largest value a cell holds, in bytes.
+pub const PRT_LATEST_BYTES_MAX: usize = 4096;
+
+impl Handled for prt_latest_writer {
+    const KIND: u8 = 11;
+    type Value = Writer;
+}
+
+impl Handled for prt_latest_reader {
+    const KIND: u8 = 12;
+    type Value = Reader;
+}
+
+type Bytes<const N: usize> = [u64; N];
+
+enum WriterOf {
+    Of16(LatestWriter<Bytes<2>>),
+    Of64(LatestWriter<Bytes<8>>),
+    Of256(LatestWriter<Bytes<32>>),
+    Of1024(LatestWriter<Bytes<128>>),
+    Of4096(LatestWriter<Bytes<512>>),
+}
+
+enum ReaderOf {
+    Of16(LatestReader<Bytes<2>>),
+    Of64(LatestReader<Bytes<8>>),
+    Of256(LatestReader<Bytes<32>>),
+    Of1024(LatestReader<Bytes<128>>),
+    Of4096(LatestReader<Bytes<512>>),
+}
+
+/// The writing end, and how many bytes a value has.
+pub struct Writer {
+    cell: WriterOf,
+    bytes: usize,
+}
+
+/// The reading end.
+pub struct Reader {
+    cell: ReaderOf,
+    bytes: usize,
+}
+
+/// Does the same with a cell of whichever size.
+macro_rules! whichever {
+    ($one:ident::of($end:expr), $cell:ident => $act:expr) => {
+        match $end {
+            $one::Of16($cell) => $act,
+            $one::Of64($cell) => $act,
+            $one::Of256($cell) => $act,
+            $one::Of1024($cell) => $act,
+            $one::Of4096($cell) => $act,
+        }
+    };
+}
+
+/// The value at `from`, with zeros after it.
+///
+/// # Safety
+/// `bytes` bytes can be read at `from`.
+#[inline]
+unsafe fn padded<const N: usize>(from: *const u8, bytes: usize) -> Bytes<N> {
+    let mut value = [0u64; N];
+    let bytes = bytes.min(size_of::<Bytes<N>>());
+    // SAFETY: no more than the value holds, and as the caller says.
+    unsafe { ptr::copy_nonoverlapping(from, value.as_mut_ptr().cast::<u8>(), bytes) };
+    value
+}
+
+/// # Safety
+/// `bytes` bytes can be written at `to`.
+#[inline]
+unsafe fn read<const N: usize>(cell: &mut LatestReader<Bytes<N>>, to: *mut u8, bytes: usize) -> bool {
+    let reading = cell.read();
+    let bytes = bytes.min(size_of::<Bytes<N>>());
+    // SAFETY: no more than the value holds, and as the caller says.
+    unsafe { ptr::copy_nonoverlapping(reading.value.as_ptr().cast::<u8>(), to, bytes) };
+    reading.is_new
+}
+
+impl Writer {
+    /// # Safety
+    /// A value can be read at `from`.
+    #[inline]
+    unsafe fn write(&mut self, from: *const u8) {
+        let bytes = self.bytes;
+        whichever!(WriterOf::of(&mut self.cell), cell => {
+            // SAFETY: as the caller says.
+            cell.write(unsafe { padded(from, bytes) });
+        });
+    }
+}
+
+impl Reader {
+    /// # Safety
+    /// A value can be written at `to`.
+    #[inline]
+    unsafe fn read(&mut self, to: *mut u8) -> bool {
+        let bytes = self.bytes;
+        whichever!(ReaderOf::of(&mut self.cell), cell => {
+            // SAFETY: as the caller says.
+            unsafe { read(cell, to, bytes) }
+        })
+    }
+}
+
+/// The two ends of the least cell that holds so many bytes.
+fn make(bytes: usize, initial: &Bytes<512>) -> (Writer, Reader) {
+    fn cell<const N: usize>(initial: &Bytes<512>) -> (LatestWriter<Bytes<N>>, LatestReader<Bytes<N>>) {
+        latest(std::array::from_fn(|index| initial.get(index).copied().unwrap_or(0)))
+    }
+    macro_rules! ends {
+        ($size:ident) => {{
+            let (writer, reader) = cell(initial);
+            (WriterOf::$size(writer), ReaderOf::$size(reader))
+        }};
+    }
+    let (writer, reader) = match bytes {
+        1..=16 => ends!(Of16),
+        17..=64 => ends!(Of64),
+        65..=256 => ends!(Of256),
+        257..=1024 => ends!(Of1024),
+        _ => ends!(Of4096),
+    };
+    (Writer { cell: writer, bytes }, Reader { cell: reader, bytes })
+}
+
+/// Makes a cell that hands over the newest value of `bytes` bytes only, and holds `initial` at first. Each end is used by
+/// one thread at a time and closed by itself.
+///
+/// Not for the loop: allocates.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_latest_open(
+    bytes: usize,
+    initial: *const c_void,
+    writer: *mut *mut prt_latest_writer,
+    reader: *mut *mut prt_latest_reader,
+) -> c_int {
+    done(|| {
+        if initial.is_null() || writer.is_null() || reader.is_null() {
+            return Err((-libc::EFAULT).into());
+        }
+        if !(1..=PRT_LATEST_BYTES_MAX).contains(&bytes) {
+            return Err(Failure::new(-libc::EINVAL, "a latest value has 1 to 4096 bytes"));
+        }
+        // SAFETY: a value is there, says the caller.
+        let initial = unsafe { padded(initial.cast(), bytes) };
+        let (from, to) = make(bytes, &initial);
+        let from = handle::open::<prt_latest_writer>(from)?;
+        let to = handle::open::<prt_latest_reader>(to).inspect_err(|_| drop(handle::close(from)))?;
+        // SAFETY: valid, says the caller.
+        unsafe { writer.write_unaligned(from) };
+        // SAFETY: as before.
+        unsafe { reader.write_unaligned(to) };
+        Ok(())
+    })
+}
+
+/// Replaces what the cell holds by a copy of `value`.
+///
+/// For the loop: wait-free, bounded by copying one value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_latest_write(writer: *mut prt_latest_writer, value: *const c_void) -> c_int {
+    if value.is_null() {
+        return -libc::EFAULT;
+    }
+    // SAFETY: a value is there, says the caller.
+    hot(handle::alone(writer).map(|mut writer| unsafe { writer.write(value.cast()) }))
+}
+
+/// Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
+///
+/// For the loop: wait-free, bounded by copying one value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_latest_read(reader: *mut prt_latest_reader, value: *mut c_void) -> c_int {
+    if value.is_null() {
+        return -libc::EFAULT;
+    }
+    // SAFETY: room for a value is there, says the caller.
+    match handle::alone(reader).map(|mut reader| unsafe { reader.read(value.cast()) }) {
+        Ok(is_new) => c_int::from(is_new),
+        Err(code) => code,
+    }
+}
+
+/// Frees the writing end.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_latest_writer_close(writer: *mut prt_latest_writer) -> c_int {
+    done(|| handle::free(writer))
+}
+
+/// Frees the reading end.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_latest_reader_close(reader: *mut prt_latest_reader) -> c_int {
+    done(|| handle::free(reader))
+}

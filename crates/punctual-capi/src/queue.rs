@@ -1,0 +1,197 @@
+//! A bounded queue from one thread to one other for C, of elements whose size only the program knows: `rtrb` directly,
+//! for the library's own queue knows the type of what it carries.
+
+use crate::error::{Code, Failure, done, hot};
+use crate::handle::{self, Handled};
+use crate::text;
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The end of a queue that one thread pushes into. Opaque.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_spsc_sender([u8; 0]);
+
+/// The end of a queue that one thread takes from. Opaque.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_spsc_receiver([u8; 0]);
+
+impl Handled for prt_spsc_sender {
+    const KIND: u8 = 9;
+    type Value = Sender;
+}
+
+impl Handled for prt_spsc_receiver {
+    const KIND: u8 = 10;
+    type Value = Receiver;
+}
+
+/// Elements go in and out as bytes, always whole ones.
+pub struct Sender {
+    bytes: Producer<u8>,
+    element: usize,
+    refused: Arc<AtomicU64>,
+}
+
+/// The other end.
+pub struct Receiver {
+    bytes: Consumer<u8>,
+    element: usize,
+    refused: Arc<AtomicU64>,
+}
+
+/// The most bytes a queue may have.
+const BYTES_MAX: usize = 1 << 32;
+
+impl Sender {
+    /// # Safety
+    /// One element can be read at `from`.
+    #[inline]
+    unsafe fn push(&mut self, from: *const u8) -> Result<(), Code> {
+        let Ok(mut room) = self.bytes.write_chunk_uninit(self.element) else {
+            // The only writer: no atomic addition needed.
+            self.refused.store(self.refused.load(Relaxed).wrapping_add(1), Relaxed);
+            return Err(-libc::EAGAIN);
+        };
+        let (first, second) = room.as_mut_slices();
+        let rest = from.wrapping_add(first.len());
+        // SAFETY: both parts together are one element, of the caller's; they are ours to write.
+        unsafe { std::ptr::copy_nonoverlapping(from, first.as_mut_ptr().cast::<u8>(), first.len()) };
+        // SAFETY: as before.
+        unsafe { std::ptr::copy_nonoverlapping(rest, second.as_mut_ptr().cast::<u8>(), second.len()) };
+        // SAFETY: all of it was just written.
+        unsafe { room.commit_all() };
+        Ok(())
+    }
+}
+
+impl Receiver {
+    /// # Safety
+    /// One element can be written at `to`.
+    #[inline]
+    unsafe fn pop(&mut self, to: *mut u8) -> Result<(), Code> {
+        let Ok(waiting) = self.bytes.read_chunk(self.element) else { return Err(-libc::EAGAIN) };
+        let (first, second) = waiting.as_slices();
+        let rest = to.wrapping_add(first.len());
+        // SAFETY: both parts together are one element, which the caller has room for.
+        unsafe { std::ptr::copy_nonoverlapping(first.as_ptr(), to, first.len()) };
+        // SAFETY: as before.
+        unsafe { std::ptr::copy_nonoverlapping(second.as_ptr(), rest, second.len()) };
+        waiting.commit_all();
+        Ok(())
+    }
+}
+
+/// Makes a queue of at most `capacity` elements of `element_bytes` each, with its two ends. Each end is used by one
+/// thread at a time and closed by itself.
+///
+/// Not for the loop: allocates, and touches all of the queue so that pushing does not fault later.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_spsc_open(
+    element_bytes: usize,
+    capacity: usize,
+    sender: *mut *mut prt_spsc_sender,
+    receiver: *mut *mut prt_spsc_receiver,
+) -> c_int {
+    done(|| {
+        if sender.is_null() || receiver.is_null() {
+            return Err((-libc::EFAULT).into());
+        }
+        let (from, to) = make(element_bytes, capacity)?;
+        let from = handle::open::<prt_spsc_sender>(from)?;
+        let to = handle::open::<prt_spsc_receiver>(to).inspect_err(|_| drop(handle::close(from)))?;
+        // SAFETY: valid, says the caller.
+        unsafe { sender.write_unaligned(from) };
+        // SAFETY: as before.
+        unsafe { receiver.write_unaligned(to) };
+        Ok(())
+    })
+}
+
+fn make(element: usize, capacity: usize) -> Result<(Sender, Receiver), Failure> {
+    if element == 0 || capacity == 0 {
+        return Err(Failure::new(
+            -libc::EINVAL,
+            "a queue needs elements of at least one byte and room for at least one",
+        ));
+    }
+    let bytes = element.checked_mul(capacity).filter(|bytes| *bytes <= BYTES_MAX);
+    let bytes = bytes.ok_or(Failure::new(-libc::ENOMEM, "the queue would be larger than 4 GiB"))?;
+    // Tried first, for a queue that can not be had would end the program.
+    let mut trial = Vec::<u8>::new();
+    trial.try_reserve_exact(bytes).map_err(|_| Failure::from(-libc::ENOMEM))?;
+    drop(trial);
+    let (mut producer, consumer) = RingBuffer::new(bytes);
+    if let Ok(mut room) = producer.write_chunk_uninit(bytes) {
+        let (slots, _) = room.as_mut_slices();
+        // The detour keeps the compiler from asking for zeroed, untouched memory instead.
+        std::hint::black_box(slots).fill(MaybeUninit::zeroed());
+        // Dropped without a commit: nothing was sent.
+    }
+    let refused = Arc::new(AtomicU64::new(0));
+    let sender = Sender { bytes: producer, element, refused: Arc::clone(&refused) };
+    Ok((sender, Receiver { bytes: consumer, element, refused }))
+}
+
+/// Appends a copy of the element at `element`; `-EAGAIN` when the queue is full.
+///
+/// For the loop: wait-free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_spsc_push(sender: *mut prt_spsc_sender, element: *const c_void) -> c_int {
+    if element.is_null() {
+        return -libc::EFAULT;
+    }
+    // SAFETY: one element is there, says the caller.
+    hot(handle::alone(sender).and_then(|mut sender| unsafe { sender.push(element.cast()) }))
+}
+
+/// Moves the oldest element to `element`; `-EAGAIN` when there is none.
+///
+/// For the loop: wait-free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_spsc_pop(receiver: *mut prt_spsc_receiver, element: *mut c_void) -> c_int {
+    if element.is_null() {
+        return -libc::EFAULT;
+    }
+    // SAFETY: room for one element is there, says the caller.
+    hot(handle::alone(receiver).and_then(|mut receiver| unsafe { receiver.pop(element.cast()) }))
+}
+
+/// How many elements wait.
+///
+/// For the loop: wait-free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_spsc_waiting(receiver: *mut prt_spsc_receiver, count: *mut usize) -> c_int {
+    let waiting = |receiver: handle::Alone<prt_spsc_receiver>| {
+        let elements = receiver.bytes.slots().checked_div(receiver.element).unwrap_or(0);
+        // SAFETY: null or valid, says the caller.
+        unsafe { text::give(count, elements) }
+    };
+    hot(handle::alone(receiver).and_then(waiting))
+}
+
+/// How many elements were refused so far because the queue was full, as the receiver sees it.
+///
+/// For the loop: wait-free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_spsc_refused(receiver: *mut prt_spsc_receiver, count: *mut u64) -> c_int {
+    let refused = |receiver: handle::Alone<prt_spsc_receiver>| {
+        // SAFETY: null or valid, says the caller.
+        unsafe { text::give(count, receiver.refused.load(Relaxed)) }
+    };
+    hot(handle::alone(receiver).and_then(refused))
+}
+
+/// Frees the sending end; what was sent can still be taken.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_spsc_sender_close(sender: *mut prt_spsc_sender) -> c_int {
+    done(|| handle::free(sender))
+}
+
+/// Frees the receiving end.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_spsc_receiver_close(receiver: *mut prt_spsc_receiver) -> c_int {
+    done(|| handle::free(receiver))
+}

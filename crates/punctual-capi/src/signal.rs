@@ -1,0 +1,63 @@
+//! A counting signal for C.
+
+use crate::error::{done, hot};
+use crate::handle::{self, Handled};
+use crate::text;
+use crate::time::instant;
+use punctual_rt::sync::Signal;
+use std::ffi::c_int;
+
+/// Counts posts; each wait takes one, and sleeps until there is one. Opaque.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_signal([u8; 0]);
+
+impl Handled for prt_signal {
+    const KIND: u8 = 8;
+    type Value = Signal;
+}
+
+/// Makes a signal for the threads of this process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_signal_open(signal: *mut *mut prt_signal) -> c_int {
+    // SAFETY: null or valid, says the caller.
+    done(|| unsafe { text::put(signal, || Ok(handle::open(Signal::new())?)) })
+}
+
+/// Adds one; if threads wait, wakes the one of the highest priority. `-EOVERFLOW` when 2^31 posts were waiting already.
+///
+/// For the loop: never blocks; enters the kernel once if a thread waits, otherwise not.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_signal_post(signal: *mut prt_signal) -> c_int {
+    let posted = handle::shared(signal).map(|signal| signal.post());
+    hot(posted.and_then(|posted| if posted { Ok(()) } else { Err(-libc::EOVERFLOW) }))
+}
+
+/// Takes one, sleeping until there is one.
+///
+/// For a loop that this ends the wait of: allocates nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_signal_wait(signal: *mut prt_signal) -> c_int {
+    hot(handle::shared(signal).map(|signal| signal.wait()))
+}
+
+/// Takes one, sleeping until there is one or `deadline_ns` of `CLOCK_MONOTONIC` has come: `-ETIMEDOUT` then.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_signal_wait_until(signal: *mut prt_signal, deadline_ns: i64) -> c_int {
+    let taken = handle::shared(signal).map(|signal| signal.wait_until(instant(deadline_ns)));
+    hot(taken.and_then(|taken| if taken { Ok(()) } else { Err(-libc::ETIMEDOUT) }))
+}
+
+/// Takes one if there is one, `-EAGAIN` otherwise.
+///
+/// For the loop: never enters the kernel.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_signal_try_wait(signal: *mut prt_signal) -> c_int {
+    let taken = handle::shared(signal).map(|signal| signal.try_wait());
+    hot(taken.and_then(|taken| if taken { Ok(()) } else { Err(-libc::EAGAIN) }))
+}
+
+/// Frees a signal. `-EBUSY` while a thread waits for it.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_signal_close(signal: *mut prt_signal) -> c_int {
+    done(|| handle::free(signal))
+}

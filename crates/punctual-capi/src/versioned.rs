@@ -1,0 +1,160 @@
+//! Structures that programs of another age than the library hand over: each begins with its size and its version, and
+//! either side may know more members than the other.
+//!
+//! Members come in groups of eight bytes, none is ever moved or removed, so a shorter structure is the beginning of a
+//! longer one.
+
+use crate::error::{Code, Failure};
+use std::ffi::c_int;
+use std::ptr;
+
+/// A structure that begins with `uint32_t size; uint32_t version`.
+///
+/// # Safety
+/// It is `repr(C)`, begins so, has no padding, and every pattern of bits is a value of it.
+pub(crate) unsafe trait Versioned: Copy {
+    /// What C calls it.
+    const NAME: &'static str;
+    /// What it holds where nothing was said.
+    fn usual() -> Self;
+}
+
+/// The version of every structure so far. One that changes the meaning of a member, rather than adding some, gets
+/// another.
+pub(crate) const VERSION: u32 = 1;
+const HEADER: usize = 8;
+/// Larger ones are mistakes, most likely a header that was never written.
+const LARGEST: usize = 4096;
+
+/// The first two members.
+pub(crate) const fn header<T>() -> (u32, u32) {
+    assert!(size_of::<T>() <= LARGEST && size_of::<T>() % HEADER == 0);
+    #[allow(clippy::cast_possible_truncation, reason = "at most LARGEST")]
+    (size_of::<T>() as u32, VERSION)
+}
+
+fn checked(size: usize) -> Result<usize, Code> {
+    match size {
+        ..HEADER => Err(-libc::EINVAL),
+        _ if size > LARGEST => Err(-libc::E2BIG),
+        _ if size % HEADER != 0 => Err(-libc::EINVAL),
+        _ => Ok(size),
+    }
+}
+
+/// The size that a structure of the caller states.
+///
+/// # Safety
+/// `at` is null, or at least eight bytes can be read there.
+#[inline]
+unsafe fn stated<T: Versioned>(at: *const T) -> Result<usize, Code> {
+    if at.is_null() {
+        return Err(-libc::EFAULT);
+    }
+    // SAFETY: so the caller says; alignment is not relied upon.
+    let [size, version] = unsafe { at.cast::<[u32; 2]>().read_unaligned() };
+    if version != VERSION {
+        return Err(-libc::EINVAL);
+    }
+    checked(size as usize)
+}
+
+fn explained<T: Versioned>(code: Code) -> Failure {
+    let (name, own) = (T::NAME, size_of::<T>());
+    match code.saturating_neg() {
+        libc::EFAULT => Failure::new(code, format!("{name} is NULL")),
+        libc::E2BIG => Failure::new(
+            code,
+            format!("{name} says more than this version of the library knows (it knows {own} bytes); use a newer one"),
+        ),
+        _ => Failure::new(code, format!("{name} has no valid size and version; call {name}_init first")),
+    }
+}
+
+/// What the caller says. Members that its structure lacks are as usual; members that ours lacks must be zero.
+///
+/// # Safety
+/// `from` is null, or points to as many bytes as it states.
+pub(crate) unsafe fn take<T: Versioned>(from: *const T) -> Result<T, Failure> {
+    // SAFETY: as the caller says.
+    let size = unsafe { stated(from) }.map_err(explained::<T>)?;
+    let mut value = T::usual();
+    let known = size.min(size_of::<T>());
+    // SAFETY: `known` bytes can be read there and written here, and any bits make a value.
+    unsafe { ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast::<u8>(), known) };
+    for offset in known..size {
+        // SAFETY: within the size that the structure states.
+        let byte = unsafe { from.cast::<u8>().wrapping_add(offset).read() };
+        if byte != 0 {
+            return Err(explained::<T>(-libc::E2BIG));
+        }
+    }
+    Ok(value)
+}
+
+/// Fills what the caller's structure has room for; what it has beyond ours becomes zero. Its size and version stay.
+///
+/// # Safety
+/// `to` is null, or points to as many bytes as it states.
+#[inline]
+pub(crate) unsafe fn give<T: Versioned>(to: *mut T, value: &T) -> Result<(), Code> {
+    // SAFETY: as the caller says.
+    let size = unsafe { stated(to) }?;
+    // SAFETY: as the caller says; `size` was checked.
+    unsafe { fill(to, value, size) };
+    Ok(())
+}
+
+/// Whether a structure of the caller's can be filled.
+///
+/// # Safety
+/// As [`give`].
+#[inline]
+pub(crate) unsafe fn check<T: Versioned>(to: *mut T) -> Result<(), Code> {
+    // SAFETY: as the caller says.
+    unsafe { stated(to) }.map(drop)
+}
+
+/// As [`give`], and says what is wrong with the structure.
+///
+/// # Safety
+/// As [`give`].
+pub(crate) unsafe fn give_or_tell<T: Versioned>(to: *mut T, value: &T) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    unsafe { give(to, value) }.map_err(explained::<T>)
+}
+
+/// Makes the caller's structure one of `size` bytes with the usual values.
+///
+/// # Safety
+/// `to` is null, or points to `size` bytes.
+pub(crate) unsafe fn init<T: Versioned>(to: *mut T, size: usize) -> Result<c_int, Failure> {
+    if to.is_null() {
+        return Err(explained::<T>(-libc::EFAULT));
+    }
+    let size = checked(size).map_err(explained::<T>)?;
+    #[allow(clippy::cast_possible_truncation, reason = "at most LARGEST")]
+    let header = [size as u32, VERSION];
+    // SAFETY: `size` is at least that of a header.
+    unsafe { to.cast::<[u32; 2]>().write_unaligned(header) };
+    // SAFETY: as the caller says.
+    unsafe { fill(to, &T::usual(), size) };
+    Ok(0)
+}
+
+/// Writes all but the header.
+///
+/// # Safety
+/// `to` points to `size` bytes, at least a header.
+#[inline]
+unsafe fn fill<T: Versioned>(to: *mut T, value: &T, size: usize) {
+    let known = size.min(size_of::<T>());
+    let target = to.cast::<u8>().wrapping_add(HEADER);
+    let source = ptr::from_ref(value).cast::<u8>().wrapping_add(HEADER);
+    // SAFETY: within both.
+    unsafe { ptr::copy_nonoverlapping(source, target, known.saturating_sub(HEADER)) };
+    if size > known {
+        // SAFETY: within the caller's structure.
+        unsafe { to.cast::<u8>().wrapping_add(known).write_bytes(0, size.saturating_sub(known)) };
+    }
+}

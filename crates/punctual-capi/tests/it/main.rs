@@ -1,0 +1,75 @@
+//! The C ABI as C sees it: built, installed and linked as a user would.
+
+#![allow(unsafe_code, reason = "what is tested is called from C, and written for it")]
+
+mod layout;
+mod programs;
+mod sizes;
+mod symbols;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A folder for what tests build, in Cargo's own.
+fn scratch() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// The library, installed once for all tests of this program.
+fn installed() -> &'static Path {
+    static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
+        let prefix = scratch().join("punctual_rt");
+        let _ = std::fs::remove_dir_all(&prefix);
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--package", "xtask", "--", "capi", "--prefix"]).arg(&prefix);
+        output(cargo.current_dir(root()));
+        prefix
+    })
+}
+
+/// Runs to the end and gives what was printed; a failure shows everything.
+fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?} ended with {}:\n{out}\n{err}", output.status);
+    out.into_owned()
+}
+
+/// A compiler's command, with every warning an error.
+fn compiler(source: &Path) -> Command {
+    let is_cpp = source.extension().is_some_and(|ending| ending == "cpp");
+    let (program, standard) = if is_cpp { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
+    let mut command = Command::new(program);
+    command.args([standard, "-Wall", "-Wextra", "-Werror", "-Wconversion", "-pedantic", "-D_DEFAULT_SOURCE"]);
+    command.arg("-pthread").arg(source);
+    command
+}
+
+/// What pkg-config says about one of ours.
+fn pkg_config(name: &str) -> Vec<String> {
+    let mut command = Command::new("pkg-config");
+    command.args(["--cflags", "--libs", name]).env("PKG_CONFIG_PATH", installed().join("lib/pkgconfig"));
+    output(&mut command).split_whitespace().map(str::to_owned).collect()
+}
+
+/// Compiles a program with the library that pkg-config calls so.
+fn program(source: &Path, library: &str) -> PathBuf {
+    let ending = source.extension().unwrap_or_default().to_string_lossy();
+    let name = format!("{}-{ending}-{library}", source.file_stem().unwrap_or_default().to_string_lossy());
+    let target = scratch().join(name);
+    output(compiler(source).arg("-o").arg(&target).args(pkg_config(library)));
+    target
+}
+
+/// A command that finds the shared library.
+fn run(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", installed().join("lib")).current_dir(scratch());
+    command
+}
