@@ -1,4 +1,4 @@
-//! Ticks that are made up, at any phase, and what is chosen; and what this machine shows.
+//! Ticks that are made up, at any phase, and what is chosen.
 
 use super::*;
 use proptest::prelude::*;
@@ -125,4 +125,41 @@ fn a_scan_ends_in_time_and_notes_gaps_in_order() {
     assert!(gaps.seen.windows(2).all(|two| two[0].0.plus(two[0].1) <= two[1].0));
     assert!(gaps.seen.iter().all(|(_, gap)| *gap >= gaps.shortest && *gap <= gaps.length()));
     assert_eq!(scan(Nanos::ZERO).seen, []);
+}
+
+proptest! {
+    #[test]
+    fn the_chosen_phase_keeps_away_from_the_tick(
+        phase_us in 0u64..10_000, which in 0usize..5, period_us in prop::sample::select(vec![100u64, 125, 250, 500, 1_000, 2_000, 4_000, 10_000]),
+        jitter in 0u64..10_000, missing in 0u64..40, strays in 0u64..1_000,
+    ) {
+        let tick = [1_000u64, 2_000, 4_000, 5_000, 10_000].map(Nanos::from_us)[which];
+        let phase = offset_on(MonoTime::from_ns(phase_us * 1_000), tick);
+        let period = Nanos::from_us(period_us);
+        let gaps = scanned(tick, phase, jitter, missing, strays);
+        let choice = choose(&gaps, period, tick);
+        let found = choice.tick_phase.map(|found| distance(found, phase, tick));
+        prop_assert!(found.is_some_and(|off| off <= jitter + 1_000), "{found:?} {choice:?}");
+        // The gap, with its jitter, takes 26 us at most; of the rest of the circle, a quarter is kept at each side.
+        let free = choice.circle.as_ns().saturating_sub(26_000);
+        let middle = phase.plus(Nanos::from_ns(13_000));
+        let kept = distance(choice.offset, middle, choice.circle).saturating_sub(13_000);
+        prop_assert!(kept + 4_000 >= free / 4, "{kept} of {free}: {choice:?}");
+        prop_assert!(choice.clearance.as_ns() * 3 >= free / 2 , "{choice:?}");
+        prop_assert!(choice.offset < choice.circle);
+    }
+
+    #[test]
+    fn any_gaps_and_lengths_are_taken(
+        seen in prop::collection::vec((any::<u64>(), any::<u64>()), 0..50), began in any::<u64>(), ended in any::<u64>(),
+        period in any::<u64>(), tick in any::<u64>(), small in any::<bool>(),
+    ) {
+        let seen = seen.into_iter().map(|(at, gap)| (MonoTime::from_ns(at), Nanos::from_ns(gap))).collect();
+        let (began, ended) = (MonoTime::from_ns(began), MonoTime::from_ns(ended));
+        let gaps = Gaps { began, ended, seen, ..Gaps::default() };
+        let scale = if small { 5_000 } else { u64::MAX };
+        let choice = choose(&gaps, Nanos::from_ns(period % scale), Nanos::from_ns(tick % scale));
+        prop_assert!(choice.offset < choice.circle.max(Nanos::from_ns(1)));
+        choice.align(began);
+    }
 }
