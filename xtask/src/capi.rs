@@ -58,7 +58,7 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
 }
 
 /// The static library, optimised as a whole. In a target folder of its own, for its paths are others.
-fn build(root: &Path) -> Result<PathBuf> {
+pub fn build(root: &Path) -> Result<PathBuf> {
     let folder = root.join("target/capi");
     let mut cargo = run::cargo(root, &["rustc", "--release", "--package", "punctual-capi", "--lib"]);
     cargo.args(["--crate-type", "staticlib", "--target-dir"]).arg(&folder);
