@@ -131,7 +131,8 @@
 /// Polls the clock all the time. Occupies the CPU.
 #define PRT_WAIT_SPIN 3
 
-/// Waits until `external_fd` is readable, at most `external_patience_ns`; the body reads it.
+/// Waits until `external_signal` is posted, or, if that is NULL, until `external_fd` is readable; at most
+/// `external_patience_ns`. The post is taken; what is readable is for the body to read.
 #define PRT_WAIT_EXTERNAL 4
 
 /// Releases that passed are not run; the next activation is the first one still to come, on the old grid.
@@ -334,6 +335,8 @@ typedef struct prt_config {
     uint32_t flight_cycles;
     /// 1 to ask the kernel who took the time after the loop was hit while polling (0.3 us), 0 not to.
     uint32_t confirm_interference;
+    /// See `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
+    const struct prt_signal *external_signal;
 } prt_config;
 
 /// One thing that stands between a task and its period. The texts live until `prt_findings_close`.

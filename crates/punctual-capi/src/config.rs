@@ -1,12 +1,14 @@
 //! What a task asks for, as C writes it down.
 
 use crate::error::{Failure, PRT_E_CHOICE, PRT_E_PRIORITY, cold};
-use crate::text;
+use crate::signal::prt_signal;
 use crate::versioned::{Versioned, header, init, take};
+use crate::{handle, text};
 use punctual_rt::{
     Event, LatencyQos, Margin, Memory, Nanos, Overrun, Phase, PhaseClock, Policy, Require, TaskConfig, Wait,
 };
 use std::ffi::{c_char, c_int};
+use std::sync::Arc;
 
 /// The releases lie away from the scheduler's tick, which is looked for at the start (0.2 s of polling on the CPU).
 pub const PRT_PHASE_AUTO: u32 = 0;
@@ -39,7 +41,8 @@ pub const PRT_WAIT_SLEEP: u32 = 1;
 pub const PRT_WAIT_ANTICIPATE: u32 = 2;
 /// Polls the clock all the time. Occupies the CPU.
 pub const PRT_WAIT_SPIN: u32 = 3;
-/// Waits until `external_fd` is readable, at most `external_patience_ns`; the body reads it.
+/// Waits until `external_signal` is posted, or, if that is NULL, until `external_fd` is readable; at most
+/// `external_patience_ns`. The post is taken; what is readable is for the body to read.
 pub const PRT_WAIT_EXTERNAL: u32 = 4;
 
 /// Releases that passed are not run; the next activation is the first one still to come, on the old grid.
@@ -144,6 +147,8 @@ pub struct prt_config {
     pub flight_cycles: u32,
     /// 1 to ask the kernel who took the time after the loop was hit while polling (0.3 us), 0 not to.
     pub confirm_interference: u32,
+    /// See `PRT_WAIT_EXTERNAL`. Its handle may be closed while the task runs.
+    pub external_signal: *const prt_signal,
 }
 
 /// Most CPUs that can be named.
@@ -194,6 +199,7 @@ unsafe impl Versioned for prt_config {
             latency_us: 0,
             flight_cycles: punctual_rt::stats::FLIGHT_CYCLES,
             confirm_interference: 0,
+            external_signal: std::ptr::null(),
         }
     }
 }
@@ -295,15 +301,25 @@ impl prt_config {
             PRT_WAIT_SLEEP => Wait::Sleep,
             PRT_WAIT_ANTICIPATE => Wait::Anticipate,
             PRT_WAIT_SPIN => Wait::Spin,
-            PRT_WAIT_EXTERNAL if self.external_fd < 0 => {
-                return Err(Failure::new(-libc::EBADF, "external_fd is no file descriptor"));
-            }
             PRT_WAIT_EXTERNAL => Wait::External {
-                event: Event::Readable(self.external_fd),
+                event: self.event()?,
                 patience: length("external_patience_ns", self.external_patience_ns)?,
             },
             other => return Err(no_choice("wait", other)),
         })
+    }
+
+    fn event(&self) -> Result<Event, Failure> {
+        if !self.external_signal.is_null() {
+            return Ok(Event::Signal(Arc::clone(&*handle::shared(self.external_signal)?)));
+        }
+        if self.external_fd < 0 {
+            return Err(Failure::new(
+                -libc::EBADF,
+                "external_fd is no file descriptor, and there is no external_signal",
+            ));
+        }
+        Ok(Event::Readable(self.external_fd))
     }
 
     fn overrun(&self) -> Result<Overrun, Failure> {

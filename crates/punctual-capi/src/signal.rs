@@ -6,6 +6,7 @@ use crate::text;
 use crate::time::instant;
 use punctual_rt::sync::Signal;
 use std::ffi::c_int;
+use std::sync::Arc;
 
 /// Counts posts; each wait takes one, and sleeps until there is one. Opaque.
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -13,14 +14,14 @@ pub struct prt_signal([u8; 0]);
 
 impl Handled for prt_signal {
     const KIND: u8 = 8;
-    type Value = Signal;
+    type Value = Arc<Signal>;
 }
 
 /// Makes a signal for the threads of this process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_signal_open(signal: *mut *mut prt_signal) -> c_int {
     // SAFETY: null or valid, says the caller.
-    done(|| unsafe { text::put(signal, || Ok(handle::open(Signal::new())?)) })
+    done(|| unsafe { text::put(signal, || Ok(handle::open(Arc::new(Signal::new()))?)) })
 }
 
 /// Adds one; if threads wait, wakes the one of the highest priority. `-EOVERFLOW` when 2^31 posts were waiting already.

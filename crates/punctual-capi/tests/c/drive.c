@@ -210,6 +210,40 @@ static void cyclic(void)
     EXPECT(prt_cyclic_close(cyclic), 0);
 }
 
+/* Activated by a signal, by a pipe, and by neither. */
+static void external(void)
+{
+    prt_config config = config_of("external");
+    prt_signal *signal;
+    prt_cyclic *cyclic;
+    prt_wake wake;
+    int ends[2];
+
+    EXPECT(prt_wake_init(&wake, sizeof wake), 0);
+    EXPECT(prt_signal_open(&signal), 0);
+    config.wait = PRT_WAIT_EXTERNAL;
+    config.external_patience_ns = 2000000;
+    config.external_signal = signal;
+    EXPECT(prt_cyclic_open(&config, &cyclic), 0);
+    EXPECT(prt_signal_post(signal), 0);
+    EXPECT(prt_signal_close(signal), 0);
+    EXPECT(prt_cyclic_wait(cyclic, &wake), 0);
+    EXPECT_TRUE(wake.class_of != PRT_CLASS_TIMED_OUT);
+    EXPECT(prt_cyclic_wait(cyclic, &wake), 0);
+    EXPECT(wake.class_of, PRT_CLASS_TIMED_OUT);
+    EXPECT(prt_cyclic_close(cyclic), 0);
+
+    EXPECT(pipe(ends), 0);
+    EXPECT(write(ends[1], "x", 1), 1);
+    config.external_signal = NULL;
+    config.external_fd = ends[0];
+    EXPECT(prt_cyclic_open(&config, &cyclic), 0);
+    EXPECT(prt_cyclic_wait(cyclic, &wake), 0);
+    EXPECT_TRUE(wake.class_of != PRT_CLASS_TIMED_OUT);
+    EXPECT(prt_cyclic_close(cyclic), 0);
+    close(ends[0]), close(ends[1]);
+}
+
 struct sample {
     uint64_t number;
     char rest[13]; /* an odd size, so that elements lie across the queue's end */
@@ -380,6 +414,7 @@ int main(void)
     overrun();
     group();
     cyclic();
+    external();
     queue();
     latest();
     signals();

@@ -82,6 +82,7 @@ static void configurations(void)
     REFUSED(config.flight_cycles = 1000, -EINVAL);
     REFUSED((config.latency_qos = PRT_LATENCY_GLOBAL, config.latency_us = -3), -EINVAL);
     REFUSED(config.wait = PRT_WAIT_EXTERNAL, -EBADF);
+    REFUSED((config.wait = PRT_WAIT_EXTERNAL, config.external_signal = (prt_signal *)(uintptr_t)0x1234), PRT_E_HANDLE);
     REFUSED((config.memory = PRT_MEMORY_LOCK, config.heap_bytes = UINT64_MAX), -ENOMEM);
     REFUSED(config.name = "a name that is longer than the thirty-two bytes", PRT_E_TEXT);
     REFUSED(config.name = "\xff\xfe", PRT_E_TEXT);
