@@ -33,7 +33,7 @@ const SETTLING: u64 = 500;
 /// How long the tick is looked for.
 const SCAN: Nanos = Nanos::from_ms(400);
 /// Rounds unless told otherwise; odd, so that there is a middle one.
-const ROUNDS: u64 = 5;
+const ROUNDS: u64 = 9;
 const USAGE: &str = "usage: cargo xtask bench waits [--seconds N] [--rounds N] [--only NAME,NAME...] [--json]";
 
 /// What was the same for all.

@@ -95,8 +95,8 @@ impl Outcome {
         };
         let tick = tick_offset_ns.map_or_else(|| "not found".to_owned(), |ns| format!("at {} us", ns / 1_000));
         format!(
-            "machine: {}, {cpus} CPUs, {below}; Linux {}; clock {}; load average {}\n\
-             conditions: period {} us, CPU {cpu}, {policy}; {seconds} s each in {rounds} rounds, one after the other, \
+            "- machine: {}, {cpus} CPUs, {below}; Linux {}; clock {}; load average {}\n\
+             - conditions: period {} us, CPU {cpu}, {policy}; {seconds} s each in {rounds} rounds, one after the other, \
              {settling} releases before each round not counted; releases {} us after a whole period, tick {tick}\n",
             or_unknown(cpu_model),
             or_unknown(kernel),
