@@ -197,6 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "it has no refusal to give")]
     fn memory_that_does_not_exist_is_an_error() {
         assert_eq!(PageMemory::private(usize::MAX / 4, libc::ENOSYS).err(), Some(libc::ENOMEM));
     }

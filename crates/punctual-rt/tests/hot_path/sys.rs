@@ -218,6 +218,16 @@ pub fn become_nobody() {
     assert_eq!((left, grouped, became), (0, 0, 0));
 }
 
+/// Neither real-time priorities nor locked memory, whatever this machine grants its users.
+pub fn give_up_limits() {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    for limit in [libc::RLIMIT_RTPRIO, libc::RLIMIT_MEMLOCK] {
+        // SAFETY: the limit is valid for the call.
+        let set = unsafe { libc::setrlimit(limit, &raw const none) };
+        assert_eq!(set, 0);
+    }
+}
+
 /// A test of this program, run again in a process of its own.
 pub struct Child(Output);
 

@@ -1,6 +1,8 @@
 //! The promises hold whoever runs the loop.
 
 use crate::{allocation, faults, sys, system_calls};
+use punctual_rt::setup::What;
+use punctual_rt::{Control, Ended, Error, Memory, Nanos, Phase, Policy, Require, Task, TaskConfig};
 
 #[test]
 fn the_promises_hold_for_a_user_without_privileges() {
@@ -12,4 +14,31 @@ fn the_promises_hold_for_a_user_without_privileges() {
     } else if sys::is_root() {
         sys::in_child("users::the_promises_hold_for_a_user_without_privileges").succeeded();
     } // Whoever is not root has run them as such.
+}
+
+#[test]
+fn whoever_has_no_rights_is_refused_or_told_what_is_missing() {
+    if !sys::is_child() {
+        return sys::in_child("users::whoever_has_no_rights_is_refused_or_told_what_is_missing").succeeded();
+    }
+    if sys::is_root() {
+        sys::become_nobody();
+    }
+    sys::give_up_limits();
+    let config = TaskConfig::periodic(Nanos::from_ms(1)).phase(Phase::Offset(Nanos::ZERO)).policy(Policy::Fifo(50));
+    let config = config.memory(Memory::Lock { stack: 64 << 10, heap: 0 });
+    let strict = Task::spawn(&config.clone().require(Require::Strict), |_| Control::Stop);
+    assert!(matches!(strict.map(drop), Err(Error::MemoryLock(_) | Error::Policy(_))));
+    let mut runs = 0;
+    let task = Task::spawn(&config.require(Require::BestEffort), move |_| {
+        runs += 1;
+        if runs == 100 { Control::Stop } else { Control::Continue }
+    })
+    .unwrap();
+    assert_eq!(task.grants().thread.policy, Policy::Other, "what was granted, not what was asked for");
+    let refused: Vec<What> = task.refusals().iter().map(|refusal| refusal.what).collect();
+    assert!(refused.contains(&What::MemoryLock) && refused.contains(&What::Policy), "{refused:?}");
+    let stats = task.stats().clone();
+    assert_eq!(task.join(), Ended::Stopped);
+    assert_eq!(stats.snapshot().counters.activations, 100);
 }
