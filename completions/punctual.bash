@@ -348,7 +348,7 @@ _punctual() {
                     return 0
                     ;;
                 --mechanism)
-                    COMPREPLY=($(compgen -W "absolute relative timerfd futex spin nanosleep" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "absolute relative timerfd futex hybrid spin nanosleep" -- "${cur}"))
                     return 0
                     ;;
                 --phase)

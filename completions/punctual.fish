@@ -87,6 +87,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l mechanism 
 relative\t'clock_nanosleep for the time left'
 timerfd\t'timerfd and read'
 futex\t'futex with a time-out'
+hybrid\t'Sleep to a little before the release, then poll the clock'
 spin\t'Poll the clock; leaves one CPU free'
 nanosleep\t'Sleep one period from wherever it is, as the suite of 2002 did'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l phase -d 'Where on the clock the releases lie' -r -f -a "auto\t'Same instant on all CPUs, as far from the tick as possible'

@@ -43,7 +43,7 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
     let version = env!("CARGO_PKG_VERSION");
-    let archive = build(root)?;
+    let archive = build(root, None)?;
     let installed = target.lib.join("libpunctual_rt.a");
     copy(&archive, &installed)?;
     link(root, &installed, &target.lib, version)?;
@@ -57,15 +57,17 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The static library, optimised as a whole. In a target folder of its own, for its paths are others.
-fn build(root: &Path) -> Result<PathBuf> {
+/// The static library, optimised as a whole, for this machine or another. In a target folder of its own, for its flags
+/// are others.
+pub fn build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
     let folder = root.join("target/capi");
     let mut cargo = run::cargo(root, &["rustc", "--release", "--package", "punctual-capi", "--lib"]);
     cargo.args(["--crate-type", "staticlib", "--target-dir"]).arg(&folder);
+    cargo.args(target.iter().flat_map(|target| ["--target", target]));
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root)).env("CARGO_PROFILE_RELEASE_DEBUG", "false");
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
     run::show(&mut cargo)?;
-    Ok(folder.join("release/libpunctual_capi.a"))
+    Ok(folder.join(target.unwrap_or_default()).join("release/libpunctual_capi.a"))
 }
 
 /// The user's own flags, and such that paths of this machine are not in what panics would say.

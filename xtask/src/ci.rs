@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
+    ("miri", miri),
     ("panic-free", |root, _| Outcome::of(panic_free::check(root))),
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
@@ -84,7 +85,10 @@ fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
     if !run::is_root() {
         return Outcome::NotRun("not root".to_owned());
     }
-    test(root, &["test", "--package", "punctual", "--test", "it", "--", "--ignored", "privileged"], tally)
+    let packages = ["--package", "punctual", "--package", "punctual-rt"];
+    let programs = ["--test", "it", "--test", "privileged", "--test", "comm"];
+    let words = [["test", "--no-fail-fast"].as_slice(), &packages, &programs, &["--", "--ignored", "privileged"]];
+    test(root, &words.concat(), tally)
 }
 
 /// Private items too: module headers lead readers of the sources to them, and those links must hold.
@@ -103,6 +107,33 @@ fn msrv(root: &Path) -> Outcome {
     }
     let arguments = ["check", "--workspace", "--all-targets", "--target-dir", "target/msrv"];
     Outcome::of(run::show(&mut run::cargo_of(version, root, &arguments)))
+}
+
+/// What threads share without a lock, and what lies in shared memory, on an interpreter that knows when a program's
+/// behaviour is undefined. It is slow: random tests are tried on few cases.
+fn miri(root: &Path, tally: &mut Tally) -> Outcome {
+    if !run::has_toolchain("nightly", root) {
+        return Outcome::NotRun("no nightly toolchain".to_owned());
+    }
+    if !run::answers(&mut run::cargo_of("nightly", root, &["miri", "--version"])) {
+        return Outcome::NotRun("no Miri (rustup +nightly component add miri rust-src)".to_owned());
+    }
+    let words = ["miri", "test", "--target-dir", "target/miri", "--package", "punctual-rt"];
+    let comm = ["--test", "comm"].as_slice();
+    let shared = ["--lib", "--", "stats::", "sync::"].as_slice();
+    for tests in [comm, shared] {
+        let words: Vec<&str> = words.iter().chain(tests).copied().collect();
+        let mut command = run::cargo_of("nightly", root, &words);
+        command.env("PROPTEST_CASES", "2").env("MIRIFLAGS", "-Zmiri-disable-isolation");
+        let before = tally.passed;
+        if let Err(error) = run::show_and_see(&mut command, |line| tally.see(line)) {
+            return Outcome::Failed(format!("{error:#}"));
+        }
+        if tally.passed == before {
+            return Outcome::Failed("no test ran".to_owned());
+        }
+    }
+    Outcome::Passed
 }
 
 /// Builds the fuzz targets, which need a nightly compiler; running them is a job for a night.

@@ -8,8 +8,10 @@ use std::path::Path;
 pub const HEADER: &str = "crates/punctual-capi/include/punctual_rt.h";
 
 /// In the order in which a reader wants them.
-const SOURCES: [&str; 12] =
-    ["error", "time", "wake", "config", "task", "cyclic", "servo", "stats", "queue", "latest", "signal", "log"];
+const SOURCES: [&str; 14] = [
+    "error", "time", "wake", "config", "finding", "task", "group", "cyclic", "servo", "stats", "queue", "latest",
+    "signal", "log",
+];
 
 const TOP: &str = "\
 /*

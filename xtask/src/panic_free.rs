@@ -1,11 +1,11 @@
 //! `panic-free`: nothing that may run between two waits can panic, allocate, or enter the kernel by an unknown door.
 //!
 //! Told from the object code that users get: the release profile, with overflow checks and link-time optimisation. The
-//! functions are named in `crates/punctual-rt/proofs/hot_path.rs`; those that break the promise on purpose must be found.
+//! functions are named in `crates/punctual-rt/proofs/hot_path.rs`, and for C by the header; those that break the promise on purpose must be found.
 
 mod reach;
 
-use crate::run;
+use crate::{capi, header, run};
 use anyhow::{Context, Result, bail, ensure};
 use reach::{Library, Reached};
 use std::path::Path;
@@ -26,12 +26,14 @@ const FORBIDDEN: [&str; 12] = [
     "_Unwind_",
 ];
 
-/// Functions that are left out, for they run before a loop does, or in its very first wait.
-const FIRST_CALL_ONLY: [&str; 2] = [
+/// Functions that are left out, for they run before a loop does, or in its very first wait; and the guard.
+const LEFT_OUT: [&str; 3] = [
     // A task whose owner calls `wait` for the first time: the first release is chosen.
     "6cyclic6Cyclic5begin",
     // The first lock that a thread takes.
     "5futex17ask_for_thread_id",
+    // What keeps a panic from unwinding into C. It begins none: wherever one begins is found by itself.
+    "4core9panicking19panic_cannot_unwind",
 ];
 
 /// The C library's functions that a loop may call: the clock, the ways to wait, its counters, memory that is copied, a
@@ -68,9 +70,11 @@ const INJECTED: [(&str, &str); 7] = [
 /// Builds for this machine, and for each other one whose standard library is installed, and looks.
 pub fn check(root: &Path) -> Result<()> {
     look(root, None)?;
+    look_at_capi(root, None)?;
     let other = if cfg!(target_arch = "x86_64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
     if run::has_target(other, root)? {
         look(root, Some(other))?;
+        look_at_capi(root, Some(other))?;
     } else {
         println!("not looked at: {other}, whose standard library is not installed (rustup target add {other})");
     }
@@ -93,9 +97,41 @@ fn look(root: &Path, target: Option<&str>) -> Result<()> {
     }
     let hot = library.functions("hot_");
     ensure!(!hot.is_empty(), "no hot function in {}", built.display());
+    none_breaks_it(&library, &hot, target)
+}
+
+/// The same for the C library, of whose functions the header says which are for the loop.
+fn look_at_capi(root: &Path, target: Option<&str>) -> Result<()> {
+    let header = header::generate(root)?;
+    let hot = promised(&header);
+    ensure!(hot.len() > 20, "the header calls {} functions `For the loop`: it is not understood", hot.len());
+    let built = capi::build(root, target)?;
+    let bytes = std::fs::read(&built).with_context(|| format!("read {}", built.display()))?;
+    let library = Library::parse(&bytes)?;
+    let cold = violations(&library, "prt_task_spawn")?;
+    ensure!(!cold.is_empty(), "`prt_task_spawn` allocates, and that was not found: the walk is blind");
+    none_breaks_it(&library, &hot, target)
+}
+
+/// The functions whose comments say that they are for the loop.
+fn promised(header: &str) -> Vec<&str> {
+    let (mut promised, mut functions) = (false, Vec::new());
+    for line in header.lines() {
+        if let Some(comment) = line.strip_prefix("///") {
+            promised |= comment.trim_start().starts_with("For the loop");
+        } else {
+            let name = line.split_once('(').and_then(|(before, _)| before.rsplit([' ', '*']).next());
+            functions.extend(name.filter(|_| promised));
+            promised = false;
+        }
+    }
+    functions
+}
+
+fn none_breaks_it<'data>(library: &Library<'data>, hot: &[&'data str], target: Option<&str>) -> Result<()> {
     let mut broken = 0;
-    for function in &hot {
-        for reached in violations(&library, function)? {
+    for function in hot {
+        for reached in violations(library, function)? {
             println!("{function} can reach {}:\n    {}", reached.name, reached.chain.join("\n    -> "));
             broken += 1;
         }
@@ -109,7 +145,7 @@ fn look(root: &Path, target: Option<&str>) -> Result<()> {
 
 fn violations<'data>(library: &Library<'data>, function: &'data str) -> Result<Vec<Reached<'data>>> {
     let mut reached = library.reached_from(function, |name| is_forbidden(name, false) || is_left_out(name))?;
-    reached.retain(|reached| is_forbidden(reached.name, reached.is_outside));
+    reached.retain(|reached| is_forbidden(reached.name, reached.is_outside) && !is_left_out(reached.name));
     Ok(reached)
 }
 
@@ -118,12 +154,22 @@ fn is_forbidden(name: &str, is_outside: bool) -> bool {
 }
 
 fn is_left_out(name: &str) -> bool {
-    FIRST_CALL_ONLY.iter().any(|part| name.contains(part))
+    LEFT_OUT.iter().any(|part| name.contains(part))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_header_promises_is_read_from_its_comments() {
+        let header = "/// Waits.\n///\n/// For the loop: one store.\nint prt_a(int x);\n\n\
+                      /// Not for the loop.\nint prt_b(void);\n\n\
+                      /// For the loop.\nint64_t *prt_c(int y,\n    int z);\n";
+        assert_eq!(promised(header), ["prt_a", "prt_c"]);
+        assert!(is_left_out("_RNvNtCsgEmfK2I1SDS_4core9panicking19panic_cannot_unwind"));
+        assert!(!is_left_out("_RNvNtCsgEmfK2I1SDS_4core9panicking18panic_bounds_check"));
+    }
 
     #[test]
     fn panics_are_known_by_their_mangled_names() {

@@ -45,7 +45,8 @@ pub fn target_folder(root: &Path) -> Result<PathBuf> {
     folder.map(|(folder, _)| PathBuf::from(folder)).context("find `target_directory` in what Cargo says")
 }
 
-fn answers(command: &mut Command) -> bool {
+/// Whether it ends well.
+pub fn answers(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }

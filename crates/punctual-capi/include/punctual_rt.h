@@ -356,7 +356,7 @@ typedef struct prt_finding {
 /// `longjmp` or `pthread_exit`.
 typedef int (*prt_body)(struct prt_cycle *cycle, void *user);
 
-/// What many values came to; -1 throughout when there were none.
+/// What many values came to. -1 for what can not be said: there were no values, or too few for that percentile.
 typedef struct prt_summary {
     /// How many values.
     uint64_t count;

@@ -1,13 +1,12 @@
 //! What a task asks for, as C writes it down.
 
-use crate::error::{Failure, PRT_E_CHOICE, PRT_E_PRIORITY, cold, done};
-use crate::versioned::{Versioned, give_or_tell, header, init, take};
-use crate::{handle, text};
-use punctual_rt::check::{Findings, Severity};
+use crate::error::{Failure, PRT_E_CHOICE, PRT_E_PRIORITY, cold};
+use crate::text;
+use crate::versioned::{Versioned, header, init, take};
 use punctual_rt::{
     Event, LatencyQos, Margin, Memory, Nanos, Overrun, Phase, PhaseClock, Policy, Require, TaskConfig, Wait,
 };
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
 /// The releases lie away from the scheduler's tick, which is looked for at the start (0.2 s of polling on the CPU).
 pub const PRT_PHASE_AUTO: u32 = 0;
@@ -141,6 +140,10 @@ pub struct prt_config {
     pub latency_qos: u32,
     /// See `PRT_LATENCY_GLOBAL`.
     pub latency_us: i32,
+    /// How many of the last cycles are kept for whoever looks: a power of two from 64 to 65536.
+    pub flight_cycles: u32,
+    /// 1 to ask the kernel who took the time after the loop was hit while polling (0.3 us), 0 not to.
+    pub confirm_interference: u32,
 }
 
 /// Most CPUs that can be named.
@@ -189,6 +192,8 @@ unsafe impl Versioned for prt_config {
             heap_bytes: 0,
             latency_qos: PRT_LATENCY_LEAVE,
             latency_us: 0,
+            flight_cycles: punctual_rt::stats::FLIGHT_CYCLES,
+            confirm_interference: 0,
         }
     }
 }
@@ -221,7 +226,13 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
         .tolerance(length("tolerance_ns", given.tolerance_ns)?)
         .memory(given.memory()?)
         .latency_qos(given.latency_qos()?)
-        .require(given.require()?);
+        .require(given.require()?)
+        .flight_cycles(given.flight_cycles);
+    match given.confirm_interference {
+        0 => {}
+        1 => config = config.confirming_interference(),
+        other => return Err(no_choice("confirm_interference", other)),
+    }
     if let Some(deadline) = optional("deadline_ns", given.deadline_ns)? {
         config = config.deadline(deadline);
     }
@@ -371,134 +382,4 @@ unsafe fn cpus<'a>(first: *const u32, count: u32) -> Result<&'a [u32], Failure> 
     }
     // SAFETY: as the caller says; aligned.
     Ok(unsafe { std::slice::from_raw_parts(first, count as usize) })
-}
-
-/// What a check found. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
-pub struct prt_findings([u8; 0]);
-
-impl handle::Handled for prt_findings {
-    const KIND: u8 = 1;
-    type Value = Vec<Found>;
-}
-
-/// A finding with its texts as C reads them.
-pub struct Found {
-    severity: u32,
-    code: CString,
-    task: CString,
-    evidence: CString,
-    remedy: CString,
-}
-
-/// Worth knowing.
-pub const PRT_SEVERITY_INFO: u32 = 0;
-/// Microseconds, or rare.
-pub const PRT_SEVERITY_MEDIUM: u32 = 1;
-/// Tens of microseconds to milliseconds, or regular.
-pub const PRT_SEVERITY_HIGH: u32 = 2;
-/// The task cannot start, or cannot keep its period.
-pub const PRT_SEVERITY_FATAL: u32 = 3;
-
-/// One thing that stands between a task and its period. The texts live until `prt_findings_close`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
-pub struct prt_finding {
-    /// Set by `prt_finding_init`.
-    pub size: u32,
-    /// Set by `prt_finding_init`.
-    pub version: u32,
-    /// Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
-    pub code: *const c_char,
-    /// The task.
-    pub task: *const c_char,
-    /// What was planned or read.
-    pub evidence: *const c_char,
-    /// What to do about it.
-    pub remedy: *const c_char,
-    /// One of `PRT_SEVERITY_...`.
-    pub severity: u32,
-    /// Zero.
-    pub reserved: u32,
-}
-
-// SAFETY: as for `prt_config`; its pointers are never read.
-unsafe impl Versioned for prt_finding {
-    const NAME: &'static str = "prt_finding";
-
-    fn usual() -> Self {
-        let (size, version) = header::<Self>();
-        let none = c"".as_ptr();
-        Self { size, version, code: none, task: none, evidence: none, remedy: none, severity: 0, reserved: 0 }
-    }
-}
-
-/// Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_finding_init(finding: *mut prt_finding, size: usize) -> c_int {
-    // SAFETY: null, or so large, says the caller.
-    cold(|| unsafe { init(finding, size) })
-}
-
-/// Says what stands between a task and its period on this machine, before it starts. Gravest first; close what is
-/// returned in `findings`. Returns how many there are.
-///
-/// Not for the loop: reads files, allocates.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_config_check(config: *const prt_config, findings: *mut *mut prt_findings) -> c_int {
-    cold(|| {
-        // SAFETY: null or valid, says the caller.
-        let found = found(&unsafe { self::config(config) }?.check());
-        let count = c_int::try_from(found.len()).unwrap_or(c_int::MAX);
-        // SAFETY: null or valid, says the caller.
-        unsafe { text::put(findings, || Ok(handle::open(found)?)) }?;
-        Ok(count)
-    })
-}
-
-fn found(findings: &Findings) -> Vec<Found> {
-    let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
-    let one = |finding: &punctual_rt::check::Finding| Found {
-        severity: match finding.severity {
-            Severity::Info => PRT_SEVERITY_INFO,
-            Severity::Medium => PRT_SEVERITY_MEDIUM,
-            Severity::High => PRT_SEVERITY_HIGH,
-            Severity::Fatal => PRT_SEVERITY_FATAL,
-        },
-        code: text(finding.code),
-        task: text(&finding.task),
-        evidence: text(&finding.evidence),
-        remedy: text(finding.remedy),
-    };
-    findings.iter().map(one).collect()
-}
-
-/// The finding number `index`, from 0.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_findings_get(
-    findings: *const prt_findings,
-    index: usize,
-    finding: *mut prt_finding,
-) -> c_int {
-    done(|| {
-        let all = handle::shared(findings)?;
-        let found = all.get(index).ok_or(Failure::new(-libc::ERANGE, "there are not so many findings"))?;
-        let value = prt_finding {
-            code: found.code.as_ptr(),
-            task: found.task.as_ptr(),
-            evidence: found.evidence.as_ptr(),
-            remedy: found.remedy.as_ptr(),
-            severity: found.severity,
-            ..prt_finding::usual()
-        };
-        // SAFETY: null or valid, says the caller.
-        unsafe { give_or_tell(finding, &value) }
-    })
-}
-
-/// Frees findings and their texts.
-#[unsafe(no_mangle)]
-pub extern "C" fn prt_findings_close(findings: *mut prt_findings) -> c_int {
-    done(|| handle::free(findings))
 }

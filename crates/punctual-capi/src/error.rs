@@ -159,6 +159,7 @@ fn code_of(error: Error) -> Code {
         Error::TaskName => PRT_E_TEXT,
         Error::NoSuchTask => PRT_E_NO_TASK,
         Error::PageForeign | Error::PageVersion(_) | Error::PageUnsealed => PRT_E_FOREIGN,
+        Error::FlightCycles(_) => -libc::EINVAL,
         Error::Stack(_) => -libc::ENOMEM,
         other if other.errno() > 0 => other.errno().saturating_neg(),
         _ => PRT_E_REFUSED,

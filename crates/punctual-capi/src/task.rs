@@ -8,7 +8,7 @@ use crate::time::ns;
 use crate::versioned::give_or_tell;
 use crate::wake::{prt_wake, tell};
 use crate::{prt_stats, text};
-use punctual_rt::{Control, Cycle, Delta, Ended, Group, StatsReader, Stopper, Task};
+use punctual_rt::{Control, Cycle, Delta, Ended, StatsReader, Stopper, Task};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -22,10 +22,6 @@ pub struct prt_task([u8; 0]);
 /// One activation, in its body. Opaque; only good until the body returns.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_cycle([u8; 0]);
-
-/// Tasks that start on one epoch and keep their phases to each other. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
-pub struct prt_group([u8; 0]);
 
 /// What a task does at each release; returns 0 to go on, anything else to end. Must not throw, and must not leave by
 /// `longjmp` or `pthread_exit`.
@@ -48,11 +44,6 @@ impl Handled for prt_cycle {
     type Value = Cell<*mut Cycle<'static>>;
 }
 
-impl Handled for prt_group {
-    const KIND: u8 = 5;
-    type Value = Mutex<Option<Gathered>>;
-}
-
 /// A task, and what is known of it without asking it.
 pub struct Running {
     task: Mutex<Option<Task>>,
@@ -64,7 +55,7 @@ pub struct Running {
 }
 
 impl Running {
-    fn new(task: Task, runner: Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(task: Task, runner: Arc<AtomicU64>) -> Self {
         let (stop, stats) = (task.stopper(), task.stats().clone());
         let grants = granted(task.grants(), task.refusals());
         Self { task: Mutex::new(Some(task)), stop, stats, grants, runner }
@@ -82,36 +73,30 @@ impl Running {
     }
 }
 
-/// Tasks that are set up and wait for their group.
-pub struct Gathered {
-    group: Group,
-    runners: Vec<Arc<AtomicU64>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A function of the program's, on its way to the thread that calls it.
-struct Body {
+pub(crate) struct Body {
     call: unsafe extern "C" fn(*mut prt_cycle, *mut c_void) -> c_int,
     user: *mut c_void,
     cycle: *mut prt_cycle,
-    runner: Arc<AtomicU64>,
+    pub(crate) runner: Arc<AtomicU64>,
 }
 
 // SAFETY: `cycle` is a number; that `user` may be used in another thread is what the caller of `prt_task_spawn` says.
 unsafe impl Send for Body {}
 
 impl Body {
-    fn new(body: prt_body, user: *mut c_void) -> Result<Self, Failure> {
+    pub(crate) fn new(body: prt_body, user: *mut c_void) -> Result<Self, Failure> {
         let call = body.ok_or(Failure::new(-libc::EFAULT, "body is NULL"))?;
         let cycle = handle::open_here(Cell::new(ptr::null_mut()))?;
         Ok(Self { call, user, cycle, runner: Arc::default() })
     }
 
     #[inline]
-    fn run(&mut self, cycle: &mut Cycle<'_>) -> Control {
+    pub(crate) fn run(&mut self, cycle: &mut Cycle<'_>) -> Control {
         if self.runner.load(Relaxed) == 0 {
             self.runner.store(handle::this_thread(), Relaxed);
             handle::adopt(self.cycle);
@@ -279,74 +264,4 @@ pub unsafe extern "C" fn prt_cycle_next_release(cycle: *const prt_cycle, release
     let release = with(cycle, |cycle| ns(cycle.next_release().as_ns()));
     // SAFETY: null or valid, says the caller.
     hot(release.and_then(|release| unsafe { text::give(release_ns, release) }))
-}
-
-/// Makes a group without tasks.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_group_open(group: *mut *mut prt_group) -> c_int {
-    done(|| {
-        let gathered = Gathered { group: Group::new(), runners: Vec::new() };
-        // SAFETY: null or valid, says the caller.
-        unsafe { text::put(group, || Ok(handle::open(Mutex::new(Some(gathered)))?)) }
-    })
-}
-
-/// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
-///
-/// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
-/// `PRT_PHASE_OFFSET` counts: so long after the epoch.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_group_add(
-    group: *mut prt_group,
-    config: *const prt_config,
-    body: prt_body,
-    user: *mut c_void,
-) -> c_int {
-    cold(|| {
-        let place = handle::shared(group)?;
-        // SAFETY: null or valid, says the caller.
-        let config = unsafe { self::config(config) }?;
-        let mut body = Body::new(body, user)?;
-        let runner = Arc::clone(&body.runner);
-        let mut gathered = lock(&place);
-        let gathered = gathered.as_mut().ok_or_else(started)?;
-        gathered.group.add(&config, move |cycle| body.run(cycle))?;
-        let number = c_int::try_from(gathered.runners.len()).unwrap_or(c_int::MAX);
-        gathered.runners.push(runner);
-        Ok(number)
-    })
-}
-
-fn started() -> Failure {
-    Failure::new(PRT_E_DONE, "the group was started already")
-}
-
-/// Lets all tasks of the group begin, and hands over their handles in the order they were added. `count` must be their
-/// number. Once; close the group then.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_group_start(group: *mut prt_group, tasks: *mut *mut prt_task, count: usize) -> c_int {
-    done(|| {
-        let place = handle::shared(group)?;
-        let mut gathered = lock(&place);
-        let number = gathered.as_ref().ok_or_else(started)?.runners.len();
-        if number != count {
-            return Err(Failure::new(-libc::EINVAL, format!("the group has {number} tasks, count is {count}")));
-        }
-        if tasks.is_null() && count > 0 {
-            return Err((-libc::EFAULT).into());
-        }
-        let Gathered { group, runners } = gathered.take().ok_or_else(started)?;
-        for (index, (task, runner)) in group.start().into_iter().zip(runners).enumerate() {
-            let task = handle::open(Running::new(task, runner))?;
-            // SAFETY: room for `count` handles, says the caller.
-            unsafe { tasks.wrapping_add(index).write_unaligned(task) };
-        }
-        Ok(())
-    })
-}
-
-/// Frees a group. Tasks that were not started end; those that were go on.
-#[unsafe(no_mangle)]
-pub extern "C" fn prt_group_close(group: *mut prt_group) -> c_int {
-    done(|| handle::free(group))
 }

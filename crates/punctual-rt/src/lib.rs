@@ -20,6 +20,8 @@ mod interference;
 mod latest;
 pub mod log;
 mod memory;
+#[cfg(doctest)]
+mod misuse;
 mod pacer;
 pub mod phase;
 mod policy;

@@ -78,6 +78,8 @@ static void configurations(void)
     REFUSED(config.memory = 77, PRT_E_CHOICE);
     REFUSED(config.require = 77, PRT_E_CHOICE);
     REFUSED(config.latency_qos = 77, PRT_E_CHOICE);
+    REFUSED(config.confirm_interference = 77, PRT_E_CHOICE);
+    REFUSED(config.flight_cycles = 1000, -EINVAL);
     REFUSED((config.latency_qos = PRT_LATENCY_GLOBAL, config.latency_us = -3), -EINVAL);
     REFUSED(config.wait = PRT_WAIT_EXTERNAL, -EBADF);
     REFUSED((config.memory = PRT_MEMORY_LOCK, config.heap_bytes = UINT64_MAX), -ENOMEM);

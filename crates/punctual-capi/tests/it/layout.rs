@@ -32,7 +32,8 @@ fn members() -> Vec<Member> {
         members!(all, prt_config: size version name period_ns phase phase_clock phase_offset_ns phase_multiple_ns policy
             priority reserved_runtime_ns reserved_deadline_ns reserved_period_ns cpus cpu_count wait margin_ns spin_ppm
             external_fd external_patience_ns overrun catch_up_max tolerance_ns deadline_ns budget_ns execution_ns
-            steer_max_ns memory require stack_bytes heap_bytes latency_qos latency_us);
+            steer_max_ns memory require stack_bytes heap_bytes latency_qos latency_us flight_cycles
+            confirm_interference);
     }
     {
         members!(all, prt_finding: size version code task evidence remedy severity reserved);

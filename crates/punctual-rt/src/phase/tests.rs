@@ -1,4 +1,4 @@
-//! Ticks that are made up, at any phase, and what is chosen; and what this machine shows.
+//! Ticks that are made up, at any phase, and what is chosen.
 
 use super::*;
 use proptest::prelude::*;
@@ -125,28 +125,6 @@ fn a_scan_ends_in_time_and_notes_gaps_in_order() {
     assert!(gaps.seen.windows(2).all(|two| two[0].0.plus(two[0].1) <= two[1].0));
     assert!(gaps.seen.iter().all(|(_, gap)| *gap >= gaps.shortest && *gap <= gaps.length()));
     assert_eq!(scan(Nanos::ZERO).seen, []);
-}
-
-/// What this machine's tick is; for a look, run as root with `--ignored --nocapture`.
-#[test]
-#[ignore = "a measurement, not a test: polls every CPU for a second as SCHED_FIFO"]
-fn figures_of_this_machine() {
-    let tick = sys::tick_length();
-    for cpu in sys::affinity().unwrap() {
-        sys::set_affinity(&[cpu]).unwrap();
-        let granted = sys::set_policy(crate::Policy::Fifo(80));
-        let gaps = scan(Nanos::from_secs(1));
-        sys::set_policy(crate::Policy::Other).unwrap();
-        let taken: u64 = gaps.seen.iter().map(|(_, gap)| gap.as_ns()).sum();
-        println!(
-            "CPU {cpu} {granted:?}: {} gaps, {taken} ns in all, shortest noted {:?}",
-            gaps.seen.len(),
-            gaps.shortest
-        );
-        for period in [MS, Nanos::from_us(250), Nanos::from_us(3_700)] {
-            println!("  {period:?} {:?}", choose(&gaps, period, tick));
-        }
-    }
 }
 
 proptest! {

@@ -51,15 +51,25 @@ const LENGTH: Nanos = Nanos::from_ms(50);
 
 fn comes_back_after_its_release(name: &str, sleep: impl Fn(MonoTime)) {
     for flags in [0, libc::SA_RESTART] {
-        let release = now().plus(LENGTH);
-        let mut back = MonoTime::from_ns(0);
-        let handled = storm(flags, || {
-            sleep(release);
-            back = now();
-        });
-        assert!(back >= release, "{name} ended {:?} early", release.since(back));
-        assert!(handled >= 5, "{name} was signalled {handled} times: no storm");
+        // On a busy machine the one who signals may not get to run in time: then again.
+        let mut attempts = 0;
+        while !survives(name, flags, &sleep) {
+            attempts += 1;
+            assert!(attempts < 100, "{name}: no storm could be raised");
+        }
     }
+}
+
+/// Whether there was a storm. A sleep that ends early is a failure, storm or not.
+fn survives(name: &str, flags: libc::c_int, sleep: impl Fn(MonoTime)) -> bool {
+    let release = now().plus(LENGTH);
+    let mut back = MonoTime::from_ns(0);
+    let handled = storm(flags, || {
+        sleep(release);
+        back = now();
+    });
+    assert!(back >= release, "{name} ended {:?} early", release.since(back));
+    handled >= 5
 }
 
 #[test]
@@ -69,39 +79,4 @@ fn no_signal_ends_a_sleep_early() {
     comes_back_after_its_release("futex", futex_wait_until);
     let timer = Timerfd::new().unwrap();
     comes_back_after_its_release("timerfd", |release| timer.wait_until(release));
-}
-
-/// Prints what a storm costs: with a remainder taken over from each interrupted call, a relative sleep would be later
-/// with each signal. `cargo test -p punctual-rt storm_cost -- --ignored --nocapture`
-#[test]
-#[ignore = "a measurement"]
-#[allow(clippy::print_stdout, reason = "a measurement")]
-fn storm_cost() {
-    let mut lates: Vec<(&str, Vec<u64>, u64)> =
-        vec![("absolute", vec![], 0), ("relative", vec![], 0), ("futex", vec![], 0), ("timerfd", vec![], 0)];
-    let timer = Timerfd::new().unwrap();
-    for _ in 0..20 {
-        for (name, lates, signals) in &mut lates {
-            let mut late = 0;
-            *signals += storm(0, || {
-                let release = now().plus(LENGTH);
-                match *name {
-                    "absolute" => sleep_until(release),
-                    "relative" => sleep_for(LENGTH),
-                    "futex" => futex_wait_until(release),
-                    _ => timer.wait_until(release),
-                }
-                late = now().since(release).as_ns();
-            });
-            lates.push(late);
-        }
-    }
-    for (name, mut lates, signals) in lates {
-        lates.sort_unstable();
-        println!(
-            "{name}: {signals} signals in 20 sleeps; late by {} us (median), {} us (most)",
-            lates[10] / 1000,
-            lates[19] / 1000
-        );
-    }
 }

@@ -1,7 +1,7 @@
 //! Waiters on a pretended clock, which does what real ones do on bad days; and each kernel call once on the real one.
 
 use super::*;
-use crate::grid::Grid;
+use crate::grid::{Grid, Overrun};
 use crate::now;
 use crate::pacer::Engine;
 use crate::poll::{Polled, poll_plainly};
@@ -28,6 +28,8 @@ pub(crate) enum Whim {
 /// A clock that is a number, moved by whoever uses it.
 struct Pretended {
     now: u64,
+    /// What a look at it takes.
+    reading: u64,
     whims: std::vec::IntoIter<Whim>,
     oversleep: u64,
     steal: u64,
@@ -37,19 +39,31 @@ struct Pretended {
 
 impl Pretended {
     fn new(whims: Vec<Whim>) -> Self {
-        Self { now: 1_000_000_000, whims: whims.into_iter(), oversleep: 13_000, steal: 0, stands: false, sleeps: 0 }
+        Self {
+            now: 1_000_000_000,
+            reading: 20,
+            whims: whims.into_iter(),
+            oversleep: 13_000,
+            steal: 0,
+            stands: false,
+            sleeps: 0,
+        }
     }
 
     /// Takes the next whim to heart.
     fn turn(&mut self) {
+        let whim = self.whims.next().unwrap_or(Whim::Oversleep(13_000));
+        self.take(whim);
+    }
+
+    fn take(&mut self, whim: Whim) {
         (self.oversleep, self.steal, self.stands) = (13_000, 0, false);
-        match self.whims.next() {
-            Some(Whim::Oversleep(by)) => self.oversleep = by,
-            Some(Whim::Steal(by)) => self.steal = by,
-            Some(Whim::Jump(by)) => self.now += by,
-            Some(Whim::Back(by)) => self.now = self.now.saturating_sub(by),
-            Some(Whim::Stand) => self.stands = true,
-            None => {}
+        match whim {
+            Whim::Oversleep(by) => self.oversleep = by,
+            Whim::Steal(by) => self.steal = by,
+            Whim::Jump(by) => self.now += by,
+            Whim::Back(by) => self.now = self.now.saturating_sub(by),
+            Whim::Stand => self.stands = true,
         }
     }
 }
@@ -57,7 +71,7 @@ impl Pretended {
 impl crate::poll::Clock for Pretended {
     fn now(&mut self) -> MonoTime {
         if !self.stands {
-            self.now += 20;
+            self.now += self.reading;
         }
         MonoTime::from_ns(self.now)
     }
@@ -140,6 +154,100 @@ fn an_outside_event_paces_the_task_and_its_absence_is_told() {
     let wakes: Vec<_> = (0..20).map(|_| next(&mut silent)).collect();
     assert!(wakes.iter().all(|wake| wake.class == Class::TimedOut));
     assert!(wakes.windows(2).all(|pair| pair[1].release == pair[0].release.plus(MS.times(1 + pair[0].missed))));
+}
+
+/// The same sequence each time, without pattern.
+fn noise() -> impl FnMut() -> u64 {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state >> 16
+    }
+}
+
+/// What happens to a machine in a bad week: mostly nothing, then everything.
+fn bad_week() -> impl FnMut() -> Whim {
+    let mut noise = noise();
+    move || match noise() % 1_000 {
+        0 => Whim::Oversleep(noise() % 50_000_000),
+        1 => Whim::Steal(noise() % 5_000_000),
+        2 => Whim::Jump(noise() % 10_000_000_000),
+        3 => Whim::Back(noise() % 5_000_000),
+        4 => Whim::Stand,
+        _ => Whim::Oversleep(8_000 + noise() % 8_000),
+    }
+}
+
+#[test]
+fn a_million_cycles_through_a_bad_week_lose_no_release_and_each_has_its_cause() {
+    for wait in [Wait::Sleep, Wait::Hybrid(Margin::AUTO)] {
+        let (mut engine, mut whim, polls) = (engine(&wait, vec![]), bad_week(), matches!(wait, Wait::Hybrid(_)));
+        let first = MonoTime::from_ns(1_002_000_000);
+        let (mut due, mut now) = (0, first);
+        // Less exact, so that a million polls take seconds.
+        engine.waiter().clock().reading = 500;
+        for _ in 0..1_000_000 {
+            let whim = whim();
+            engine.waiter().clock().take(whim);
+            let wake = engine.wait(|| {});
+            assert_eq!((wake.index, wake.release), (due, first.plus(MS.times(due))), "the grid stays, at {whim:?}");
+            due += 1 + wake.missed;
+            let behind = wake.woke.since(wake.release.plus(MS.times(wake.missed)));
+            assert!(behind < MS, "all that passed is counted: {wake:?} at {whim:?}");
+            match whim {
+                // The clock failed; all that can be asked is that the wait has an end.
+                Whim::Stand | Whim::Back(_) => {}
+                Whim::Jump(_) if wake.lateness() > MS => assert_eq!(wake.class, Class::PastOnArrival, "{wake:?}"),
+                Whim::Steal(by) if polls && by > 2_000_000 => {
+                    assert!(
+                        matches!(wake.class, Class::HitWhilePolling | Class::PastOnArrival),
+                        "{wake:?} at {whim:?}"
+                    );
+                }
+                Whim::Oversleep(by) if by > 2_000_000 && wake.class != Class::PastOnArrival => {
+                    assert_eq!(
+                        (wake.class, wake.overshoot.is_some()),
+                        (Class::LateFromSleep, true),
+                        "{wake:?} at {whim:?}"
+                    );
+                }
+                Whim::Oversleep(by) if by < 16_000 && polls && wake.class != Class::PastOnArrival => {
+                    assert_eq!(wake.class, Class::OnTime, "{wake:?} at {whim:?}");
+                }
+                _ => assert!(wake.woke >= wake.release, "{wake:?} at {whim:?}"),
+            }
+            now = now.max(wake.woke);
+        }
+        assert!(due > 1_000_000 && now.since(first) > Nanos::from_secs(1_000));
+    }
+}
+
+#[test]
+fn a_clock_that_goes_back_by_a_long_way_is_waited_for_and_no_release_is_run_twice() {
+    let whims = vec![Whim::Oversleep(1), Whim::Back(300_000_000), Whim::Oversleep(1)];
+    let mut sleep = engine(&Wait::Sleep, whims);
+    let woke: Vec<_> = (0..3).map(|_| next(&mut sleep)).collect();
+    assert_eq!(woke.iter().map(|wake| (wake.index, wake.missed)).collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0)]);
+    assert!(woke.iter().all(|wake| wake.woke >= wake.release && wake.lateness() < MS));
+}
+
+#[test]
+fn a_suspend_is_one_gap_whatever_its_length_and_the_policy_decides_what_is_made_up() {
+    // So far ahead that a loop over missed releases would be noticed: a year.
+    const YEAR_NS: u64 = 365 * 24 * 3_600 * 1_000_000_000;
+    for overrun in [Overrun::Skip, Overrun::CatchUp { max: 2 }, Overrun::Reanchor, Overrun::Stop] {
+        let clock = Pretended::new(vec![Whim::Oversleep(1), Whim::Oversleep(YEAR_NS), Whim::Oversleep(1)]);
+        let grid = Grid::new(MonoTime::from_ns(clock.now + 2_000_000), MS).with_overrun(overrun);
+        let mut engine = Engine::new(grid, Waiter::on(clock, &Wait::Sleep, TOLERANCE));
+        let woke: Vec<_> = (0..6).map(|_| next(&mut engine)).collect();
+        let missed: Vec<_> = woke.iter().map(|wake| wake.missed).filter(|missed| *missed > 0).collect();
+        let made_up = if matches!(overrun, Overrun::CatchUp { .. }) { 2 } else { 0 };
+        assert_eq!(missed, [YEAR_NS / 1_000_000 - made_up], "{overrun:?}");
+        let at_once = woke.iter().filter(|wake| wake.class == Class::PastOnArrival).count();
+        assert_eq!(at_once as u64, made_up, "{overrun:?}");
+    }
 }
 
 fn any_whim() -> impl Strategy<Value = Whim> {

@@ -1,0 +1,138 @@
+//! What stands between a task and its period, for C: texts that stay until they are given back.
+
+use crate::config::prt_config;
+use crate::error::{Failure, cold, done};
+use crate::versioned::{Versioned, give_or_tell, header, init};
+use crate::{handle, text};
+use punctual_rt::check::{Findings, Severity};
+use std::ffi::{CString, c_char, c_int};
+
+/// What a check found. Opaque.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_findings([u8; 0]);
+
+impl handle::Handled for prt_findings {
+    const KIND: u8 = 1;
+    type Value = Vec<Found>;
+}
+
+/// A finding with its texts as C reads them.
+pub struct Found {
+    severity: u32,
+    code: CString,
+    task: CString,
+    evidence: CString,
+    remedy: CString,
+}
+
+/// Worth knowing.
+pub const PRT_SEVERITY_INFO: u32 = 0;
+/// Microseconds, or rare.
+pub const PRT_SEVERITY_MEDIUM: u32 = 1;
+/// Tens of microseconds to milliseconds, or regular.
+pub const PRT_SEVERITY_HIGH: u32 = 2;
+/// The task cannot start, or cannot keep its period.
+pub const PRT_SEVERITY_FATAL: u32 = 3;
+
+/// One thing that stands between a task and its period. The texts live until `prt_findings_close`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_finding {
+    /// Set by `prt_finding_init`.
+    pub size: u32,
+    /// Set by `prt_finding_init`.
+    pub version: u32,
+    /// Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
+    pub code: *const c_char,
+    /// The task.
+    pub task: *const c_char,
+    /// What was planned or read.
+    pub evidence: *const c_char,
+    /// What to do about it.
+    pub remedy: *const c_char,
+    /// One of `PRT_SEVERITY_...`.
+    pub severity: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+// SAFETY: as for `prt_config`; its pointers are never read.
+unsafe impl Versioned for prt_finding {
+    const NAME: &'static str = "prt_finding";
+
+    fn usual() -> Self {
+        let (size, version) = header::<Self>();
+        let none = c"".as_ptr();
+        Self { size, version, code: none, task: none, evidence: none, remedy: none, severity: 0, reserved: 0 }
+    }
+}
+
+/// Prepares a finding of `size` bytes (`sizeof *finding`) to be filled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_finding_init(finding: *mut prt_finding, size: usize) -> c_int {
+    // SAFETY: null, or so large, says the caller.
+    cold(|| unsafe { init(finding, size) })
+}
+
+/// Says what stands between a task and its period on this machine, before it starts. Gravest first; close what is
+/// returned in `findings`. Returns how many there are.
+///
+/// Not for the loop: reads files, allocates.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_config_check(config: *const prt_config, findings: *mut *mut prt_findings) -> c_int {
+    cold(|| {
+        // SAFETY: null or valid, says the caller.
+        let found = found(&unsafe { crate::config::config(config) }?.check());
+        let count = c_int::try_from(found.len()).unwrap_or(c_int::MAX);
+        // SAFETY: null or valid, says the caller.
+        unsafe { text::put(findings, || Ok(handle::open(found)?)) }?;
+        Ok(count)
+    })
+}
+
+fn found(findings: &Findings) -> Vec<Found> {
+    let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
+    let one = |finding: &punctual_rt::check::Finding| Found {
+        severity: match finding.severity {
+            Severity::Info => PRT_SEVERITY_INFO,
+            Severity::Medium => PRT_SEVERITY_MEDIUM,
+            Severity::High => PRT_SEVERITY_HIGH,
+            Severity::Fatal => PRT_SEVERITY_FATAL,
+        },
+        code: text(finding.code),
+        task: text(&finding.task),
+        evidence: text(&finding.evidence),
+        remedy: text(finding.remedy),
+    };
+    findings.iter().map(one).collect()
+}
+
+/// The finding number `index`, from 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_findings_get(
+    findings: *const prt_findings,
+    index: usize,
+    finding: *mut prt_finding,
+) -> c_int {
+    done(|| {
+        let all = handle::shared(findings)?;
+        let found = all.get(index).ok_or(Failure::new(-libc::ERANGE, "there are not so many findings"))?;
+        let value = prt_finding {
+            code: found.code.as_ptr(),
+            task: found.task.as_ptr(),
+            evidence: found.evidence.as_ptr(),
+            remedy: found.remedy.as_ptr(),
+            severity: found.severity,
+            ..prt_finding::usual()
+        };
+        // SAFETY: null or valid, says the caller.
+        unsafe { give_or_tell(finding, &value) }
+    })
+}
+
+/// Frees findings and their texts.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_findings_close(findings: *mut prt_findings) -> c_int {
+    done(|| handle::free(findings))
+}

@@ -1,0 +1,96 @@
+//! Groups of tasks, for C.
+
+use crate::config::{config, prt_config};
+use crate::error::{Failure, PRT_E_DONE, cold, done};
+use crate::handle::{self, Handled};
+use crate::task::{Body, Running, lock, prt_body, prt_task};
+use crate::text;
+use punctual_rt::Group;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+/// Tasks that start on one epoch and keep their phases to each other. Opaque.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct prt_group([u8; 0]);
+
+impl Handled for prt_group {
+    const KIND: u8 = 5;
+    type Value = Mutex<Option<Gathered>>;
+}
+
+/// Tasks that are set up and wait for their group.
+pub struct Gathered {
+    group: Group,
+    runners: Vec<Arc<AtomicU64>>,
+}
+
+/// Makes a group without tasks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_group_open(group: *mut *mut prt_group) -> c_int {
+    done(|| {
+        let gathered = Gathered { group: Group::new(), runners: Vec::new() };
+        // SAFETY: null or valid, says the caller.
+        unsafe { text::put(group, || Ok(handle::open(Mutex::new(Some(gathered)))?)) }
+    })
+}
+
+/// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
+///
+/// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
+/// `PRT_PHASE_OFFSET` counts: so long after the epoch.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_group_add(
+    group: *mut prt_group,
+    config: *const prt_config,
+    body: prt_body,
+    user: *mut c_void,
+) -> c_int {
+    cold(|| {
+        let place = handle::shared(group)?;
+        // SAFETY: null or valid, says the caller.
+        let config = unsafe { self::config(config) }?;
+        let mut body = Body::new(body, user)?;
+        let runner = Arc::clone(&body.runner);
+        let mut gathered = lock(&place);
+        let gathered = gathered.as_mut().ok_or_else(started)?;
+        gathered.group.add(&config, move |cycle| body.run(cycle))?;
+        let number = c_int::try_from(gathered.runners.len()).unwrap_or(c_int::MAX);
+        gathered.runners.push(runner);
+        Ok(number)
+    })
+}
+
+fn started() -> Failure {
+    Failure::new(PRT_E_DONE, "the group was started already")
+}
+
+/// Lets all tasks of the group begin, and hands over their handles in the order they were added. `count` must be their
+/// number. Once; close the group then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_group_start(group: *mut prt_group, tasks: *mut *mut prt_task, count: usize) -> c_int {
+    done(|| {
+        let place = handle::shared(group)?;
+        let mut gathered = lock(&place);
+        let number = gathered.as_ref().ok_or_else(started)?.runners.len();
+        if number != count {
+            return Err(Failure::new(-libc::EINVAL, format!("the group has {number} tasks, count is {count}")));
+        }
+        if tasks.is_null() && count > 0 {
+            return Err((-libc::EFAULT).into());
+        }
+        let Gathered { group, runners } = gathered.take().ok_or_else(started)?;
+        for (index, (task, runner)) in group.start().into_iter().zip(runners).enumerate() {
+            let task = handle::open(Running::new(task, runner))?;
+            // SAFETY: room for `count` handles, says the caller.
+            unsafe { tasks.wrapping_add(index).write_unaligned(task) };
+        }
+        Ok(())
+    })
+}
+
+/// Frees a group. Tasks that were not started end; those that were go on.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_group_close(group: *mut prt_group) -> c_int {
+    done(|| handle::free(group))
+}
