@@ -74,23 +74,23 @@ int main(int count, char** words)
     }
     constexpr std::int64_t step = 20'000'000, lead = 5'000'000;
     std::int64_t release = ((read_clock(CLOCK_MONOTONIC) + lead) / step + 1) * step + offset;
-    std::int64_t due = 0, missed = 0, began = 0, cpu_before = 0;
-    std::size_t ran = 0;
-    while (due < settling + cycles) {
+    std::int64_t error = 0, passed = 0;
+    const auto wait = [&] {
         sleep_until(release);
-        const std::int64_t woke = read_clock(CLOCK_MONOTONIC);
-        const std::int64_t error = woke - release;
-        const std::int64_t passed = error > 0 ? error / period : 0;
+        error = read_clock(CLOCK_MONOTONIC) - release;
+        passed = error > 0 ? error / period : 0;
         release += (passed + 1) * period;
-        if (due >= settling) {
-            errors[ran++] = error;
-            missed += passed;
-        }
-        due += passed + 1;
-        if (began == 0 && due >= settling) {
-            began = read_clock(CLOCK_MONOTONIC);
-            cpu_before = read_clock(CLOCK_THREAD_CPUTIME_ID);
-        }
+    };
+    for (std::int64_t due = 0; due < settling; due += passed + 1) {
+        wait();
+    }
+    const std::int64_t began = read_clock(CLOCK_MONOTONIC), cpu_before = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    std::int64_t missed = 0;
+    std::size_t ran = 0;
+    while (static_cast<std::int64_t>(ran) + missed < cycles) {
+        wait();
+        errors[ran++] = error;
+        missed += passed;
     }
     const std::int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
     const std::int64_t elapsed = read_clock(CLOCK_MONOTONIC) - began;

@@ -120,6 +120,14 @@ mod tests {
     }
 
     #[test]
+    fn the_keys_are_those_that_programs_look_for() {
+        let json = serde_json::to_value(Figures::default()).unwrap();
+        let mut keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, ["cycles", "max_ns", "off_by_10us_share", "p50_ns", "p99_ns", "spin_share"]);
+    }
+
+    #[test]
     fn no_round_no_panic() {
         assert_eq!(of(&[]), (Figures::default(), Details::default()));
     }

@@ -161,7 +161,11 @@ fn run(options: &Options) -> Result<Outcome> {
     };
     let taken = bench.rounds(options);
     let table = taken.iter().map(|(name, rounds)| (*name, figures::of(rounds))).collect();
-    let verdicts = verdict::all(&table);
+    let mut verdicts = verdict::all(&table);
+    if !options.only.is_empty() {
+        // What was not asked for is not worth a line.
+        verdicts.retain(|verdict| verdict.reached.is_some());
+    }
     Ok(Outcome { machine, conditions, table, not_run: bench.not_run, verdicts })
 }
 

@@ -63,12 +63,15 @@ impl Outcome {
             }
         }
         text.push('\n');
-        for strategy in ALL {
+        for strategy in ALL.iter().filter(|strategy| self.table.contains_key(strategy.name)) {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "- `{}`: {}", strategy.name, strategy.about);
         }
         for (name, why) in &self.not_run {
             let _ = writeln!(text, "- `{name}` not run: {why}");
+        }
+        if self.verdicts.is_empty() {
+            return text;
         }
         text.push_str("\n| claim | found | at most | figures | |\n|---|--:|--:|---|---|\n");
         for Verdict { claim, value, limit, reached, figures } in &self.verdicts {

@@ -86,7 +86,7 @@ const fn spin_sleep(name: &'static str, about: &'static str, accuracy_us: Option
     usual(name, about, Way::SpinSleep { accuracy_us, yields })
 }
 
-/// All of them, in the order in which each round runs them.
+/// All of them, in the order in which each round runs them: those that are compared most closely beside each other.
 pub const ALL: &[Strategy] = &[
     in_setting(
         "ordinary_sleep_relative",
@@ -105,9 +105,9 @@ pub const ALL: &[Strategy] = &[
     usual("hybrid_50us", "Wait::Hybrid, fixed 50 us", Way::Ours(Ours::Fixed(50))),
     usual("hybrid_100us", "Wait::Hybrid, fixed 100 us", Way::Ours(Ours::Fixed(100))),
     usual("hybrid_auto", "Wait::Hybrid, automatic margin", Way::Ours(Ours::Auto)),
+    usual("hybrid_auto_steered", "hybrid_auto, steered by up to 5 us each cycle", Way::Steered),
     in_setting("hybrid_auto_on_tick", "hybrid_auto, releases on the tick", Way::Ours(Ours::Auto), Setting::OnTick),
     in_setting("hybrid_auto_no_idle", "hybrid_auto, no idle states", Way::Ours(Ours::Auto), Setting::NoIdle),
-    usual("hybrid_auto_steered", "hybrid_auto, steered by up to 5 us each cycle", Way::Steered),
     usual("hybrid_auto_stats", "hybrid_auto as a Cyclic with statistics, nobody reads", Way::Counted { read: false }),
     usual("hybrid_auto_stats_read", "the same, read without pause by another CPU", Way::Counted { read: true }),
     in_setting(

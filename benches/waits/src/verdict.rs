@@ -111,3 +111,46 @@ fn shown(value: f64) -> String {
 fn ns(value: u64) -> f64 {
     value as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::Strategy;
+
+    fn row(p50_ns: u64, p99_ns: u64, cpu_share: f64) -> (Figures, Details) {
+        let figures = Figures { p50_ns, p99_ns, spin_share: cpu_share, ..Figures::default() };
+        (figures, Details { cpu_share, ..Details::default() })
+    }
+
+    fn verdict<'a>(verdicts: &'a [Verdict], claim: &str) -> &'a Verdict {
+        verdicts.iter().find(|verdict| verdict.claim.starts_with(claim)).unwrap()
+    }
+
+    #[test]
+    fn every_claim_is_about_strategies_that_there_are() {
+        let named = RATIOS.iter().flat_map(|row| [row.0, row.1]).chain(BOUNDS.iter().map(|row| row.0));
+        named.for_each(|name| assert!(Strategy::named(name).is_some(), "{name}"));
+    }
+
+    #[test]
+    fn a_ratio_is_reached_missed_or_unknown() {
+        let table = Table::from([("hybrid_auto", row(20, 900, 0.04)), ("sleep_absolute", row(2_000, 4_000, 0.02))]);
+        let verdicts = all(&table);
+        assert_eq!(verdict(&verdicts, "hybrid_auto / sleep_absolute, p50").reached, Some(true));
+        assert_eq!(verdict(&verdicts, "hybrid_auto / sleep_absolute, p99").reached, Some(false));
+        assert_eq!(verdict(&verdicts, "hybrid_auto / sleep_absolute, share").value, Some(1.0), "nothing to nothing");
+        let unknown = verdict(&verdicts, "hybrid_auto / spin_sleep, p50");
+        assert_eq!((unknown.value, unknown.reached, unknown.figures.as_str()), (None, None, "not run"));
+    }
+
+    #[test]
+    fn spin_sleep_is_judged_by_its_thriftiest_that_is_as_good() {
+        let claim = "hybrid_auto / best spin_sleep";
+        let ours = ("hybrid_auto", row(20, 1_000, 0.05));
+        let (poor, good) = (("spin_sleep_25us", row(20, 9_000, 0.01)), ("spin_sleep_100us", row(20, 1_050, 0.10)));
+        let both = all(&Table::from([ours, poor, good, ("spin_sleep", row(20, 100, 0.2))]));
+        assert_eq!(verdict(&both, claim).value, Some(0.5));
+        assert_eq!(verdict(&all(&Table::from([ours, poor])), claim).reached, Some(true), "none comes as near");
+        assert_eq!(verdict(&all(&Table::from([ours])), claim).reached, None);
+    }
+}
