@@ -57,14 +57,9 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-<<<<<<< HEAD
 /// The static library, optimised as a whole, for this machine or another. In a target folder of its own, for its flags
 /// are others.
 pub fn build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
-=======
-/// The static library, optimised as a whole. In a target folder of its own, for its paths are others.
-pub fn build(root: &Path) -> Result<PathBuf> {
->>>>>>> refs/heads/proofs
     let folder = root.join("target/capi");
     let mut cargo = run::cargo(root, &["rustc", "--release", "--package", "punctual-capi", "--lib"]);
     cargo.args(["--crate-type", "staticlib", "--target-dir"]).arg(&folder);
