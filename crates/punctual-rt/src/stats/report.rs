@@ -154,7 +154,8 @@ impl Report<'_> {
 
     fn losses(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (s, c) = (self.snapshot, &self.snapshot.counters);
-        line(f, "missed", format_args!("{} releases", c.missed))?;
+        let due = c.activations.saturating_add(c.missed).saturating_add(c.lost_in_outages);
+        line(f, "missed", format_args!("{} releases of {due} due", c.missed))?;
         if c.outages > 0 {
             let words = "late and two releases missed";
             line(f, "outages", format_args!("{}, at least {} {words}", c.outages, length(OUTAGE)))?;
