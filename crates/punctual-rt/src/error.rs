@@ -65,6 +65,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why the standard library could not start a thread: a limit, where it does not say.
+    #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+    pub(crate) fn of_thread(error: std::io::Error) -> Self {
+        Self::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN))
+    }
+
     /// The `errno` behind it, or 0.
     pub const fn errno(self) -> i32 {
         match self {

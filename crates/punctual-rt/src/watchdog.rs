@@ -119,6 +119,14 @@ struct Watched {
     missed: bool,
 }
 
+/// A heart that has not beaten, from both ends.
+fn pair(name: &str, limit: Nanos) -> (Heart, Watched) {
+    let beats = Arc::new(AtomicU64::new(0));
+    let heart = Heart { beats: Arc::clone(&beats), count: 0 };
+    let (silent, excused) = (Nanos::ZERO, Nanos::ZERO);
+    (heart, Watched { name: name.into(), limit, beats, seen: NEVER_SEEN, silent, excused, missed: false })
+}
+
 impl Watched {
     /// After `counted` more time that counts and `excused` that does not: a miss, if it is one and was not told.
     fn look(&mut self, counted: Nanos, excused: Nanos, at: MonoTime) -> Option<Miss> {
@@ -222,8 +230,7 @@ impl Watchdog {
             }
             theirs.run(config.interval, &mut action);
         };
-        let thread = Builder::new().name("rt-watchdog".into()).spawn(run);
-        let thread = thread.map_err(|error| Error::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+        let thread = Builder::new().name("rt-watchdog".into()).spawn(run).map_err(Error::of_thread)?;
         let watchdog = Self { watch, thread: Some(thread) };
         told.recv().unwrap_or(Err(Error::Thread(libc::ECANCELED)))?;
         Ok(watchdog)
@@ -241,18 +248,9 @@ impl Watchdog {
         if limit == Nanos::ZERO {
             return Err(Error::ZeroLength);
         }
-        let beats = Arc::new(AtomicU64::new(0));
-        let watched = Watched {
-            name: name.into(),
-            limit,
-            beats: Arc::clone(&beats),
-            seen: NEVER_SEEN,
-            silent: Nanos::ZERO,
-            excused: Nanos::ZERO,
-            missed: false,
-        };
+        let (heart, watched) = pair(name, limit);
         self.watch.hearts.lock()?.push(watched);
-        Ok(Heart { beats, count: 0 })
+        Ok(heart)
     }
 
     /// Misses so far.
@@ -294,26 +292,13 @@ impl Drop for Watchdog {
 mod tests {
     use super::*;
 
-    fn watched(limit_ms: u64) -> (Heart, Watched) {
-        let beats = Arc::new(AtomicU64::new(0));
-        let limit = Nanos::from_ms(limit_ms);
-        let watched = Watched {
-            name: "x".into(),
-            limit,
-            beats: Arc::clone(&beats),
-            seen: NEVER_SEEN,
-            silent: Nanos::ZERO,
-            excused: Nanos::ZERO,
-            missed: false,
-        };
-        (Heart { beats, count: 0 }, watched)
-    }
+    const LIMIT: Nanos = Nanos::from_ms(3);
 
     const AT: MonoTime = MonoTime::from_ns(0);
 
     #[test]
     fn a_silence_is_told_once_and_the_next_again() {
-        let (mut heart, mut watched) = watched(3);
+        let (mut heart, mut watched) = pair("x", LIMIT);
         let mut look = || watched.look(Nanos::from_ms(1), Nanos::ZERO, AT).map(|miss| miss.silent);
         for _ in 0..2 {
             heart.beat();
@@ -325,14 +310,14 @@ mod tests {
 
     #[test]
     fn a_heart_that_never_beat_is_missed_too() {
-        let (_heart, mut watched) = watched(3);
+        let (_heart, mut watched) = pair("x", LIMIT);
         assert!((0..4).all(|_| watched.look(Nanos::from_ms(1), Nanos::ZERO, AT).is_none()));
         assert!(watched.look(Nanos::from_ms(1), Nanos::ZERO, AT).is_some());
     }
 
     #[test]
     fn the_watchdogs_own_absence_is_held_against_nobody_but_reported() {
-        let (_heart, mut watched) = watched(3);
+        let (_heart, mut watched) = pair("x", LIMIT);
         assert_eq!(watched.look(Nanos::from_ms(1), Nanos::ZERO, AT), None);
         assert_eq!(watched.look(Nanos::from_ms(1), Nanos::from_ms(5_000), AT), None);
         let miss = (0..3).find_map(|_| watched.look(Nanos::from_ms(1), Nanos::ZERO, AT)).unwrap();

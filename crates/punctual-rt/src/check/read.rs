@@ -2,6 +2,7 @@
 
 use super::host::{Host, HostCpu, Rights};
 use crate::idle::states_below;
+use crate::release::version;
 use crate::setup::{limit, rt_budget_us};
 use crate::{Nanos, now, sys};
 use std::fs::{self, OpenOptions};
@@ -145,9 +146,7 @@ impl Files<'_> {
     }
 
     fn kernel(&self) -> Option<(u32, u32)> {
-        let release = self.text("proc/sys/kernel/osrelease")?;
-        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+        version(&self.text("proc/sys/kernel/osrelease")?)
     }
 
     fn is_realtime(&self) -> Option<bool> {

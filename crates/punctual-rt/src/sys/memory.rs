@@ -16,6 +16,9 @@ pub struct ThreadUsage {
 ///
 /// # Real-time
 /// One kernel entry, about 0.3 us.
+///
+/// # Kernel
+/// `RUSAGE_THREAD`, Linux 2.6.26.
 #[allow(clippy::cast_sign_loss, reason = "the kernel's counters are not negative")]
 pub fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();

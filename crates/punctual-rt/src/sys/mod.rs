@@ -24,7 +24,7 @@ pub use memory::{
     open_signals, set_signal_mask, set_timer_slack, stack_left, thread_usage, timer_slack, unlock_all_memory,
 };
 pub(crate) use page::{PageMemory, page_bytes};
-pub use pause::{TimedPause, counter};
+pub use pause::TimedPause;
 pub use rseq::{Poison, kernel_clears_for_switches_only};
 pub use sched::{affinity, current_cpu, policy, set_affinity, set_policy, thread_id};
 

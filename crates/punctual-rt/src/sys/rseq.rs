@@ -16,6 +16,7 @@
 //!
 //! Linux before 6.19 clears the field on other work on the way back to user space, too.
 
+use crate::release::version;
 use core::ffi::CStr;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -187,9 +188,7 @@ pub fn kernel_clears_for_switches_only() -> bool {
 
 /// Linux 6.19 limited the handling to threads that were switched away from. Text that is no version is taken as older.
 fn clears_for_switches_only(release: &str) -> bool {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else { return false };
-    (major, minor) >= (6, 19)
+    version(release).is_some_and(|version| version >= (6, 19))
 }
 
 #[cfg(test)]

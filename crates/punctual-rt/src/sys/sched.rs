@@ -127,12 +127,21 @@ pub fn affinity() -> Result<Vec<u32>, i32> {
 ///
 /// # Real-time
 /// No kernel entry on current C libraries (rseq or vDSO).
+///
+/// # Kernel
+/// Any; `u32::MAX` if it refuses, which Linux never does.
 pub fn current_cpu() -> u32 {
     // SAFETY: no pointers are passed.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)
 }
 
 /// The calling thread's id.
+///
+/// # Real-time
+/// One kernel entry: call before the loop.
+///
+/// # Kernel
+/// Any.
 pub fn thread_id() -> u32 {
     // SAFETY: no pointers are passed.
     u32::try_from(unsafe { libc::gettid() }).unwrap_or(0)

@@ -196,7 +196,7 @@ impl Group {
             .name(config.name.clone())
             .stack_size(config.stack_bytes())
             .spawn(move || run(&own, body, leads, &report, &begin))
-            .map_err(|error| Error::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+            .map_err(Error::of_thread)?;
         let report = reported.recv().map_err(|_| Error::Thread(libc::ECHILD))??;
         let Report { stop, stats, grants, refusals, epoch } = report;
         if let Some(epoch) = epoch {
