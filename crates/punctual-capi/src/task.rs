@@ -245,7 +245,8 @@ pub unsafe extern "C" fn prt_cycle_steer(cycle: *mut prt_cycle, by_ns: i64, move
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_cycle_set_period(cycle: *mut prt_cycle, period_ns: i64) -> c_int {
-    hot(positive(period_ns).and_then(|period| with(cycle, |cycle| cycle.set_period(period))))
+    let set = |period| with(cycle, |cycle| cycle.set_period(period).map_err(|_| crate::PRT_E_PERIOD));
+    hot(positive(period_ns).and_then(set).and_then(|set| set))
 }
 
 /// Moves the grid at once by any amount, less whole periods: only the phase changes.
