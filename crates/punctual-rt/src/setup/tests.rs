@@ -90,7 +90,7 @@ fn an_ordinary_thread_stays_as_it_is() {
 #[test]
 fn the_handlers_of_a_threads_own_faults_stay_reachable() {
     let blocked = std::thread::spawn(|| {
-        super::quiet_current();
+        quiet_current();
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap().trim().to_owned();
         u64::from_str_radix(&mask, 16).unwrap()
