@@ -355,10 +355,11 @@ mod tests {
 
     #[test]
     fn threads_that_open_use_and_close_at_once_see_their_own_values_only() {
+        const ROUNDS: usize = if cfg!(miri) { 40 } else { 2000 };
         let worker = |seed: usize| {
             move || {
                 let mut held = Vec::new();
-                for n in 0..2000usize {
+                for n in 0..ROUNDS {
                     let value = (seed << 32 | n) as u64;
                     held.push((open::<Number>(AtomicU64::new(value)).unwrap(), value));
                     if n % 3 == 2 {
