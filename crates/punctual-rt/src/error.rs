@@ -72,6 +72,9 @@ impl Error {
     }
 
     /// The `errno` behind it, or 0.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn errno(self) -> i32 {
         match self {
             Self::Policy(e)
@@ -92,6 +95,9 @@ impl Error {
     }
 
     /// What to do about it, in a sentence.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::Priority(_) => "ask for a priority from 1 to 95",

@@ -94,6 +94,9 @@ impl WatchdogConfig {
 pub type Action = Box<dyn FnMut(&Miss) + Send>;
 
 /// Writes a line of text to `output`. Failures to write are ignored: there is nobody left to tell.
+///
+/// # Real-time
+/// Allocates; what it returns blocks as long as `output` does, on the watchdog's thread.
 pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
     Box::new(move |miss| {
         let (silent, limit) = (miss.silent.as_ns() / 1_000, miss.limit.as_ns() / 1_000);
@@ -103,6 +106,9 @@ pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
 
 /// Ends the process at once, leaving a core dump where those are allowed: what drives the machine must then fall into
 /// its safe state, and whoever supervises the process starts it again.
+///
+/// # Real-time
+/// Allocates: call before the loop.
 pub fn abort_process() -> Action {
     Box::new(|_| std::process::abort())
 }
@@ -254,16 +260,25 @@ impl Watchdog {
     }
 
     /// Misses so far.
+    ///
+    /// # Real-time
+    /// One load.
     pub fn misses(&self) -> u64 {
         self.watch.misses.load(Relaxed)
     }
 
     /// Time during which the watchdog should have looked but did not run.
+    ///
+    /// # Real-time
+    /// One load.
     pub fn excused(&self) -> Nanos {
         Nanos::from_ns(self.watch.excused.load(Relaxed))
     }
 
     /// Hearts being watched; one that retired counts until the next look.
+    ///
+    /// # Real-time
+    /// Locks, against the watchdog's own look at all hearts: not for a loop.
     pub fn hearts(&self) -> usize {
         self.watch.hearts.lock().map_or(0, |hearts| hearts.len())
     }

@@ -23,6 +23,9 @@ impl Host {
     }
 
     /// Reads the machine whose files are below `root`. What calls to the kernel would tell stays unknown.
+    ///
+    /// # Real-time
+    /// Allocates, reads files: call before the loop.
     pub fn read(root: &Path) -> Self {
         let from = Files(root);
         let online = from.list("sys/devices/system/cpu/online");

@@ -46,6 +46,9 @@ pub struct Refusal {
 
 impl Refusal {
     /// What to do about it, in a sentence.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn remedy(&self) -> &'static str {
         self.error.remedy()
     }
@@ -68,6 +71,9 @@ pub struct Prepared {
 
 impl Prepared {
     /// What was refused; none under [`Require::Strict`].
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }

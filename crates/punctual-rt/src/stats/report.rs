@@ -31,6 +31,9 @@ impl<'a> Report<'a> {
     }
 
     /// The humps of the kernel's sleeps, if there were enough of them, else of the lateness.
+    ///
+    /// # Real-time
+    /// Allocates, and goes through all counts: not for a loop.
     pub fn modes(&self) -> Vec<Mode> {
         modes(self.distribution().1)
     }
@@ -43,6 +46,9 @@ impl<'a> Report<'a> {
 
     /// The idle state whose leaving takes about as long as the humps are apart; `None` if there is one hump, or none
     /// fits.
+    ///
+    /// # Real-time
+    /// Allocates, and goes through all counts: not for a loop.
     pub fn idle_suspect(&self) -> Option<&'a IdleState> {
         let modes = self.modes();
         let gap = modes.last()?.centre.minus(modes.first()?.centre);

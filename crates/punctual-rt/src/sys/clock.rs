@@ -55,7 +55,7 @@ pub fn boot_time() -> u64 {
 
 /// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` as nearly at once as a few tries give: their difference grows by what the
 /// machine is suspended.
-pub fn boot_and_monotonic() -> (u64, MonoTime) {
+pub(crate) fn boot_and_monotonic() -> (u64, MonoTime) {
     let both = || {
         let before = now();
         let boot = boot_time();
@@ -81,7 +81,7 @@ pub fn real_time() -> u64 {
 }
 
 /// `CLOCK_TAI` now, in nanoseconds.
-pub fn tai_time() -> u64 {
+pub(crate) fn tai_time() -> u64 {
     read(libc::CLOCK_TAI)
 }
 
@@ -179,7 +179,7 @@ pub fn sleep_for(length: Nanos) {
 ///
 /// # Real-time
 /// One kernel entry; none when `release` is past.
-pub fn futex_wait_until(release: MonoTime) {
+pub(crate) fn futex_wait_until(release: MonoTime) {
     let word = AtomicU32::new(0);
     let t = timespec(release.as_ns());
     while now() < release {
@@ -200,14 +200,14 @@ pub fn futex_wait_until(release: MonoTime) {
 }
 
 /// A timer behind a file descriptor.
-pub struct Timerfd(libc::c_int);
+pub(crate) struct Timerfd(libc::c_int);
 
 impl Timerfd {
     /// Makes a timer on `CLOCK_MONOTONIC`.
     ///
     /// # Errors
     /// The `errno` of `timerfd_create`.
-    pub fn new() -> Result<Self, i32> {
+    pub(crate) fn new() -> Result<Self, i32> {
         // SAFETY: no pointers are passed.
         let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
         if fd == -1 { Err(errno()) } else { Ok(Self(fd)) }
@@ -217,7 +217,7 @@ impl Timerfd {
     ///
     /// # Real-time
     /// Two kernel entries; none when `release` is past.
-    pub fn wait_until(&self, release: MonoTime) {
+    pub(crate) fn wait_until(&self, release: MonoTime) {
         if now() >= release {
             return;
         }
@@ -251,7 +251,7 @@ impl Drop for Timerfd {
 ///
 /// # Real-time
 /// One kernel entry, and one for each signal; two where the descriptor is dead.
-pub fn wait_readable(fd: libc::c_int, patience: Nanos) -> bool {
+pub(crate) fn wait_readable(fd: libc::c_int, patience: Nanos) -> bool {
     let end = now().plus(patience);
     let mut polled = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     loop {

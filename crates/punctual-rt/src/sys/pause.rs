@@ -6,7 +6,7 @@
 /// An instruction that waits for the CPU's counter, as the running CPU has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "each is made on its own architecture")]
-pub enum TimedPause {
+pub(crate) enum TimedPause {
     /// x86 `TPAUSE` (`WAITPKG`).
     Tpause,
     /// arm64 `WFET` (`FEAT_WFxT`).
@@ -37,7 +37,7 @@ impl TimedPause {
     ///
     /// # Real-time
     /// `CPUID` leaves a virtual machine (about 1 us, or tens): call before the loop.
-    pub fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         {
             let leaf = |number| {
@@ -65,7 +65,7 @@ impl TimedPause {
     /// # Real-time
     /// Does not enter the kernel. A virtual machine's host may be told (arm64 `WFE` trap).
     #[inline]
-    pub fn until(self, tick: u64) {
+    pub(crate) fn until(self, tick: u64) {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Tpause => tpause(tick),

@@ -64,7 +64,7 @@ const SIZE_MIN: u32 = 20;
 ///
 /// Belongs to the thread that made it; dropping it disarms.
 #[derive(Debug)]
-pub struct Poison {
+pub(crate) struct Poison {
     mark: &'static AtomicU64,
     of_this_thread: PhantomData<*const ()>,
 }
@@ -77,7 +77,7 @@ impl Poison {
     ///
     /// # Kernel
     /// Linux 4.18 and later; glibc 2.35 and later.
-    pub fn of_current_thread() -> Option<Self> {
+    pub(crate) fn of_current_thread() -> Option<Self> {
         SIGNATURE?;
         // SAFETY: glibc documents the symbol as an unsigned int that is constant once the program runs.
         let size = unsafe { symbol::<u32>(c"__rseq_size")?.read() };
@@ -102,7 +102,7 @@ impl Poison {
     /// # Real-time
     /// One store.
     #[inline]
-    pub fn arm(&self) {
+    pub(crate) fn arm(&self) {
         self.mark.store(ours(), Relaxed);
         compiler_fence(SeqCst);
     }
@@ -113,7 +113,7 @@ impl Poison {
     /// # Real-time
     /// One load.
     #[inline]
-    pub fn still_set(&self) -> bool {
+    pub(crate) fn still_set(&self) -> bool {
         compiler_fence(SeqCst);
         self.mark.load(Relaxed) == ours()
     }
@@ -123,7 +123,7 @@ impl Poison {
     /// # Real-time
     /// One load, one store.
     #[inline]
-    pub fn disarm(&self) {
+    pub(crate) fn disarm(&self) {
         if self.still_set() {
             self.mark.store(0, Relaxed);
         }
@@ -173,7 +173,7 @@ fn thread_pointer() -> *const u8 {
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
-pub fn kernel_clears_for_switches_only() -> bool {
+pub(crate) fn kernel_clears_for_switches_only() -> bool {
     let mut names = MaybeUninit::<libc::utsname>::uninit();
     // SAFETY: the pointer is valid for one utsname.
     if unsafe { libc::uname(names.as_mut_ptr()) } != 0 {

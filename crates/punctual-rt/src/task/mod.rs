@@ -70,6 +70,9 @@ impl Cycle<'_> {
     }
 
     /// The release after this one.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn next_release(&self) -> MonoTime {
         self.cyclic.grid().release()
     }
@@ -101,6 +104,9 @@ impl Task {
     /// # Errors
     /// What [`Cyclic::new`] refuses; [`Error::Thread`].
     ///
+    /// # Real-time
+    /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
+    ///
     /// # Kernel
     /// As [`Cyclic::new`].
     pub fn spawn<F>(config: &TaskConfig, body: F) -> Result<Self, Error>
@@ -121,26 +127,41 @@ impl Task {
     }
 
     /// What ends the task, for any thread, also while another one waits for its end.
+    ///
+    /// # Real-time
+    /// Counts a reference; neither allocates nor locks.
     pub fn stopper(&self) -> Stopper {
         self.stop.clone()
     }
 
     /// Waits until the task has ended by itself, or by [`Task::stop`]; why it did.
+    ///
+    /// # Real-time
+    /// Blocks until the task has ended, for ever if nobody ends it: never call it from a loop, least of all from its own.
     pub fn join(mut self) -> Ended {
         self.wait_for_end()
     }
 
     /// The statistics, for any thread.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn stats(&self) -> &StatsReader {
         &self.stats
     }
 
     /// What the system really gave the thread.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
 
     /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }
@@ -186,6 +207,9 @@ impl Group {
     ///
     /// # Errors
     /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    ///
+    /// # Real-time
+    /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
     pub fn add<F>(&mut self, config: &TaskConfig, body: F) -> Result<(), Error>
     where
         F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
@@ -216,6 +240,9 @@ impl Group {
     }
 
     /// Lets all tasks begin; they come in the order they were added.
+    ///
+    /// # Real-time
+    /// Allocates, and wakes each task: not for a loop.
     pub fn start(self) -> Vec<Task> {
         let epoch = self.epoch.soon();
         let begin = |waiting: Waiting| {

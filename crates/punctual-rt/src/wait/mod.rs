@@ -43,6 +43,9 @@ impl Wait {
     ///
     /// # Errors
     /// [`Error::ZeroLength`]: no patience at all.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
         match self {
             Self::External { patience: Nanos::ZERO, .. } => Err(Error::ZeroLength),
