@@ -65,8 +65,8 @@ impl fmt::Display for Refusal {
 #[must_use = "the request for idle states ends when this is dropped"]
 pub struct Prepared {
     refusals: Vec<Refusal>,
-    /// Held, and given up when this is dropped.
-    _latency: Option<LatencyRequest>,
+    #[allow(dead_code, reason = "held, and given up when this is dropped")]
+    latency: Option<LatencyRequest>,
 }
 
 impl Prepared {
@@ -96,7 +96,7 @@ pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
     let signals = sys::block_signals();
     sys::set_timer_slack(1);
     let mut before = Before { signals, timer_slack, cpus, memory_locked: false, heap_kept: false };
-    let mut prepared = Prepared { refusals: Vec::new(), _latency: None };
+    let mut prepared = Prepared { refusals: Vec::new(), latency: None };
     let steps: [(What, Step); 6] = [
         (What::Cpus, cpus_step),
         (What::MemoryLock, memory_step),
@@ -159,7 +159,7 @@ fn heap_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(),
 }
 
 fn latency_step(setup: &Setup, _: &mut Before, prepared: &mut Prepared) -> Result<(), Error> {
-    prepared._latency = match setup.latency_qos {
+    prepared.latency = match setup.latency_qos {
         LatencyQos::Leave => None,
         LatencyQos::Global(us) => Some(LatencyRequest::global(us)?),
         LatencyQos::PerCpu => {

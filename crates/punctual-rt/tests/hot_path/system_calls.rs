@@ -36,7 +36,7 @@ fn filtered_until_it_ends(prepare: &Prepare, more: &[libc::c_long], made: u64) -
     let (prepare, alive) = (Arc::clone(prepare), Arc::new(()));
     let watched = Arc::downgrade(&alive);
     std::thread::spawn(move || {
-        let _alive = alive;
+        let _ = &alive;
         let mut turn = prepare();
         for index in 0..10 {
             turn(index);
@@ -83,7 +83,7 @@ fn nor_does_a_task_from_its_second_activation_on() {
     let alive = Arc::new(());
     let watched = Arc::downgrade(&alive);
     let task = Task::spawn(&config, move |_| {
-        let _alive = &alive;
+        let _ = &alive;
         if runs == 0 {
             report.filter_this_thread(&ALWAYS_ALLOWED);
         }
