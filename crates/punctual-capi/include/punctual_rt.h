@@ -674,36 +674,49 @@ int prt_servo_state_init(struct prt_servo_state *state, size_t size);
 /// Makes a servo that has seen nothing yet.
 int prt_servo_open(const struct prt_servo_config *config, struct prt_servo **servo);
 
-/// `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes). `reference_ns` and
-/// `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned release
-/// (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
+/// `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes); 0 when the call is refused.
+/// `reference_ns` and `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned
+/// release (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
 ///
-/// For the loop. `-EBUSY` when another thread uses the servo at this moment.
+/// For the loop. One thread at a time: `-EBUSY` when another one samples, coasts or sets at this moment.
 int prt_servo_sample(struct prt_servo *servo,
                      uint64_t reference_ns,
                      int64_t local_ns,
                      int64_t release_ns,
                      int64_t *steer_ns);
 
+/// As `prt_servo_sample`, for a reference of which only the low 32 bits are known, as of many `EtherCAT` slaves: it comes
+/// round every 4.29 s, and is made whole here. Since the last such sample the two clocks may have drifted apart by up to
+/// 2 s. One servo is given the one kind of sample or the other.
+///
+/// For the loop. One thread at a time.
+int prt_servo_sample32(struct prt_servo *servo,
+                       uint32_t reference_low_ns,
+                       int64_t local_ns,
+                       int64_t release_ns,
+                       int64_t *steer_ns);
+
 /// As `prt_servo_sample`, for a cycle that has no sample: what was learned of the frequency goes on.
 ///
-/// For the loop.
+/// For the loop. One thread at a time.
 int prt_servo_coast(struct prt_servo *servo, int64_t *steer_ns);
 
 /// The wanted time of the reference at the releases, modulo the period, from now on.
 ///
-/// For the loop.
+/// For the loop. One thread at a time: set it in the loop, for a call from elsewhere could make a sample `-EBUSY`.
 int prt_servo_set_target(struct prt_servo *servo, int64_t target_ns);
 
 /// The nominal period from now on; `PRT_E_SERVO` when the servo's other values can not be used with it.
 ///
-/// For the loop.
+/// For the loop. One thread at a time, as `prt_servo_set_target`.
 int prt_servo_set_period(struct prt_servo *servo, int64_t period_ns);
 
-/// How the servo is doing.
+/// How the servo is doing: the state after the loop's last call. From any thread; the loop does not notice. `-EBUSY` when
+/// the loop is held up in the middle of writing it.
 ///
-/// For the loop.
-int prt_servo_get_state(const struct prt_servo *servo, struct prt_servo_state *state);
+/// For the loop: some hundred nanoseconds, and bounded by some microseconds.
+int prt_servo_get_state(const struct prt_servo *servo,
+                        struct prt_servo_state *state);
 
 /// Frees a servo.
 int prt_servo_close(struct prt_servo *servo);
@@ -734,23 +747,24 @@ int prt_spsc_open(size_t element_bytes,
 
 /// Appends a copy of the element at `element`; `-EAGAIN` when the queue is full.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is sent, when two push at the same moment.
 int prt_spsc_push(struct prt_spsc_sender *sender, const void *element);
 
 /// Moves the oldest element to `element`; `-EAGAIN` when there is none.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is taken, when two pop at the same moment.
 int prt_spsc_pop(struct prt_spsc_receiver *receiver, void *element);
 
-/// How many elements wait.
+/// How many elements wait. From any thread; neither end notices. What is being sent or taken at this moment may or may
+/// not be counted.
 ///
-/// For the loop: wait-free.
-int prt_spsc_waiting(struct prt_spsc_receiver *receiver, size_t *count);
+/// For the loop: never waits.
+int prt_spsc_waiting(const struct prt_spsc_receiver *receiver, size_t *count);
 
-/// How many elements were refused so far because the queue was full, as the receiver sees it.
+/// How many elements were refused so far because the queue was full. From any thread; neither end notices.
 ///
-/// For the loop: wait-free.
-int prt_spsc_refused(struct prt_spsc_receiver *receiver, uint64_t *count);
+/// For the loop: never waits.
+int prt_spsc_refused(const struct prt_spsc_receiver *receiver, uint64_t *count);
 
 /// Frees the sending end; what was sent can still be taken.
 int prt_spsc_sender_close(struct prt_spsc_sender *sender);
@@ -769,12 +783,14 @@ int prt_latest_open(size_t bytes,
 
 /// Replaces what the cell holds by a copy of `value`.
 ///
-/// For the loop: wait-free, bounded by copying one value.
+/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and nothing is written, when two
+/// write at the same moment.
 int prt_latest_write(struct prt_latest_writer *writer, const void *value);
 
 /// Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
 ///
-/// For the loop: wait-free, bounded by copying one value.
+/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and `value` stays as it is, when
+/// two read at the same moment; each reader that needs the value has a cell of its own.
 int prt_latest_read(struct prt_latest_reader *reader, void *value);
 
 /// Frees the writing end.
@@ -830,7 +846,8 @@ int prt_log_text_open(const char *text, struct prt_log_text **id);
 
 /// Something happened: `text`, with as many of the numbers as it has places. Lost, and counted, when the log is full.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as all that writes: when two write at the same moment, one is refused with
+/// `-EBUSY`; its record counts as lost.
 int prt_log_message(struct prt_log_writer *writer,
                     const struct prt_log_text *text,
                     int64_t a,
@@ -840,23 +857,25 @@ int prt_log_message(struct prt_log_writer *writer,
 
 /// What `name` stands for begins; what begins must end, the last one first.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as `prt_log_message`.
 int prt_log_begin(struct prt_log_writer *writer, const struct prt_log_text *name);
 
 /// What `name` stands for ends.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as `prt_log_message`.
 int prt_log_end(struct prt_log_writer *writer, const struct prt_log_text *name);
 
 /// The quantity `name` is `value` from now on.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as `prt_log_message`.
 int prt_log_counter(struct prt_log_writer *writer, const struct prt_log_text *name, double value);
 
-/// How many records were lost so far because the log was full.
+/// How many records were lost so far, because the log was full or the call was refused. From any thread; the loop does not
+/// notice.
 ///
-/// For the loop: wait-free.
-int prt_log_lost(struct prt_log_writer *writer, uint64_t *count);
+/// For the loop: never waits.
+int prt_log_lost(const struct prt_log_writer *writer,
+                 uint64_t *count);
 
 /// Frees a loop's end of a log; what it stored is written all the same.
 int prt_log_writer_close(struct prt_log_writer *writer);
