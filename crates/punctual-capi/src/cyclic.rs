@@ -104,7 +104,8 @@ pub unsafe extern "C" fn prt_cyclic_steer(cyclic: *mut prt_cyclic, by_ns: i64, m
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_cyclic_set_period(cyclic: *mut prt_cyclic, period_ns: i64) -> c_int {
-    hot(positive(period_ns).and_then(|period| with(cyclic, |cyclic| cyclic.set_period(period))))
+    let set = |period| with(cyclic, |cyclic| cyclic.set_period(period).map_err(|_| PRT_E_PERIOD));
+    hot(positive(period_ns).and_then(set).and_then(|set| set))
 }
 
 /// Moves the grid at once by any amount, less whole periods: only the phase changes.

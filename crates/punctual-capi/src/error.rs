@@ -23,7 +23,7 @@ pub const PRT_E_DONE: c_int = -5003;
 pub const PRT_E_CHOICE: c_int = -5004;
 /// A text is not UTF-8, is too long, or holds characters that it must not.
 pub const PRT_E_TEXT: c_int = -5005;
-/// The period is not within 1 ns to what 64 bits hold.
+/// The period is not within 1 us to what 64 bits hold.
 pub const PRT_E_PERIOD: c_int = -5010;
 /// The priority is not within 1 to 95.
 pub const PRT_E_PRIORITY: c_int = -5011;

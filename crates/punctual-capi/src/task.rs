@@ -2,7 +2,7 @@
 
 use crate::config::{config, prt_config};
 use crate::cyclic::{granted, positive};
-use crate::error::{Code, Failure, PRT_E_DONE, PRT_E_HANDLE, PRT_E_PANIC, cold, done, hot};
+use crate::error::{Code, Failure, PRT_E_DONE, PRT_E_HANDLE, PRT_E_PANIC, PRT_E_PERIOD, cold, done, hot};
 use crate::handle::{self, Handled};
 use crate::time::ns;
 use crate::versioned::give_or_tell;
@@ -245,7 +245,8 @@ pub unsafe extern "C" fn prt_cycle_steer(cycle: *mut prt_cycle, by_ns: i64, move
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_cycle_set_period(cycle: *mut prt_cycle, period_ns: i64) -> c_int {
-    hot(positive(period_ns).and_then(|period| with(cycle, |cycle| cycle.set_period(period))))
+    let set = |period| with(cycle, |cycle| cycle.set_period(period).map_err(|_| PRT_E_PERIOD));
+    hot(positive(period_ns).and_then(set).and_then(|set| set))
 }
 
 /// Moves the grid at once by any amount, less whole periods: only the phase changes.

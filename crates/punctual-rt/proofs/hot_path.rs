@@ -64,7 +64,7 @@ pub fn hot_cyclic_steer(cyclic: &mut Cyclic, by: Delta) -> Delta {
 
 #[unsafe(no_mangle)]
 pub fn hot_cyclic_set_period(cyclic: &mut Cyclic, period: Nanos) {
-    cyclic.set_period(period);
+    let _ = cyclic.set_period(period);
 }
 
 #[unsafe(no_mangle)]

@@ -6,7 +6,7 @@ use std::fmt;
 /// What was refused. `Copy`, so it can cross threads and languages; the numbers are `errno` values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The period is zero.
+    /// The period is below a microsecond.
     Period,
     /// The margin is as long as the period, or longer.
     Margin,
@@ -117,7 +117,7 @@ impl Error {
             }
             Self::Timer(_) => "look at the limit on open files (RLIMIT_NOFILE)",
             Self::ReadBack(_) => "look whether a sandbox (seccomp) filters the scheduling calls",
-            Self::Period => "ask for a period of at least 1 ns; below some 50 us a sleep cannot keep it",
+            Self::Period => "ask for a period of 1 us or more; below some 50 us a sleep cannot keep it",
             Self::Margin => "ask for a margin well below the period, or for Wait::Spin",
             Self::SteerMax => "limit steering to less than a period",
             Self::WouldDeadlock => {
@@ -146,7 +146,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = std::io::Error::from_raw_os_error(self.errno());
         match self {
-            Self::Period => f.write_str("the period is zero"),
+            Self::Period => f.write_str("the period is below 1 us"),
             Self::Margin => f.write_str("the margin is not shorter than the period"),
             Self::SteerMax => f.write_str("the steering limit is not shorter than the period"),
             Self::Priority(p) => write!(f, "priority {p} is not within 1..=95"),

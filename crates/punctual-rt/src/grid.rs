@@ -18,7 +18,8 @@ pub enum Overrun {
     },
     /// They are not run, and the grid begins anew one period from now: the phase is lost.
     Reanchor,
-    /// The loop ends.
+    /// The loop of a [`Cyclic`](crate::Cyclic) or [`Task`](crate::Task) ends; a bare [`Pacer`](crate::Pacer) goes on as with
+    /// `Skip`.
     Stop,
 }
 
@@ -139,7 +140,7 @@ impl Grid {
         self.release = self.former.plus(self.period);
         (self.owed, self.steered) = (false, Delta::ZERO);
         self.index = index.saturating_add(1).saturating_add(missed);
-        Wake { index, release, woke: now, interval, missed, ..Wake::default() }
+        Wake { index: index.saturating_add(missed), release, woke: now, interval, missed, ..Wake::default() }
     }
 
     /// Moves the next release, and all after it, by `by`; returns by how much it really was moved. Calls before the
@@ -155,7 +156,7 @@ impl Grid {
     }
 
     /// Sets the period from the next release on: that release moves, too, but not to before `now`. A period of zero is
-    /// taken as 1 ns. The steering limit stays.
+    /// taken as 1 ns. The steering limit stays, but for half the new period at most.
     ///
     /// # Real-time
     /// Pure.
@@ -163,6 +164,7 @@ impl Grid {
         let period = at_least_1(period);
         let change = period.ahead().minus(self.period.ahead());
         self.period = period;
+        self.steer_max = self.steer_max.min(self.half());
         self.move_release(change, now);
     }
 

@@ -70,7 +70,7 @@ pub struct Choice {
     /// What offsets count modulo: the greatest common divisor of period and tick length, to the microsecond.
     pub circle: Nanos,
     /// Distance from the offset to the nearest place where gaps recur: half the circle when there is none, zero when no
-    /// place is free.
+    /// place is free, or most of the scan was taken by others.
     pub clearance: Nanos,
     /// Usual (median) length of the gaps that recur: what a release on the tick would have been late by.
     pub hit: Nanos,
@@ -164,6 +164,9 @@ pub fn choose(gaps: &Gaps, period: Nanos, tick: Nanos) -> Choice {
     let found = tick_of(gaps, tick);
     let ring = Ring::of(gaps, circle, gaps.length().whole(tick_or_period), found.phase.is_some());
     let (offset, clearance) = ring.quietest();
+    // Where most of the scan was taken from it, what it did not see says nothing.
+    let taken = gaps.seen.iter().fold(Nanos::ZERO, |sum, (_, gap)| sum.plus(*gap));
+    let clearance = if taken.times(2) > gaps.length() { Nanos::ZERO } else { clearance };
     Choice {
         offset,
         tick_phase: found.phase,

@@ -36,7 +36,8 @@ pub struct Wake {
     pub woke: MonoTime,
     /// Time from the former release that was run, or missed, to this one: the period with what it was steered by.
     pub interval: Nanos,
-    /// Releases after this one that had passed as well when the thread was back, and will not be run.
+    /// Releases that will not be run: those after this one that had passed as well when the thread was back. Where an
+    /// event from outside came, those before it for which none did.
     pub missed: u64,
     /// How it came about.
     pub class: Class,

@@ -103,6 +103,7 @@ const OF_THE_PLAN: &[Case] = &[
     Case("task.priority", |p, _| p.setup.policy = Policy::Fifo(100), &[], |p, _| p.setup.policy = Policy::Fifo(95)),
     Case("task.priority", |p, _| p.setup.policy = Policy::RoundRobin(99), &[], |_, _| ()),
     Case("task.reservation", |p, _| reserve(p, 1001, 1000), &[], |p, _| reserve(p, 1000, 1000)),
+    Case("task.reservation_margin", |p, _| reserve(p, 169, 1000), &[], |p, _| reserve(p, 170, 1000)),
     Case("task.margin", |p, _| p.waits = Waits::Polls(us(1001)), &[], |p, _| p.waits = Waits::Polls(us(800))),
     Case("task.load", |p, _| p.waits = Waits::Polls(us(801)), &[], |p, _| p.waits = Waits::Polls(us(800))),
     Case("task.load", |p, _| (p.execution, p.deadline) = (Some(us(851)), None), &[], |p, _| p.execution = None),
@@ -114,12 +115,12 @@ const OF_THE_PLAN: &[Case] = &[
     Case(
         "task.deadline_affinity",
         |p, _| {
-            reserve(p, 100, 1000);
+            reserve(p, 200, 1000);
             p.setup.cpus = vec![1];
         },
         &[],
         |p, _| {
-            reserve(p, 100, 1000);
+            reserve(p, 200, 1000);
             p.setup.cpus = vec![0, 1, 2, 3];
         },
     ),
@@ -258,12 +259,12 @@ const OF_THE_RIGHTS: &[Case] = &[
         "lim.rtprio",
         |p, h| {
             without_rights(h);
-            reserve(p, 100, 1000);
+            reserve(p, 200, 1000);
         },
         &[],
         |p, h| {
             h.rights.capabilities = None;
-            reserve(p, 100, 1000);
+            reserve(p, 200, 1000);
         },
     ),
     Case(
@@ -295,7 +296,7 @@ const OF_THE_RIGHTS: &[Case] = &[
             h.rights.group_runtime_us = Some(950_000);
         },
     ),
-    Case("sched.dl_period", |p, _| reserve(p, 20, 99), &[], |p, _| reserve(p, 20, 100)),
+    Case("sched.dl_period", |p, _| reserve(p, 20, 99), &["task.reservation_margin"], |p, _| reserve(p, 20, 100)),
     Case(
         "pm.qos_global",
         |_, h| h.rights.is_latency_writable = Some(false),

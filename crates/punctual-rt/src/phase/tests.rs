@@ -109,6 +109,14 @@ fn a_wrong_tick_length_is_seen_by_what_does_not_come_back() {
 }
 
 #[test]
+fn a_scan_that_was_mostly_taken_by_others_finds_no_free_place() {
+    let seen = (0..200).map(|ms| (MonoTime::from_ns(ms * 1_000_000 + 50_000), Nanos::from_us(950))).collect();
+    let (began, ended) = (MonoTime::default(), MonoTime::from_ns(200_000_000));
+    let choice = choose(&Gaps { began, ended, seen, ..Gaps::default() }, MS, Nanos::from_ms(4));
+    assert!(!choice.is_free(), "{choice:?}");
+}
+
+#[test]
 fn instants_are_aligned_to_the_choice() {
     let choice = choose(&scanned(Nanos::from_ms(4), Nanos::from_us(700), 1_000, 0, 0), MS, Nanos::from_ms(4));
     for ns in [0, 1, 499_999, 1_234_567, 7_000_000_123] {

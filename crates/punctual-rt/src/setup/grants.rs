@@ -35,7 +35,7 @@ pub struct Grants {
     pub memory: MemoryGrant,
     /// By how much the thread's timers may be rounded; nothing under a real-time policy, whatever this says.
     pub timer_slack: Option<Nanos>,
-    /// Standard signals that can still interrupt the thread.
+    /// Standard signals that can still interrupt the thread from outside; those of its own faults always can.
     pub open_signals: Vec<i32>,
     /// The limit for all CPUs' idle states in force, in microseconds, whoever asked for it.
     pub latency_us: Option<i32>,
@@ -115,8 +115,8 @@ impl fmt::Display for Grants {
             None => writeln!(f, "timers: rounded by an unknown amount")?,
         }
         match self.open_signals.len() {
-            0 => writeln!(f, "signals: all blocked")?,
-            open => writeln!(f, "signals: {open} of the 29 that can be blocked are not")?,
+            0 => writeln!(f, "signals: all blocked but those of the thread's own faults")?,
+            open => writeln!(f, "signals: {open} of the 22 that come from outside are not blocked")?,
         }
         self.write_idle(f)?;
         match self.rt_time_us {
@@ -200,7 +200,7 @@ mod tests {
         let text = "thread 7: SCHED_FIFO 85, on CPUs 1-3,8\n\
             memory: 3072 KiB of 4096 KiB is locked, and new memory is resident at once\n\
             timers: not rounded, for the policy is a real-time one\n\
-            signals: all blocked\n\
+            signals: all blocked but those of the thread's own faults\n\
             idle states: left within 0 us on all CPUs; none at all on CPU 1; left within 100 us on CPU 3\n\
             real-time run without sleep: ended after 200000 us (RLIMIT_RTTIME)\n\
             control group: 950000 us of real-time run time per period";
@@ -220,7 +220,7 @@ mod tests {
             group_runtime_us: None,
         };
         let text = grants.to_string();
-        for part in ["an unknown amount of an unknown amount", "could not be tried", "1 of the 29", "could not be read"]
+        for part in ["an unknown amount of an unknown amount", "could not be tried", "1 of the 22", "could not be read"]
         {
             assert!(text.contains(part), "no '{part}' in {text}");
         }

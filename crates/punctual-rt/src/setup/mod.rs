@@ -155,7 +155,7 @@ pub fn set_policy(policy: Policy) -> Result<(), Error> {
     sys::set_policy(policy.checked()?).map_err(Error::Policy)
 }
 
-/// Prepares the current thread for a loop: no signals are delivered to it, and timers of ordinary policy are not
+/// Prepares the current thread for a loop: no signals from outside are delivered to it, and timers of ordinary policy are not
 /// rounded (timer slack 1 ns).
 ///
 /// # Real-time

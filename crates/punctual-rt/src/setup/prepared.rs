@@ -89,6 +89,8 @@ struct Before {
 pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
     let timer_slack = sys::timer_slack();
     let cpus = sys::affinity().ok();
+    // A thread's first lock asks for its id: now rather than in the loop.
+    sys::remembered_thread_id();
     let signals = sys::block_signals();
     sys::set_timer_slack(1);
     let mut before = Before { signals, timer_slack, cpus, memory_locked: false, heap_kept: false };

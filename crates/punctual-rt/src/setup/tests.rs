@@ -86,3 +86,18 @@ fn an_ordinary_thread_stays_as_it_is() {
         assert_eq!((prepared.refusals(), prepared.holds_latency()), (&[][..], false));
     });
 }
+
+#[test]
+fn the_handlers_of_a_threads_own_faults_stay_reachable() {
+    let blocked = std::thread::spawn(|| {
+        quiet_current();
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap().trim().to_owned();
+        u64::from_str_radix(&mask, 16).unwrap()
+    })
+    .join()
+    .unwrap();
+    let is_blocked = |signal: libc::c_int| blocked >> (signal - 1) & 1 == 1;
+    assert!([libc::SIGTERM, libc::SIGINT, libc::SIGALRM, libc::SIGUSR1].into_iter().all(is_blocked));
+    assert!(![libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT].into_iter().any(is_blocked));
+}

@@ -108,6 +108,14 @@ impl StatsWriter {
         self.open = Some(Open { release: wake.release, woke: wake.woke, cycle, worst_place });
     }
 
+    /// The nominal period from now on, for readers.
+    ///
+    /// # Real-time
+    /// One store.
+    pub fn set_period(&mut self, period: Nanos) {
+        self.page.head().fixed.period.store(period.as_ns(), Relaxed);
+    }
+
     /// Fetches what the next two calls will probably touch, which the caches may have lost during the sleep. For the
     /// time between a sleep and the release, which a polling wait burns anyway.
     ///
@@ -187,7 +195,8 @@ fn count(live: &Live, wake: &Wake, first: bool) {
         bump(class, 1);
     }
     if wake.missed > 0 {
-        let outage = wake.missed >= 2 && wake.lateness() >= OUTAGE;
+        // Where events from outside are followed, silence shows as a long interval, not as lateness.
+        let outage = wake.missed >= 2 && wake.lateness().max(wake.interval) >= OUTAGE;
         bump(if outage { &live.lost_in_outages } else { &live.missed }, wake.missed);
         bump(&live.outages, outage.into());
     }

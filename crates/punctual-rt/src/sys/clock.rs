@@ -216,10 +216,11 @@ impl Drop for Timerfd {
     }
 }
 
-/// Waits until a file descriptor is readable, or `patience` is over; whether it is.
+/// Waits until a file descriptor is readable, or `patience` is over; whether it is. One that never will be again (hung up,
+/// closed) takes as long as one that is silent: a loop must not spin because a plug was pulled.
 ///
 /// # Real-time
-/// One kernel entry, and one for each signal.
+/// One kernel entry, and one for each signal; two where the descriptor is dead.
 pub fn wait_readable(fd: libc::c_int, patience: Nanos) -> bool {
     let end = now().plus(patience);
     let mut polled = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
@@ -229,7 +230,13 @@ pub fn wait_readable(fd: libc::c_int, patience: Nanos) -> bool {
         let ready = unsafe { libc::ppoll(&raw mut polled, 1, &raw const left, std::ptr::null()) };
         match ready {
             -1 if errno() == libc::EINTR => {}
-            _ => return ready == 1 && polled.revents & libc::POLLIN != 0,
+            _ => {
+                let came = ready == 1 && polled.revents & libc::POLLIN != 0;
+                if !came {
+                    sleep_until(end);
+                }
+                return came;
+            }
         }
     }
 }

@@ -148,11 +148,21 @@ pub fn keep_freed_memory(keep: bool) -> bool {
 /// Signals a thread does not take.
 pub struct SignalMask(libc::sigset_t);
 
-/// Lets no signal interrupt the calling thread; the process's other threads take them. Returns what held before.
+/// Signals that a thread's own faults raise. Blocked, they end the process at once, past any handler that would bring a
+/// machine into a safe state, or tell of a stack that overflowed.
+const OWN_FAULTS: [libc::c_int; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGABRT];
+
+/// Lets no signal interrupt the calling thread but those that it raises itself by a fault; the process's other threads
+/// take them. Returns what held before.
 pub fn block_signals() -> SignalMask {
     let mut all = MaybeUninit::uninit();
     // SAFETY: the pointer is valid for one signal set, which the call fills.
     unsafe { libc::sigfillset(all.as_mut_ptr()) };
+    for signal in OWN_FAULTS {
+        // SAFETY: the set was filled above; the number is a signal's.
+        unsafe { libc::sigdelset(all.as_mut_ptr(), signal) };
+    }
     // SAFETY: the call above filled the set.
     let all = unsafe { all.assume_init() };
     let mut before = all;
@@ -167,7 +177,8 @@ pub fn set_signal_mask(mask: &SignalMask) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask.0, std::ptr::null_mut()) };
 }
 
-/// Standard signals that can interrupt the calling thread, besides the two that nothing holds off.
+/// Standard signals that can interrupt the calling thread from outside: besides the two that nothing holds off, and those
+/// of its own faults.
 pub fn open_signals() -> Vec<i32> {
     let mut mask = MaybeUninit::uninit();
     // SAFETY: no new set is given; the pointer is valid for one signal set, which the call fills.
@@ -175,7 +186,7 @@ pub fn open_signals() -> Vec<i32> {
     let is_open = |signal: &i32| {
         // SAFETY: only asked after the call above filled the set; the numbers are those of signals.
         let is_blocked = got == 0 && unsafe { libc::sigismember(mask.as_ptr(), *signal) } == 1;
-        !is_blocked && ![libc::SIGKILL, libc::SIGSTOP].contains(signal)
+        !is_blocked && ![libc::SIGKILL, libc::SIGSTOP].contains(signal) && !OWN_FAULTS.contains(signal)
     };
     (1..=31).filter(is_open).collect()
 }

@@ -198,15 +198,14 @@ impl TaskConfig {
         Self { setup: self.setup.require(require), ..self }
     }
 
-    /// Refuses what no system could do.
+    /// Refuses what no system could do, or would occupy the CPU without having been asked to.
     ///
     /// # Errors
     /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`],
-    /// [`Error::TaskName`], [`Error::FlightCycles`].
+    /// [`Error::TaskName`], [`Error::FlightCycles`], [`Error::ZeroLength`].
     pub fn validate(&self) -> Result<(), Error> {
-        if self.period == Nanos::ZERO {
-            return Err(Error::Period);
-        }
+        check_period(self.period)?;
+        self.wait.validate()?;
         if matches!(self.wait, Wait::Hybrid(Margin::Fixed(margin)) if margin >= self.period) {
             return Err(Error::Margin);
         }
@@ -262,4 +261,12 @@ impl TaskConfig {
         };
         touched.saturating_add(DEFAULT)
     }
+}
+
+/// The shortest period that is taken: below it there is nothing but catching up.
+const PERIOD_MIN: Nanos = Nanos::from_us(1);
+
+/// Refuses a period that is too short to be one.
+pub(super) fn check_period(period: Nanos) -> Result<(), Error> {
+    if period < PERIOD_MIN { Err(Error::Period) } else { Ok(()) }
 }

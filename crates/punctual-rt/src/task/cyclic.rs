@@ -1,6 +1,7 @@
 //! A periodic loop on the thread that writes it.
 
 use super::TaskConfig;
+use super::config::check_period;
 use super::start::Epoch;
 use crate::setup::{Prepared, Refusal};
 use crate::stats::{Stats, StatsReader, StatsWriter};
@@ -178,32 +179,40 @@ impl Cyclic {
     }
 
     /// Moves the next release, and all after it; returns by how much it really was moved, which is limited, see
-    /// [`TaskConfig::steer_max`].
+    /// [`TaskConfig::steer_max`]. Before the first wait there is nothing to move.
     ///
     /// # Real-time
     /// One reading of the clock.
     #[inline]
     pub fn steer(&mut self, by: Delta) -> Delta {
-        self.pacer.steer(by)
+        if self.waiting.is_some() { Delta::ZERO } else { self.pacer.steer(by) }
     }
 
-    /// Sets the period from the next release on; zero is taken as 1 ns.
+    /// Sets the period from the next release on.
+    ///
+    /// # Errors
+    /// [`Error::Period`]: below 1 us. Then the period stays.
     ///
     /// # Real-time
     /// One reading of the clock.
-    pub fn set_period(&mut self, period: Nanos) {
+    pub fn set_period(&mut self, period: Nanos) -> Result<(), Error> {
+        check_period(period)?;
         if let Some(config) = &mut self.waiting {
             config.period = period;
         }
         self.pacer.set_period(period);
+        self.stats.set_period(period);
+        Ok(())
     }
 
-    /// Moves the grid at once by any amount, see [`Grid::shift_phase`].
+    /// Moves the grid at once by any amount, see [`Grid::shift_phase`]. Before the first wait there is nothing to move.
     ///
     /// # Real-time
     /// One reading of the clock.
     pub fn shift_phase(&mut self, by: Delta) {
-        self.pacer.shift_phase(by);
+        if self.waiting.is_none() {
+            self.pacer.shift_phase(by);
+        }
     }
 
     /// Forgets releases that have passed, as after something long that was meant to be; returns how many.
@@ -211,10 +220,10 @@ impl Cyclic {
     /// # Real-time
     /// One reading of the clock.
     pub fn resync(&mut self) -> u64 {
-        self.pacer.resync()
+        if self.waiting.is_some() { 0 } else { self.pacer.resync() }
     }
 
-    /// The next release, and the period.
+    /// The next release, and the period. Before the first wait its instants mean nothing.
     pub fn grid(&self) -> &Grid {
         self.pacer.grid()
     }
@@ -257,7 +266,7 @@ impl Cyclic {
     #[inline(never)]
     fn begin(&mut self) {
         if let Some(config) = &self.waiting {
-            let first = Epoch::choose(config.phase, config.period).soon();
+            let first = Epoch::choose(config).soon();
             self.begin_at(first);
         }
     }

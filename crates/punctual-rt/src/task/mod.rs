@@ -52,10 +52,13 @@ impl Cycle<'_> {
 
     /// See [`Cyclic::set_period`].
     ///
+    /// # Errors
+    /// [`Error::Period`].
+    ///
     /// # Real-time
     /// One reading of the clock.
-    pub fn set_period(&mut self, period: Nanos) {
-        self.cyclic.set_period(period);
+    pub fn set_period(&mut self, period: Nanos) -> Result<(), Error> {
+        self.cyclic.set_period(period)
     }
 
     /// See [`Cyclic::shift_phase`].
@@ -72,7 +75,8 @@ impl Cycle<'_> {
     }
 }
 
-/// A running periodic task. Dropping it stops it and waits for its end: no control loop runs on unnoticed.
+/// A running periodic task. Dropping it stops it and waits for its end, which comes at its next release, or when the
+/// patience of an external wait is over: no control loop runs on unnoticed.
 pub struct Task {
     thread: Option<JoinHandle<Ended>>,
     stop: Stopper,
@@ -265,7 +269,7 @@ fn set_up(config: &TaskConfig, leads: bool) -> Result<(Cyclic, Report), Error> {
         grants: grants()?,
         refusals: cyclic.refusals().to_vec(),
         // On its own thread, for the tick is looked for on its own CPU.
-        epoch: leads.then(|| Epoch::choose(config.phase, config.period)),
+        epoch: leads.then(|| Epoch::choose(config)),
     };
     Ok((cyclic, report))
 }

@@ -1,7 +1,8 @@
 //! When the first release is: pure, given what the clocks say.
 
-use super::{Phase, PhaseClock};
-use crate::{phase, sys};
+use super::{Phase, PhaseClock, TaskConfig};
+use crate::phase::Gaps;
+use crate::{Policy, Wait, phase, sys};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
 /// Polling on the task's CPU to find the tick.
@@ -17,14 +18,21 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// Where `wanted` says. Looks for the tick if it must.
+    /// Where the task's phase says. Looks for the tick if it must.
+    ///
+    /// A task of the deadline class is throttled while it polls, and one that follows outside events has no phase of its
+    /// own: for these the tick is taken to be where it is unless the machine was told otherwise, at multiples of its length.
     ///
     /// # Real-time
     /// May poll for [`SCAN`]; allocates.
-    pub(super) fn choose(wanted: Phase, period: Nanos) -> Self {
-        let (multiple, offset, ahead) = match wanted {
+    pub(super) fn choose(config: &TaskConfig) -> Self {
+        let period = config.period;
+        let (multiple, offset, ahead) = match config.phase {
             Phase::Auto => {
-                let choice = phase::choose(&phase::scan(SCAN), period, sys::tick_length());
+                let scans = !matches!(config.setup.policy, Policy::Deadline { .. })
+                    && !matches!(config.wait, Wait::External { .. });
+                let gaps = if scans { phase::scan(SCAN) } else { Gaps::default() };
+                let choice = phase::choose(&gaps, period, sys::tick_length());
                 return Self { first: choice.align(sys::now()), multiple: period };
             }
             Phase::Offset(offset) => (period, offset, Delta::ZERO),
@@ -92,7 +100,7 @@ mod tests {
             let multiple = Nanos::from_ms(10);
             let before = sys::now();
             let phase = Phase::AlignedTo { clock, multiple, offset: Nanos::from_us(300) };
-            let first = Epoch::choose(phase, Nanos::from_ms(1)).soon();
+            let first = Epoch::choose(&TaskConfig::periodic(Nanos::from_ms(1)).phase(phase)).soon();
             assert!(first > before && first.since(sys::now()) <= multiple.plus(LEAD), "{clock:?}");
         }
     }

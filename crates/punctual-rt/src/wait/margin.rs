@@ -18,7 +18,7 @@ pub enum Margin {
         /// would be needed, activations are late from sleep, and counted so.
         spin_ppm: u32,
     },
-    /// Always this long.
+    /// Always this long, but no more than three quarters of a period, so that there is always a sleep.
     Fixed(Nanos),
 }
 
@@ -45,7 +45,7 @@ impl MarginTracker {
     /// The margin for the next sleep of a task with this period.
     pub(super) fn get(&self, period: Nanos) -> Nanos {
         match self.kind {
-            Margin::Fixed(margin) => margin,
+            Margin::Fixed(margin) => margin.min(period.minus(period.divided_by(4))),
             Margin::Auto { spin_ppm } => self.now.min(self.bound(period, spin_ppm)),
         }
     }

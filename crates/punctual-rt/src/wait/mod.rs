@@ -32,9 +32,23 @@ pub enum Wait {
     External {
         /// What to wait for.
         event: Event,
-        /// How long to wait for it before the activation is given as [`Class::TimedOut`].
+        /// How long to wait for it before the activation is given as [`Class::TimedOut`]; above zero. Stopping a task takes
+        /// as long.
         patience: Nanos,
     },
+}
+
+impl Wait {
+    /// Refuses what would never sleep without having been asked to.
+    ///
+    /// # Errors
+    /// [`Error::ZeroLength`]: no patience at all.
+    pub fn validate(&self) -> Result<(), Error> {
+        match self {
+            Self::External { patience: Nanos::ZERO, .. } => Err(Error::ZeroLength),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Something outside that activates a task.
@@ -96,8 +110,9 @@ impl Waiter<Monotonic> {
     /// A waiter on the kernel's clock.
     ///
     /// # Errors
-    /// [`Error::Timer`] when no timer file descriptor can be had.
+    /// [`Error::Timer`] when no timer file descriptor can be had, and what [`Wait::validate`] refuses.
     pub(crate) fn new(wait: &Wait, sleeper: Sleeper, tolerance: Nanos) -> Result<Self, Error> {
+        wait.validate()?;
         Ok(Self::on(Monotonic::new(sleeper)?, wait, tolerance))
     }
 }
@@ -171,7 +186,8 @@ impl<C: Clock> Waiter<C> {
     #[inline]
     fn ahead(&mut self, period: Nanos) -> Nanos {
         match &mut self.way {
-            Way::Anticipate(offset) => offset.get(),
+            // Half a period early at most, or the loop would run away backwards.
+            Way::Anticipate(offset) => offset.get().min(period.divided_by(2)),
             Way::Hybrid(margin) => {
                 margin.spent(self.polled, period);
                 margin.get(period)

@@ -86,8 +86,8 @@ fn cycles(mut cyclic: Cyclic) -> Turn {
         };
         cyclic.steer(steered);
         match index % 100 {
-            20 => cyclic.set_period(PERIOD.plus(Nanos::from_us(3))),
-            40 => cyclic.set_period(PERIOD),
+            20 => cyclic.set_period(PERIOD.plus(Nanos::from_us(3))).unwrap(),
+            40 => cyclic.set_period(PERIOD).unwrap(),
             60 => cyclic.shift_phase(Delta::from_ns(-2_500)),
             80 => _ = cyclic.resync(),
             _ => {}

@@ -37,6 +37,7 @@ pub(super) const ALONE: &[Rule] = &[
     rule("task.period", task::period),
     rule("task.priority", task::priority),
     rule("task.reservation", task::reservation),
+    rule("task.reservation_margin", task::reservation_margin),
     rule("task.margin", task::margin),
     rule("task.load", task::load),
     rule("task.deadline", task::deadline),

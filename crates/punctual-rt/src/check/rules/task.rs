@@ -9,11 +9,14 @@ use crate::{Error, Nanos, Policy};
 /// A period is kept with ease when a wake-up takes no more than this part of it.
 const WAKE_UPS_PER_PERIOD: u64 = 20;
 
+/// What waking up takes of a reservation, beside body and polling.
+const WAKING: Nanos = Nanos::from_us(20);
+
 pub(super) fn period(plan: &Plan, _: &Host) -> Answer {
-    if plan.period > Nanos::ZERO {
+    if plan.period >= Nanos::from_us(1) {
         return None;
     }
-    fired(Fatal, "the period is 0".to_owned(), "give the task a period")
+    fired(Fatal, format!("the period is {}", us(plan.period)), "give the task a period of 1 us or more")
 }
 
 pub(super) fn priority(plan: &Plan, _: &Host) -> Answer {
@@ -50,6 +53,23 @@ pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
         us(plan.period)
     );
     fired(High, evidence, "shorten the body or the margin, or take a longer period")
+}
+
+/// Polling is charged to what a deadline task has reserved; when that is used up, it is put off to its next period.
+pub(super) fn reservation_margin(plan: &Plan, _: &Host) -> Answer {
+    let Policy::Deadline { runtime, .. } = plan.setup.policy else { return None };
+    let needed = plan.execution.unwrap_or(Nanos::ZERO).plus(plan.margin()).plus(WAKING);
+    if runtime >= needed || plan.waits == Waits::Spins {
+        return None;
+    }
+    let evidence = format!(
+        "{} are reserved; body ({}), polling ({}) and waking up take {}",
+        us(runtime),
+        plan.execution.map_or("not stated".to_owned(), us),
+        us(plan.margin()),
+        us(needed)
+    );
+    fired(High, evidence, "reserve more run time, take Wait::Sleep, or let Margin::Auto poll less (spin_ppm)")
 }
 
 pub(super) fn deadline(plan: &Plan, _: &Host) -> Answer {
