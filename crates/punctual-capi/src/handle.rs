@@ -41,6 +41,11 @@ impl<Mine, Open> Single<Mine, Open> {
         Self { mine: UnsafeCell::new(mine), open }
     }
 
+    /// The part of its own, of a value that no handle stands for any more.
+    pub(crate) fn into_mine(self) -> Mine {
+        self.mine.into_inner()
+    }
+
     /// What is anybody's.
     #[inline]
     pub(crate) const fn open(&self) -> &Open {
