@@ -32,6 +32,8 @@ pub enum Error {
     LatencyQos(i32),
     /// A timer could not be made.
     Timer(i32),
+    /// The kernel does not let the thread sleep.
+    Sleep(i32),
     /// The calling thread would wait for itself: it holds the lock, or waits for one who waits for it.
     WouldDeadlock,
     /// What was waited for did not come in time.
@@ -74,6 +76,7 @@ impl Error {
             | Self::Heap(e)
             | Self::LatencyQos(e)
             | Self::Timer(e)
+            | Self::Sleep(e)
             | Self::Lock(e)
             | Self::Thread(e)
             | Self::PageMemory(e)
@@ -115,6 +118,7 @@ impl Error {
                 "run as root, or give the user write access to /dev/cpu_dma_latency or \
                  /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; the value is at least 0 us"
             }
+            Self::Sleep(_) => "look whether a sandbox (seccomp) filters clock_nanosleep",
             Self::Timer(_) => "look at the limit on open files (RLIMIT_NOFILE)",
             Self::ReadBack(_) => "look whether a sandbox (seccomp) filters the scheduling calls",
             Self::Period => "ask for a period of 1 us or more; below some 50 us a sleep cannot keep it",
@@ -158,6 +162,7 @@ impl fmt::Display for Error {
             Self::Heap(_) => write!(f, "the heap to be touched could not be had: {why}"),
             Self::Allocator => f.write_str("this C library cannot be told to keep freed memory"),
             Self::LatencyQos(_) => write!(f, "the request to keep idle CPUs awake was refused: {why}"),
+            Self::Sleep(_) => write!(f, "the kernel does not let the thread sleep: {why}"),
             Self::Timer(_) => write!(f, "no timer could be made: {why}"),
             Self::Servo(refusal) => write!(f, "no phase servo: {refusal}"),
             Self::WouldDeadlock => write!(f, "the calling thread would wait for itself"),

@@ -5,15 +5,16 @@ use punctual_hist::{Delta, MonoTime, Nanos};
 
 /// What becomes of releases that passed while the thread was kept away, or was still busy.
 ///
-/// Whichever it is, every one of them is counted and handed to the body.
+/// The one that was waited for is always run, at once and late. This is about those after it that had passed as well when
+/// the thread was back: whichever it is, every one that is not run is counted and handed to the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overrun {
-    /// They are not run; the next activation is the first release still to come, on the old grid.
+    /// They are not run; the activation after the late one is the first release still to come, on the old grid.
     #[default]
     Skip,
     /// They are run without a pause in between, but no more than `max` in a row; the rest are missed, the oldest first.
     CatchUp {
-        /// The most activations without a wait between them.
+        /// The most activations that follow a late one without a wait between them.
         max: u32,
     },
     /// They are not run, and the grid begins anew one period from now: the phase is lost.

@@ -2,9 +2,12 @@
 //! end and its next beginning, without statistics and without a thread; it runs on a pretended clock as well.
 
 use crate::grid::Grid;
-use crate::wait::{Clock, Means, Monotonic, Sleeper, Wait, Waited, Waiter};
-use crate::{Class, Error, Wake};
+use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Waiter};
+use crate::{Class, Error, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
+
+/// How long before the release the way out of a wait is rehearsed: longer than that way takes.
+const REHEARSAL: Nanos = Nanos::from_us(2);
 
 /// An error of at most this much counts as on time, unless said otherwise.
 pub const TOLERANCE: Nanos = Nanos::from_us(10);
@@ -69,6 +72,12 @@ impl Pacer {
         self.0.waiter.clock().means()
     }
 
+    /// Lets waits that are long end early when `stop` says so.
+    pub(crate) fn stopped_by(self, stop: Stopper) -> Self {
+        let Engine { grid, waiter } = self.0;
+        Self(Engine::new(grid, waiter.with_stop(stop)))
+    }
+
     /// The grid as it stands.
     pub fn grid(&self) -> &Grid {
         &self.0.grid
@@ -85,7 +94,7 @@ impl Pacer {
     /// Allocates nothing, locks nothing; enters the kernel to wait, and otherwise not.
     #[inline]
     pub fn wait(&mut self) -> Wake {
-        self.0.wait(|| {})
+        self.0.wait(|| {}, |_| {})
     }
 
     /// As [`Pacer::wait`]; calls `warm` where there is time to burn, between the sleep and the release, if the wait polls
@@ -95,7 +104,13 @@ impl Pacer {
     /// As [`Pacer::wait`]. What `warm` takes beyond a microsecond or two can make the activation late.
     #[inline]
     pub fn wait_warming(&mut self, warm: impl FnOnce()) -> Wake {
-        self.0.wait(warm)
+        self.0.wait(warm, |_| {})
+    }
+
+    /// As [`Pacer::wait_warming`]; `deliver` gets the outcome, and before that perhaps a draft of it, to be overwritten.
+    #[inline]
+    pub(crate) fn wait_delivering(&mut self, warm: impl FnOnce(), deliver: impl FnMut(&Wake)) -> Wake {
+        self.0.wait(warm, deliver)
     }
 
     /// See [`Grid::steer`].
@@ -164,7 +179,7 @@ impl Delay {
     /// As [`Pacer::wait`].
     pub fn until(&mut self, instant: MonoTime) -> Wake {
         let interval = instant.since(crate::now());
-        let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX), || {});
+        let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX));
         Wake { release: instant, woke, interval, class, overshoot, polled, ..Wake::default() }
     }
 
@@ -187,14 +202,63 @@ impl<C: Clock> Engine<C> {
         &mut self.waiter
     }
 
+    /// Waits for the next release. `warm` is called where there is time to burn, between the sleep and the release;
+    /// `deliver` gets the outcome, and before that a draft of it in rehearsal.
+    ///
+    /// What a caller gets depends on the few instructions between the last reading of the clock and its own next one, and
+    /// after a sleep these are cold. So the usual outcome is worked out *before* the release; the way out is rehearsed,
+    /// polling for an instant a little before it; and what is left to do afterwards is to compare and to store.
     #[inline]
-    pub(crate) fn wait(&mut self, warm: impl FnOnce()) -> Wake {
-        let waited = self.waiter.wait_until(self.grid.release(), self.grid.period(), warm);
-        let Waited { woke, class, overshoot, polled } = waited;
-        // What did not come cannot be followed.
-        let follows = self.waiter.is_external() && class != Class::TimedOut;
-        let wake = if follows { self.grid.follow(woke) } else { self.grid.advance(woke) };
-        Wake { class, overshoot, polled, ..wake }
+    pub(crate) fn wait(&mut self, warm: impl FnOnce(), mut deliver: impl FnMut(&Wake)) -> Wake {
+        let (release, period) = (self.grid.release(), self.grid.period());
+        let (back, overshoot) = match self.waiter.approach(release, period) {
+            Approach::There(waited) => return self.told(&waited, deliver),
+            Approach::Near { back, overshoot } => (back, overshoot),
+        };
+        let former = self.grid;
+        let mut wake = Wake { overshoot, ..self.grid.advance(release) };
+        let rehearsal = release.minus(REHEARSAL);
+        let mut instant = release;
+        if back < rehearsal.minus(REHEARSAL) {
+            warm();
+            instant = rehearsal;
+        }
+        loop {
+            wake.woke = self.waiter.poll_until(instant);
+            wake.polled = wake.woke.since(back);
+            deliver(&wake);
+            if !self.waiter.is_on_time(wake.woke, instant) || wake.woke >= self.grid.release() {
+                break;
+            }
+            if instant == release {
+                self.waiter.arrived(wake.polled);
+                return wake;
+            }
+            instant = release;
+        }
+        self.grid = former;
+        // After a hit in the rehearsal there may be time left; polling on would wipe out the marks of who it was.
+        let hit_early = instant < release && wake.woke < release;
+        let back_at = if hit_early { self.waiter.poll_until(release) } else { wake.woke };
+        let waited = self.waiter.polled_until(back_at, release, back, overshoot);
+        self.told(&waited, deliver)
+    }
+
+    /// What the grid says of a wait.
+    #[inline(never)]
+    fn told(&mut self, waited: &Waited, mut deliver: impl FnMut(&Wake)) -> Wake {
+        let Waited { woke, class, overshoot, polled } = *waited;
+        let wake = match (self.waiter.is_external(), class) {
+            // What did not come moves nothing, and what has not been due is not run.
+            (true, Class::TimedOut) if woke < self.grid.release() => {
+                Wake { index: self.grid.index(), release: self.grid.release(), woke, ..Wake::default() }
+            }
+            (true, Class::TimedOut) | (false, _) => self.grid.advance(woke),
+            (true, _) => self.grid.follow(woke),
+        };
+        let wake = Wake { class, overshoot, polled, ..wake };
+        deliver(&wake);
+        wake
     }
 
     fn at_now<T>(&mut self, act: impl FnOnce(&mut Grid, MonoTime) -> T) -> T {

@@ -28,7 +28,8 @@ pub enum Class {
 /// One activation, as the wait that led to it saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {
-    /// Number of the release, counting missed ones, from 0.
+    /// Number of the release, counting missed ones, from 0. A wait for an outside event that gave up before a release was
+    /// due has the number of that one, which is still to come.
     pub index: u64,
     /// The planned instant.
     pub release: MonoTime,

@@ -1,6 +1,7 @@
 //! Clocks and timers.
 
 use super::{checked, errno};
+use crate::wait::Arrival;
 use punctual_hist::{MonoTime, Nanos};
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
@@ -124,6 +125,19 @@ pub fn sleep_until(release: MonoTime) {
     }
 }
 
+/// Whether the kernel lets the thread sleep at all: a filter of system calls may not.
+///
+/// # Errors
+/// The `errno`.
+pub fn try_sleep() -> Result<(), i32> {
+    let past = timespec(1);
+    // SAFETY: the request is valid for the call; no remainder is asked for.
+    let result = unsafe {
+        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const past, std::ptr::null_mut())
+    };
+    if result == 0 || result == libc::EINTR { Ok(()) } else { Err(result) }
+}
+
 /// Sleeps for `length`. A signal neither shortens the sleep nor lengthens it: what is left is told from the clock each
 /// time. (The remainder that the kernel gives back leaves out the signal handler and the way there and back; under a
 /// signal every 0.3 ms, 50 ms became 59.)
@@ -216,27 +230,29 @@ impl Drop for Timerfd {
     }
 }
 
-/// Waits until a file descriptor is readable, or `patience` is over; whether it is. One that never will be again (hung up,
-/// closed) takes as long as one that is silent: a loop must not spin because a plug was pulled.
+/// Waits until a file descriptor is readable, or `patience` is over. One that never will be again (hung up, closed) takes
+/// as long as one that is silent: a loop must not spin because a plug was pulled.
 ///
 /// # Real-time
 /// One kernel entry, and one for each signal; two where the descriptor is dead.
-pub fn wait_readable(fd: libc::c_int, patience: Nanos) -> bool {
+pub fn wait_readable(fd: libc::c_int, patience: Nanos) -> Arrival {
     let end = now().plus(patience);
-    let mut polled = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut polled = libc::pollfd { fd, events: libc::POLLIN | libc::POLLRDHUP, revents: 0 };
     loop {
         let left = timespec(end.since(now()).as_ns());
         // SAFETY: one pollfd and a time-out, both valid for the call; the signal mask is left alone.
         let ready = unsafe { libc::ppoll(&raw mut polled, 1, &raw const left, std::ptr::null()) };
-        match ready {
-            -1 if errno() == libc::EINTR => {}
-            _ => {
-                let came = ready == 1 && polled.revents & libc::POLLIN != 0;
-                if !came {
-                    sleep_until(end);
-                }
-                return came;
-            }
+        if ready == -1 && errno() == libc::EINTR {
+            continue;
         }
+        let is = |flags| ready == 1 && polled.revents & flags != 0;
+        return match (is(libc::POLLIN), is(libc::POLLHUP | libc::POLLRDHUP)) {
+            (true, false) => Arrival::Came,
+            (true, true) => Arrival::CameLast,
+            (false, _) => {
+                sleep_until(end);
+                Arrival::Missing
+            }
+        };
     }
 }

@@ -14,7 +14,7 @@ mod storm;
 
 pub use clock::{
     Timerfd, boot_and_monotonic, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tai_time,
-    tick_length, time_stamp_counter, wait_readable,
+    tick_length, time_stamp_counter, try_sleep, wait_readable,
 };
 pub use futex::{
     Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, remembered_thread_id, thread_is_gone,

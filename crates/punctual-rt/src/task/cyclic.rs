@@ -79,7 +79,7 @@ pub struct Cyclic {
 pub struct Stopper(Arc<AtomicBool>);
 
 impl Stopper {
-    /// Ends the loop at its next release.
+    /// Ends the loop at its next release, or within 0.1 s where that is later.
     ///
     /// # Real-time
     /// One store.
@@ -111,7 +111,9 @@ impl Cyclic {
         let (stats, reader) = Stats::create(&config.stats())?;
         let prepared = config.setup.apply()?;
         let grid = Grid::new(MonoTime::default(), config.period);
-        let mut pacer = Pacer::new(grid, &config.wait, Sleeper::Absolute)?.with_tolerance(config.tolerance);
+        let stop = Stopper::default();
+        let pacer = Pacer::new(grid, &config.wait, Sleeper::Absolute)?.with_tolerance(config.tolerance);
+        let mut pacer = pacer.stopped_by(stop.clone());
         if config.confirms_interference {
             pacer = pacer.confirming_interference();
         }
@@ -123,7 +125,7 @@ impl Cyclic {
             waiting: Some(config.clone()),
             stops_at_overrun: config.overrun == Overrun::Stop,
             on_overrun: config.on_overrun,
-            stop: Stopper::default(),
+            stop,
             ended: None,
             prepared,
             not_send: PhantomData,
@@ -144,12 +146,17 @@ impl Cyclic {
         if self.ended.is_some() {
             return None;
         }
-        let wake = self.pacer.wait_warming(|| self.stats.warm());
-        if self.stop.is_stopped() {
-            self.ended = Some(Ended::Stopped);
+        let Self { pacer, stats, open, stop, .. } = self;
+        let mut is_stopped = false;
+        let deliver = |wake: &Wake| {
+            *open = Some(*wake);
+            is_stopped = stop.is_stopped();
+        };
+        let wake = pacer.wait_delivering(|| stats.warm(), deliver);
+        if is_stopped {
+            (self.open, self.ended) = (None, Some(Ended::Stopped));
             return None;
         }
-        self.open = Some(wake);
         if wake.missed > 0 {
             self.overrun(&wake);
         }

@@ -75,8 +75,7 @@ impl Cycle<'_> {
     }
 }
 
-/// A running periodic task. Dropping it stops it and waits for its end, which comes at its next release, or when the
-/// patience of an external wait is over: no control loop runs on unnoticed.
+/// A running periodic task. Dropping it stops it and waits for its end: no control loop runs on unnoticed.
 pub struct Task {
     thread: Option<JoinHandle<Ended>>,
     stop: Stopper,
@@ -112,7 +111,7 @@ impl Task {
         group.start().pop().ok_or(Error::Thread(0))
     }
 
-    /// Ends the task at its next release.
+    /// Ends the task at its next release, or within 0.1 s where that is later.
     ///
     /// # Real-time
     /// One store.

@@ -1,21 +1,22 @@
 //! The clock a waiter waits on: the kernel's for applications, a pretended one for tests.
 
-use super::{Event, Sleeper};
+use super::{Arrival, Event, Sleeper};
 use crate::interference::{Interference, Watch};
-use crate::poll::{self, Polled, Poller};
+use crate::poll::{self, Poller};
 use crate::sys::{self, Timerfd};
 use crate::{Class, Error, now};
-use punctual_hist::{MonoTime, Nanos};
+use punctual_hist::MonoTime;
 
 /// What a waiter needs of the world, beyond reading the clock.
 pub(crate) trait Clock: poll::Clock {
     /// Sleeps in the kernel until `at`; signals do not end it early.
     fn sleep_until(&mut self, at: MonoTime);
-    /// Polls until `release`, for a bounded number of readings. When it is over by more than `tolerance`, says who took
-    /// the time.
-    fn poll_until(&mut self, release: MonoTime, tolerance: Nanos) -> (Polled, Class);
-    /// Waits for something from outside, but not beyond `until`; whether it came.
-    fn wait_for(&mut self, event: &Event, until: MonoTime) -> bool;
+    /// Polls until `instant`, for a bounded number of readings.
+    fn poll_until(&mut self, instant: MonoTime) -> MonoTime;
+    /// Ends the polling. When it was hit, says who took the time.
+    fn settle(&mut self, hit: bool) -> Class;
+    /// Waits for something from outside, but not beyond `until`.
+    fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival;
 }
 
 /// With what a waiter works here: what the CPU, the kernel and the C library have.
@@ -45,7 +46,10 @@ enum Call {
 impl Monotonic {
     pub(crate) fn new(sleeper: Sleeper) -> Result<Self, Error> {
         let call = match sleeper {
-            Sleeper::Absolute => Call::Absolute,
+            Sleeper::Absolute => {
+                sys::try_sleep().map_err(Error::Sleep)?;
+                Call::Absolute
+            }
             Sleeper::Relative => Call::Relative,
             Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(Error::Timer)?),
             Sleeper::Futex => Call::Futex,
@@ -82,23 +86,26 @@ impl Clock for Monotonic {
     }
 
     #[inline]
-    fn poll_until(&mut self, release: MonoTime, tolerance: Nanos) -> (Polled, Class) {
+    fn poll_until(&mut self, instant: MonoTime) -> MonoTime {
         self.watch.begin();
-        let polled = self.poller.poll_until(release);
-        let hit = polled.at.since(release) > tolerance;
-        let class = match self.watch.end(hit) {
+        self.poller.poll_until(instant).at
+    }
+
+    #[inline]
+    fn settle(&mut self, hit: bool) -> Class {
+        match self.watch.end(hit) {
             None => Class::OnTime,
             Some(Interference::Unknown) => Class::HitWhilePolling,
             Some(Interference::Preempted) => Class::Preempted,
             Some(Interference::Interrupted) => Class::Interrupted,
-        };
-        (polled, class)
+        }
     }
 
-    fn wait_for(&mut self, event: &Event, until: MonoTime) -> bool {
+    fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival {
         match event {
             Event::Readable(fd) => sys::wait_readable(*fd, until.since(now())),
-            Event::Signal(signal) => signal.wait_until(until),
+            Event::Signal(signal) if signal.wait_until(until) => Arrival::Came,
+            Event::Signal(_) => Arrival::Missing,
         }
     }
 }

@@ -5,13 +5,17 @@ use punctual_hist::{Delta, Nanos};
 
 /// Added to the quantile, for sleeps that are longer than any in the window.
 const RESERVE: Nanos = Nanos::from_us(2);
+/// The longest margin, whatever the period: a sleep that takes longer is an outage, not something to poll against.
+const LONGEST: Nanos = Nanos::from_us(500);
+/// The margin as long as nothing is known of sleeps.
+const FIRST: Nanos = Nanos::from_us(100);
 /// Before so many sleeps were seen, the margin stays at its bound.
 const LEARNED: u16 = 16;
 
 /// How long before the release polling begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
-    /// Follows what recent sleeps took too long: up at once, down slowly.
+    /// Follows what recent sleeps took too long: up at once, down slowly, 0.5 ms at most.
     Auto {
         /// The largest part of the CPU's time to be spent polling, in millionths, on average over some hundred
         /// releases: what quiet ones leave over, a burst of long sleeps may use. Where sleeps are so irregular that more
@@ -86,14 +90,17 @@ impl MarginTracker {
         self.spare = self.spare.plus(Delta::from_ns(step)).max(least);
     }
 
-    /// Half the time between releases, or as long as polling stays within its share: a typical sleep comes back
+    /// Half the time between releases, half a millisecond, or as long as polling stays within its share: a typical sleep comes back
     /// `margin - median` early. What was left over may be used, and soon; what was taken too much is given back.
     fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
         let share = share_of(period, spin_ppm);
-        let typical = if self.recent.filled() < LEARNED { share } else { self.recent.median() };
+        if self.recent.filled() < LEARNED {
+            return share.times(2).min(FIRST).min(period.divided_by(2));
+        }
+        let typical = self.recent.median();
         let owed = Delta::from_ns(self.spare.as_ns().saturating_mul(4));
         let most = share.plus(typical).ahead().plus(owed).max(Delta::ZERO).length();
-        most.min(Nanos::from_ns(period.as_ns() >> 1))
+        most.min(period.divided_by(2)).min(LONGEST)
     }
 }
 
@@ -232,6 +239,25 @@ mod tests {
         // The body left half a millisecond, too little for a sleep: all of it was polled.
         (0..5_000).for_each(|_| tracker.spent(Nanos::from_us(500), MS));
         assert!(tracker.get(MS) >= Nanos::from_us(14), "{:?}", tracker.get(MS));
+    }
+
+    #[test]
+    fn a_slow_task_polls_no_longer_than_a_quick_one() {
+        for period in [Nanos::from_ms(10), Nanos::from_secs(1), Nanos::from_secs(10), Nanos::from_secs(3600)] {
+            let mut tracker = MarginTracker::new(Margin::AUTO);
+            assert!(tracker.get(period) <= FIRST, "nothing is known yet: {:?} of {period:?}", tracker.get(period));
+            for k in 0..300 {
+                tracker.learn(Nanos::from_us(if k % 3 == 0 { 40_000 } else { 30 }));
+                tracker.spent(Nanos::from_us(50), period);
+                assert!(tracker.get(period) <= LONGEST, "{:?} of {period:?}", tracker.get(period));
+            }
+        }
+    }
+
+    #[test]
+    fn a_fixed_margin_leaves_room_for_a_sleep() {
+        let tracker = MarginTracker::new(Margin::Fixed(Nanos::from_us(500)));
+        assert_eq!(tracker.get(Nanos::from_us(400)), Nanos::from_us(300), "the period was set while running");
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod margin;
 mod recent;
 
 use crate::sync::Signal;
-use crate::{Class, Error};
+use crate::{Class, Error, Stopper};
 pub use clock::Means;
 pub(crate) use clock::{Clock, Monotonic};
 pub use margin::Margin;
@@ -32,8 +32,7 @@ pub enum Wait {
     External {
         /// What to wait for.
         event: Event,
-        /// How long to wait for it before the activation is given as [`Class::TimedOut`]; above zero. Stopping a task takes
-        /// as long.
+        /// How long to wait for it before the activation is given as [`Class::TimedOut`]; above zero.
         patience: Nanos,
     },
 }
@@ -76,9 +75,6 @@ pub enum Sleeper {
     Futex,
 }
 
-/// Longer than fetching a few dozen cache lines takes.
-const WARMING: Nanos = Nanos::from_us(3);
-
 /// What one wait came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waited {
@@ -88,6 +84,33 @@ pub(crate) struct Waited {
     pub(crate) polled: Nanos,
 }
 
+/// What became of waiting for something from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It came.
+    Came,
+    /// Something is there to be read, and the other side is gone: it will look like this for ever.
+    CameLast,
+    /// It did not come.
+    Missing,
+}
+
+/// How far a wait got without polling.
+pub(crate) enum Approach {
+    /// To its end.
+    There(Waited),
+    /// To where polling begins.
+    Near {
+        /// Since when.
+        back: MonoTime,
+        /// As in [`Waited`].
+        overshoot: Option<Nanos>,
+    },
+}
+
+/// How long a wait goes without looking whether it is to stop.
+const UNATTENDED: Nanos = Nanos::from_ms(100);
+
 /// A way to wait, in use.
 pub(crate) struct Waiter<C> {
     clock: C,
@@ -96,6 +119,7 @@ pub(crate) struct Waiter<C> {
     tolerance: Nanos,
     /// How long the last wait polled.
     polled: Nanos,
+    stop: Stopper,
 }
 
 enum Way {
@@ -110,7 +134,8 @@ impl Waiter<Monotonic> {
     /// A waiter on the kernel's clock.
     ///
     /// # Errors
-    /// [`Error::Timer`] when no timer file descriptor can be had, and what [`Wait::validate`] refuses.
+    /// [`Error::Timer`] when no timer file descriptor can be had, [`Error::Sleep`] when the kernel lets nobody sleep, and
+    /// what [`Wait::validate`] refuses.
     pub(crate) fn new(wait: &Wait, sleeper: Sleeper, tolerance: Nanos) -> Result<Self, Error> {
         wait.validate()?;
         Ok(Self::on(Monotonic::new(sleeper)?, wait, tolerance))
@@ -127,12 +152,17 @@ impl<C: Clock> Waiter<C> {
             Wait::Spin => Way::Spin,
             Wait::External { event, patience } => Way::External(event.clone(), *patience),
         };
-        Self { clock, way, tolerance, polled: Nanos::ZERO }
+        Self { clock, way, tolerance, polled: Nanos::ZERO, stop: Stopper::default() }
     }
 
     /// An error of at most `tolerance` is on time.
     pub(crate) fn with_tolerance(self, tolerance: Nanos) -> Self {
         Self { tolerance, ..self }
+    }
+
+    /// Long waits end early when it is told to stop.
+    pub(crate) fn with_stop(self, stop: Stopper) -> Self {
+        Self { stop, ..self }
     }
 
     /// The clock it waits on.
@@ -145,41 +175,122 @@ impl<C: Clock> Waiter<C> {
         matches!(self.way, Way::External(..))
     }
 
-    /// Waits until `release`. Signals do not end the wait early. When the release is past, the kernel is not entered:
-    /// a sleep into the past still costs a whole round trip through timer and scheduler (14 us where this was
-    /// measured).
+    /// Whether `woke` is near enough to a release to be on time.
+    #[inline]
+    pub(crate) fn is_on_time(&self, woke: MonoTime, release: MonoTime) -> bool {
+        woke >= release && woke.since(release) <= self.tolerance
+    }
+
+    /// Waits until `release`, from beginning to end.
+    pub(crate) fn wait_until(&mut self, release: MonoTime, period: Nanos) -> Waited {
+        match self.approach(release, period) {
+            Approach::There(waited) => waited,
+            Approach::Near { back, overshoot } => {
+                let woke = self.poll_until(release);
+                self.polled_until(woke, release, back, overshoot)
+            }
+        }
+    }
+
+    /// Waits without polling. Signals do not end the wait early. When the release is past, the kernel is not entered: a
+    /// sleep into the past still costs a whole round trip through timer and scheduler (14 us where this was measured).
     ///
     /// # Real-time
-    /// Allocates nothing. One kernel entry (two for `Timerfd`), none for `Spin` or a release that is past.
-    ///
-    /// `warm` is called where there is time to burn: between the sleep and the release, if the wait polls there.
+    /// Allocates nothing. One kernel entry (two for `Timerfd`), and one more for each 0.1 s; none for `Spin` or a release
+    /// that is past.
     #[inline]
-    pub(crate) fn wait_until(&mut self, release: MonoTime, period: Nanos, warm: impl FnOnce()) -> Waited {
+    pub(crate) fn approach(&mut self, release: MonoTime, period: Nanos) -> Approach {
         let began = self.clock.now();
-        if let Way::External(event, patience) = &self.way {
-            let came = self.clock.wait_for(event, began.plus(*patience));
-            let class = if came { Class::OnTime } else { Class::TimedOut };
-            return Waited { woke: self.clock.now(), class, overshoot: None, polled: Nanos::ZERO };
+        if self.is_external() {
+            return Approach::There(self.wait_for_event(began, release));
         }
         if began >= release {
-            return Waited { woke: began, class: Class::PastOnArrival, overshoot: None, polled: Nanos::ZERO };
+            let class = Class::PastOnArrival;
+            return Approach::There(Waited { woke: began, class, overshoot: None, polled: Nanos::ZERO });
         }
-        let ahead = self.ahead(period);
-        let target = release.minus(ahead);
+        let target = release.minus(self.ahead(period));
         let (back, overshoot) = if matches!(self.way, Way::Spin) || target <= began {
             (began, None)
         } else {
-            self.clock.sleep_until(target);
-            let back = self.clock.now();
+            let back = self.sleep_until(target, began);
             (back, Some(back.since(target)))
         };
         if let Some(overshoot) = overshoot {
             self.learn(overshoot);
         }
-        if self.polls() && release.since(back) > WARMING {
-            warm();
+        let polls = matches!(self.way, Way::Hybrid(_) | Way::Spin);
+        if polls && back < release && !self.stop.is_stopped() {
+            return Approach::Near { back, overshoot };
         }
-        self.poll_or_return(release, back, overshoot)
+        self.polled = Nanos::ZERO;
+        let class = match back.minus_instant(release) {
+            error if error.length() <= self.tolerance => Class::OnTime,
+            _ if back < release => Class::Early,
+            _ => Class::LateFromSleep,
+        };
+        Approach::There(Waited { woke: back, class, overshoot, polled: Nanos::ZERO })
+    }
+
+    /// Polls until `instant`; when the thread was back.
+    #[inline]
+    pub(crate) fn poll_until(&mut self, instant: MonoTime) -> MonoTime {
+        self.clock.poll_until(instant)
+    }
+
+    /// Ends a polling that was on time.
+    #[inline]
+    pub(crate) fn arrived(&mut self, polled: Nanos) {
+        self.polled = polled;
+        self.clock.settle(false);
+    }
+
+    /// Ends any polling.
+    #[cold]
+    pub(crate) fn polled_until(
+        &mut self,
+        woke: MonoTime,
+        release: MonoTime,
+        back: MonoTime,
+        overshoot: Option<Nanos>,
+    ) -> Waited {
+        self.polled = woke.since(back);
+        let class = self.clock.settle(woke.since(release) > self.tolerance);
+        Waited { woke, class, overshoot, polled: self.polled }
+    }
+
+    /// Sleeps, and looks now and then whether it is to stop. A kernel that returns too soon is not believed.
+    #[inline]
+    fn sleep_until(&mut self, target: MonoTime, began: MonoTime) -> MonoTime {
+        let mut now = began;
+        while target.since(now) > UNATTENDED && !self.stop.is_stopped() {
+            self.clock.sleep_until(now.plus(UNATTENDED));
+            now = self.clock.now();
+        }
+        if self.stop.is_stopped() {
+            return now;
+        }
+        self.clock.sleep_until(target);
+        let back = self.clock.now();
+        if back < target { self.clock.poll_until(target) } else { back }
+    }
+
+    /// When the other side is gone, the loop goes on at its own period, so that it does not spin.
+    fn wait_for_event(&mut self, began: MonoTime, release: MonoTime) -> Waited {
+        let Way::External(event, patience) = &self.way else {
+            return Waited { woke: began, class: Class::TimedOut, overshoot: None, polled: Nanos::ZERO };
+        };
+        let end = began.plus(*patience);
+        let (mut now, mut arrival) = (began, Arrival::Missing);
+        while arrival == Arrival::Missing && now < end && !self.stop.is_stopped() {
+            arrival = self.clock.wait_for(event, end.min(now.plus(UNATTENDED)));
+            now = self.clock.now();
+        }
+        if arrival == Arrival::CameLast && release > now {
+            self.clock.sleep_until(release.min(now.plus(UNATTENDED)));
+            now = self.clock.now();
+        }
+        let class = if arrival == Arrival::Missing { Class::TimedOut } else { Class::OnTime };
+        Waited { woke: now, class, overshoot: None, polled: Nanos::ZERO }
     }
 
     /// How long before the release to come back from the sleep.
@@ -197,33 +308,12 @@ impl<C: Clock> Waiter<C> {
     }
 
     #[inline]
-    fn polls(&self) -> bool {
-        matches!(self.way, Way::Hybrid(_) | Way::Spin)
-    }
-
-    #[inline]
     fn learn(&mut self, overshoot: Nanos) {
         match &mut self.way {
             Way::Anticipate(offset) => offset.learn(overshoot),
             Way::Hybrid(margin) => margin.learn(overshoot),
             Way::Sleep | Way::Spin | Way::External(..) => {}
         }
-    }
-
-    #[inline]
-    fn poll_or_return(&mut self, release: MonoTime, back: MonoTime, overshoot: Option<Nanos>) -> Waited {
-        if back >= release || !self.polls() {
-            let class = match back.minus_instant(release) {
-                error if error.length() <= self.tolerance => Class::OnTime,
-                _ if back < release => Class::Early,
-                _ => Class::LateFromSleep,
-            };
-            self.polled = Nanos::ZERO;
-            return Waited { woke: back, class, overshoot, polled: Nanos::ZERO };
-        }
-        let (polled, class) = self.clock.poll_until(release, self.tolerance);
-        self.polled = polled.at.since(back);
-        Waited { woke: polled.at, class, overshoot, polled: self.polled }
     }
 }
 
