@@ -119,7 +119,10 @@ fn miri(root: &Path, tally: &mut Tally) -> Outcome {
     if !run::answers(&mut run::cargo_of("nightly", root, &["miri", "--version"])) {
         return Outcome::NotRun("no Miri (rustup +nightly component add miri rust-src)".to_owned());
     }
-    MIRI.iter().map(|tests| interpreted(root, tests, tally)).find(|outcome| *outcome != Outcome::Passed).unwrap_or(Outcome::Passed)
+    MIRI.iter()
+        .map(|tests| interpreted(root, tests, tally))
+        .find(|outcome| *outcome != Outcome::Passed)
+        .unwrap_or(Outcome::Passed)
 }
 
 /// What Miri runs: queues, latest value, locks and log; and the page of the statistics. What else they compute is on pages

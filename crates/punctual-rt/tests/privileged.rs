@@ -6,6 +6,7 @@
 use punctual_rt::setup::{Setup, What, granted, grants};
 use punctual_rt::{Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, Sleeper, Wait, now};
 use std::process::Command;
+use std::sync::{Arc, Barrier};
 
 /// Set in the environment of a program that was started again as somebody else.
 const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
@@ -168,13 +169,17 @@ fn privileged_a_rival_that_runs_instead_is_named() {
     const RELEASES: u64 = 200;
     let (period, cpu) = (Nanos::from_ms(1), granted().unwrap().cpus[0]);
     let first = now().plus(Nanos::from_ms(20));
+    // A thread that is not set up yet gets no time beside one that is, and spins.
+    let both = Arc::new(Barrier::new(2));
     let pacer = move |priority, first, wait: &Wait| {
         // Kept for as long as the thread lives, which is not long.
         std::mem::forget(Setup::new().policy(Policy::Fifo(priority)).cpus(&[cpu]).apply().unwrap());
+        both.wait();
         Pacer::new(Grid::new(first, period), wait, Sleeper::Absolute).unwrap()
     };
+    let of_rival = pacer.clone();
     let rival = std::thread::spawn(move || {
-        let mut rival = pacer(20, first.minus(Nanos::from_us(100)), &Wait::Sleep);
+        let mut rival = of_rival(20, first.minus(Nanos::from_us(100)), &Wait::Sleep);
         while rival.wait().release < first.plus(period.times(RELEASES)) {
             let end = now().plus(Nanos::from_us(300));
             while now() < end {}

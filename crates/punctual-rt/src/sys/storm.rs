@@ -1,6 +1,7 @@
 //! Tests of the sleeps under a storm of signals: none may end one early.
 
 use super::{Timerfd, futex_wait_until, now, sleep_for, sleep_until, wait_readable};
+use crate::wait::Arrival;
 use punctual_hist::{MonoTime, Nanos};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -84,7 +85,8 @@ fn no_signal_ends_a_sleep_early() {
     comes_back_after_its_release("timerfd", |release| timer.wait_until(release));
     let (_silent, reader) = UnixStream::pair().unwrap();
     comes_back_after_its_release("ppoll", |release| {
-        assert!(!wait_readable(reader.as_raw_fd(), release.since(now())), "nobody wrote");
+        let arrival = wait_readable(reader.as_raw_fd(), release.since(now()));
+        assert_eq!(arrival, Arrival::Missing, "nobody wrote");
     });
 }
 
@@ -103,7 +105,8 @@ fn no_signal_hides_what_becomes_readable() {
                         let signals = HANDLED.load(Relaxed).saturating_sub(before);
                         writer.write_all(b"x").map(|()| signals)
                     });
-                    assert!(wait_readable(reader.as_raw_fd(), Nanos::from_secs(3)), "given up for a signal");
+                    let arrival = wait_readable(reader.as_raw_fd(), Nanos::from_secs(3));
+                    assert_eq!(arrival, Arrival::Came, "given up for a signal");
                     signals_first = late.join().unwrap().unwrap();
                 });
             });

@@ -349,7 +349,7 @@ fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
     for _ in 0..CYCLES {
         let whim = Whim::Oversleep(if noise() % 10 < 3 { 75_000 } else { 20_000 });
         hybrid.waiter().clock().take(whim);
-        let wake = hybrid.wait(|| {});
+        let wake = hybrid.wait(|| {}, |_| {});
         late += u64::from(wake.class != Class::OnTime);
         polled = polled.plus(wake.polled);
     }
