@@ -4,6 +4,7 @@
 //! path and a text, so that each is tested on strings. What Clippy can hold (length of functions, printing,
 //! `unwrap`) is in the lint table instead.
 
+mod real_time;
 mod rust;
 mod source;
 mod text;

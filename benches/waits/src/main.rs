@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail, ensure};
 use foreign::Cpp;
 use machine::Machine;
 use punctual_rt::setup::{granted, pin_current, set_policy};
-use punctual_rt::{Nanos, Policy, lock_memory, phase, sys};
+use punctual_rt::{Nanos, Policy, kernel, lock_memory, phase};
 use round::{Plan, Taken};
 use serde::Serialize;
 use show::Outcome;
@@ -179,7 +179,7 @@ struct Found {
 fn look_around(cpu: u32) -> Result<Found> {
     pin_current(&[cpu])?;
     let refusal = set_policy(Policy::Fifo(PRIORITY)).err();
-    Ok(Found { choice: phase::choose(&phase::scan(SCAN), PERIOD, sys::tick_length()), refusal })
+    Ok(Found { choice: phase::choose(&phase::scan(SCAN), PERIOD, kernel::tick_length()), refusal })
 }
 
 struct Bench {

@@ -6,7 +6,7 @@ use crate::reader::Hammer;
 use crate::round::Plan;
 use crate::strategy::{Ours, Strategy, Way};
 use anyhow::{Context, Result, bail};
-use punctual_rt::{Cyclic, Delta, Grid, MonoTime, Nanos, Pacer, Phase, Policy, Sleeper, TaskConfig, now, sys};
+use punctual_rt::{Cyclic, Delta, Grid, MonoTime, Nanos, Pacer, Phase, Policy, Sleeper, TaskConfig, kernel, now};
 use spin_sleep::{SpinSleeper, SpinStrategy};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ struct BareAbsolute {
 
 impl Pace for BareAbsolute {
     fn pace(&mut self) -> Paced {
-        sys::sleep_until(self.release);
+        kernel::sleep_until(self.release);
         let woke = now();
         let error = woke.minus_instant(self.release);
         let missed = woke.since(self.release).whole(self.period);
@@ -65,7 +65,7 @@ struct BareRelative {
 
 impl Pace for BareRelative {
     fn pace(&mut self) -> Paced {
-        sys::sleep_for(self.period);
+        kernel::sleep_for(self.period);
         let error = now().minus_instant(self.release);
         self.release = self.release.plus(self.period);
         Paced { error, missed: 0, polled: Some(Nanos::ZERO) }

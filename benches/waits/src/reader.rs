@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-/// As many CPUs as the library's masks hold.
+/// More than machines that are measured have; the kernel leaves out those that are not there.
 const CPUS_MAX: u32 = 1024;
 
 /// Takes snapshots, one after the other, until it is dropped.

@@ -5,7 +5,7 @@ use crate::pace::{self, Pace};
 use crate::strategy::{Setting, Strategy};
 use anyhow::{Context, Result, anyhow, ensure};
 use punctual_rt::setup::{LatencyRequest, pin_current, quiet_current, set_policy};
-use punctual_rt::{MonoTime, Nanos, Policy, now, prefault_stack, sys};
+use punctual_rt::{MonoTime, Nanos, Policy, kernel, now, prefault_stack};
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Write as _;
 
@@ -66,7 +66,7 @@ pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     pin_current(&[plan.cpu])?;
     prefault_stack(64 * 1024)?;
     if strategy.setting == Setting::Ordinary {
-        sys::block_signals();
+        kernel::block_signals();
     } else {
         quiet_current();
     }

@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says why")]
 
 use punctual_hist::Histogram;
-use punctual_rt::{Class, MonoTime, Nanos, Stats, StatsConfig, StatsReader, StatsWriter, Wake, now, sys};
+use punctual_rt::{Class, MonoTime, Nanos, Stats, StatsConfig, StatsReader, StatsWriter, Wake, kernel, now};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -119,7 +119,7 @@ fn after_sleeps(watched: bool, warmed: bool) -> (Nanos, Nanos) {
     });
     let mut costs: Vec<Nanos> = Vec::with_capacity(2_000);
     for _ in 0..costs.capacity() {
-        sys::sleep_for(PERIOD);
+        kernel::sleep_for(PERIOD);
         let wake = cyclic.wake();
         if warmed {
             cyclic.writer.warm();

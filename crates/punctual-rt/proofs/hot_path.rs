@@ -235,6 +235,6 @@ pub mod injected {
 
     #[unsafe(no_mangle)]
     pub fn injected_system_call() -> u32 {
-        punctual_rt::sys::thread_id()
+        punctual_rt::kernel::thread_id()
     }
 }

@@ -67,7 +67,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why the standard library could not start a thread: a limit, where it does not say.
+    #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+    pub(crate) fn of_thread(error: std::io::Error) -> Self {
+        Self::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN))
+    }
+
     /// The `errno` behind it, or 0.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn errno(self) -> i32 {
         match self {
             Self::Policy(e)
@@ -89,6 +98,9 @@ impl Error {
     }
 
     /// What to do about it, in a sentence.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::Priority(_) => "ask for a priority from 1 to 95",

@@ -147,3 +147,15 @@ struct LockOfAnotherThread;
 /// Task::spawn(&TaskConfig::periodic(Nanos::from_ms(1)), move |cycle| { last = Some(cycle); Control::Stop });
 /// ```
 struct CycleThatIsKept;
+
+/// Calls to the kernel below the rules of safety: a priority that would hang the machine is not even there to be asked.
+///
+/// ```no_run
+/// # use punctual_rt::Policy;
+/// punctual_rt::setup::set_policy(Policy::Fifo(96)).unwrap_err();
+/// ```
+/// ```compile_fail,E0603
+/// # use punctual_rt::Policy;
+/// punctual_rt::sys::set_policy(Policy::Fifo(96)).unwrap_err();
+/// ```
+struct PastTheRules;

@@ -68,6 +68,9 @@ impl Pacer {
     }
 
     /// With what it waits here.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn means(&mut self) -> Means {
         self.0.waiter.clock().means()
     }
@@ -79,11 +82,17 @@ impl Pacer {
     }
 
     /// The grid as it stands.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn grid(&self) -> &Grid {
         &self.0.grid
     }
 
     /// Goes on along another grid. What was learned of sleeps is kept.
+    ///
+    /// # Real-time
+    /// A copy of a hundred bytes.
     pub fn set_grid(&mut self, grid: Grid) {
         self.0.grid = grid;
     }

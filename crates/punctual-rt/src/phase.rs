@@ -50,6 +50,9 @@ pub struct Gaps {
 
 impl Gaps {
     /// How long it polled.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn length(&self) -> Nanos {
         self.ended.since(self.began)
     }
@@ -82,11 +85,17 @@ pub struct Choice {
 
 impl Choice {
     /// Whether there is any place on the circle that gaps do not come back to.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn is_free(&self) -> bool {
         self.clearance > Nanos::ZERO
     }
 
     /// The first instant not before `earliest` that has the chosen phase.
+    ///
+    /// # Real-time
+    /// Pure; one division.
     pub fn align(&self, earliest: MonoTime) -> MonoTime {
         let off = offset_on(earliest, self.circle);
         let ahead = if self.offset >= off { self.offset.minus(off) } else { self.circle.minus(off.minus(self.offset)) };

@@ -55,6 +55,9 @@ impl Policy {
     }
 
     /// Whether the policy outranks ordinary tasks.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn is_real_time(self) -> bool {
         !matches!(self, Self::Other)
     }

@@ -196,11 +196,17 @@ impl PhaseServo {
 
     /// How late the releases are against the target, filtered, in (−period/2, period/2], at the last sample; zero before
     /// five samples.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn error(&self) -> Delta {
         Delta::from_ns(self.folded(rounded(self.error).as_ns()))
     }
 
     /// How much faster the reference runs than the local clock, in parts per million, as learned.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn ppm(&self) -> f64 {
         self.frequency * 1e6
     }
@@ -208,16 +214,25 @@ impl PhaseServo {
     /// Whether the error has been within the lock window for about half of one over the bandwidth, and not since been
     /// beyond twice that window for longer than outliers are. Missing samples are forgiven for four times one over the
     /// bandwidth. While a new target is still walked to, `false`.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn locked(&self) -> bool {
         self.locked && self.walk.abs() <= 2.0 * self.lock_window()
     }
 
     /// The target the releases are kept at, or walked to, in (−period/2, period/2].
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn target(&self) -> Delta {
         self.config.target
     }
 
     /// How many samples were ignored because they were too far from where they were expected.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn rejected(&self) -> u64 {
         self.filter.rejected()
     }

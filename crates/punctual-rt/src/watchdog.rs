@@ -94,6 +94,9 @@ impl WatchdogConfig {
 pub type Action = Box<dyn FnMut(&Miss) + Send>;
 
 /// Writes a line of text to `output`. Failures to write are ignored: there is nobody left to tell.
+///
+/// # Real-time
+/// Allocates; what it returns blocks as long as `output` does, on the watchdog's thread.
 pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
     Box::new(move |miss| {
         let (silent, limit) = (miss.silent.as_ns() / 1_000, miss.limit.as_ns() / 1_000);
@@ -103,6 +106,9 @@ pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
 
 /// Ends the process at once, leaving a core dump where those are allowed: what drives the machine must then fall into
 /// its safe state, and whoever supervises the process starts it again.
+///
+/// # Real-time
+/// Allocates: call before the loop.
 pub fn abort_process() -> Action {
     Box::new(|_| std::process::abort())
 }
@@ -117,6 +123,14 @@ struct Watched {
     excused: Nanos,
     /// Told already; to be told again only after it has beaten.
     missed: bool,
+}
+
+/// A heart that has not beaten, from both ends.
+fn pair(name: &str, limit: Nanos) -> (Heart, Watched) {
+    let beats = Arc::new(AtomicU64::new(0));
+    let heart = Heart { beats: Arc::clone(&beats), count: 0 };
+    let (silent, excused) = (Nanos::ZERO, Nanos::ZERO);
+    (heart, Watched { name: name.into(), limit, beats, seen: NEVER_SEEN, silent, excused, missed: false })
 }
 
 impl Watched {
@@ -222,8 +236,7 @@ impl Watchdog {
             }
             theirs.run(config.interval, &mut action);
         };
-        let thread = Builder::new().name("rt-watchdog".into()).spawn(run);
-        let thread = thread.map_err(|error| Error::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+        let thread = Builder::new().name("rt-watchdog".into()).spawn(run).map_err(Error::of_thread)?;
         let watchdog = Self { watch, thread: Some(thread) };
         told.recv().unwrap_or(Err(Error::Thread(libc::ECANCELED)))?;
         Ok(watchdog)
@@ -241,31 +254,31 @@ impl Watchdog {
         if limit == Nanos::ZERO {
             return Err(Error::ZeroLength);
         }
-        let beats = Arc::new(AtomicU64::new(0));
-        let watched = Watched {
-            name: name.into(),
-            limit,
-            beats: Arc::clone(&beats),
-            seen: NEVER_SEEN,
-            silent: Nanos::ZERO,
-            excused: Nanos::ZERO,
-            missed: false,
-        };
+        let (heart, watched) = pair(name, limit);
         self.watch.hearts.lock()?.push(watched);
-        Ok(Heart { beats, count: 0 })
+        Ok(heart)
     }
 
     /// Misses so far.
+    ///
+    /// # Real-time
+    /// One load.
     pub fn misses(&self) -> u64 {
         self.watch.misses.load(Relaxed)
     }
 
     /// Time during which the watchdog should have looked but did not run.
+    ///
+    /// # Real-time
+    /// One load.
     pub fn excused(&self) -> Nanos {
         Nanos::from_ns(self.watch.excused.load(Relaxed))
     }
 
     /// Hearts being watched; one that retired counts until the next look.
+    ///
+    /// # Real-time
+    /// Locks, against the watchdog's own look at all hearts: not for a loop.
     pub fn hearts(&self) -> usize {
         self.watch.hearts.lock().map_or(0, |hearts| hearts.len())
     }
@@ -294,26 +307,13 @@ impl Drop for Watchdog {
 mod tests {
     use super::*;
 
-    fn watched(limit_ms: u64) -> (Heart, Watched) {
-        let beats = Arc::new(AtomicU64::new(0));
-        let limit = Nanos::from_ms(limit_ms);
-        let watched = Watched {
-            name: "x".into(),
-            limit,
-            beats: Arc::clone(&beats),
-            seen: NEVER_SEEN,
-            silent: Nanos::ZERO,
-            excused: Nanos::ZERO,
-            missed: false,
-        };
-        (Heart { beats, count: 0 }, watched)
-    }
+    const LIMIT: Nanos = Nanos::from_ms(3);
 
     const AT: MonoTime = MonoTime::from_ns(0);
 
     #[test]
     fn a_silence_is_told_once_and_the_next_again() {
-        let (mut heart, mut watched) = watched(3);
+        let (mut heart, mut watched) = pair("x", LIMIT);
         let mut look = || watched.look(Nanos::from_ms(1), Nanos::ZERO, AT).map(|miss| miss.silent);
         for _ in 0..2 {
             heart.beat();
@@ -325,14 +325,14 @@ mod tests {
 
     #[test]
     fn a_heart_that_never_beat_is_missed_too() {
-        let (_heart, mut watched) = watched(3);
+        let (_heart, mut watched) = pair("x", LIMIT);
         assert!((0..4).all(|_| watched.look(Nanos::from_ms(1), Nanos::ZERO, AT).is_none()));
         assert!(watched.look(Nanos::from_ms(1), Nanos::ZERO, AT).is_some());
     }
 
     #[test]
     fn the_watchdogs_own_absence_is_held_against_nobody_but_reported() {
-        let (_heart, mut watched) = watched(3);
+        let (_heart, mut watched) = pair("x", LIMIT);
         assert_eq!(watched.look(Nanos::from_ms(1), Nanos::ZERO, AT), None);
         assert_eq!(watched.look(Nanos::from_ms(1), Nanos::from_ms(5_000), AT), None);
         let miss = (0..3).find_map(|_| watched.look(Nanos::from_ms(1), Nanos::ZERO, AT)).unwrap();

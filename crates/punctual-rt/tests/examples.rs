@@ -56,9 +56,8 @@ fn number(text: &str, after: &str) -> u64 {
 #[test]
 fn hello_periodic_runs_a_thousand_releases() {
     for said in [Some(run("hello_periodic")), run_as_ordinary_user("hello_periodic")].into_iter().flatten() {
-        let ran = number(&said, " activations in");
-        let missed = if said.contains("  missed ") { number(&said, " releases\n") } else { 0 };
-        assert!(ran + missed >= 1_000 && said.contains("  lateness "), "{said}");
+        // However long the machine stood still: what was lost in an outage was due, too.
+        assert!(number(&said, " due\n") >= 1_000 && said.contains("  lateness "), "{said}");
     }
 }
 

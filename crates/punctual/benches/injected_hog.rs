@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, clippy::cast_precision_loss, reason = "a benchmark that cannot go on says why; ratios")]
 
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{Policy, now, setup, sys};
+use punctual_rt::{Policy, kernel, now, setup};
 use std::path::Path;
 use std::process::Command;
 
@@ -62,7 +62,7 @@ fn hog(cpu: u32) -> Vec<Nanos> {
 }
 
 fn burst(at: MonoTime) -> Nanos {
-    sys::sleep_until(at);
+    kernel::sleep_until(at);
     let began = now();
     while now() < began.plus(BURST) {}
     now().since(began)

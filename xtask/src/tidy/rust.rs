@@ -1,6 +1,7 @@
 //! Rules for Rust sources: what each part of the product may know, and what things may be called.
 
 use super::Complaint;
+use super::real_time::unpromised;
 use super::source::{Source, after_closing};
 use super::text::{ending, promised_tests};
 use std::collections::BTreeSet;
@@ -89,6 +90,7 @@ fn check(path: &str, text: &str, tests: &[String]) -> Vec<Complaint> {
         complaints.extend(pure(path, &source));
         complaints.extend(formats(path, &source));
         complaints.extend(paths(path, &source));
+        complaints.extend(unpromised(path, text, &source));
     }
     complaints
 }

@@ -34,9 +34,26 @@ fn installed() -> &'static Path {
     })
 }
 
+/// Programs that these tests start, and the Debian packages that hold them.
+const NEEDED: [(&str, &str); 5] =
+    [("cc", "gcc"), ("c++", "g++"), ("pkg-config", "pkg-config"), ("nm", "binutils"), ("objdump", "binutils")];
+
+/// Why a program was not started, and what to do.
+fn not_started(program: &str, error: &std::io::Error) -> String {
+    match NEEDED.iter().find(|(name, _)| *name == program) {
+        Some((_, package)) if error.kind() == std::io::ErrorKind::NotFound => {
+            format!("the tests of the C library need `{program}`, which is not here: apt install {package}")
+        }
+        _ => format!("start {program}: {error}"),
+    }
+}
+
 /// Runs to the end and gives what was printed; a failure shows everything.
 fn output(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => panic!("{}", not_started(&command.get_program().to_string_lossy(), &error)),
+    };
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?} ended with {}:\n{out}\n{err}", output.status);
     out.into_owned()
@@ -73,4 +90,20 @@ fn run(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("LD_LIBRARY_PATH", installed().join("lib")).current_dir(scratch());
     command
+}
+
+#[test]
+fn what_is_missing_is_said_and_what_is_needed_gets_installed() {
+    let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+    for (program, package) in NEEDED {
+        assert!(
+            not_started(program, &missing).ends_with(&format!("`{program}`, which is not here: apt install {package}"))
+        );
+        for (file, text) in
+            [(".ci/run", include_str!("../../../../.ci/run")), ("README", include_str!("../../../../README.md"))]
+        {
+            assert!(text.contains(package), "{file} does not name {package}, for {program}");
+        }
+    }
+    assert!(not_started("drive", &missing).starts_with("start drive: "));
 }

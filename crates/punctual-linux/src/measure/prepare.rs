@@ -9,7 +9,7 @@ use punctual_core::scenario::{Mechanism, Policy, Scenario, phase_offsets};
 use punctual_hist::Nanos;
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
-use punctual_rt::{lock_memory, setup, sys};
+use punctual_rt::{kernel, lock_memory, setup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
         note(format!("memory is not locked: {}", privilege::explain_memory_lock()));
     }
     bound_run_away(scenario);
-    let tick = sys::tick_length();
+    let tick = kernel::tick_length();
     let phase = scenario.threads.iter().map(|t| t.cpu).zip(phase_offsets(scenario, tick)).collect();
     let clock = Clock { source: setting.clock_source.clone(), read_cost: clock_read_cost(), tick, phase };
     let control = Arc::new(RunControl::default());

@@ -14,7 +14,7 @@ use punctual_core::recording::{
 use punctual_core::scenario::{Mechanism, Policy, Scenario};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_rt::setup::LatencyRequest;
-use punctual_rt::{now, sys};
+use punctual_rt::{kernel, now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
     /// Sleeps, but ends the run, and returns, when interrupted.
     fn sleep_until(&self, until: MonoTime, interrupted: &AtomicBool) {
         while now() < until && !self.control.stopped() {
-            sys::sleep_until(until.min(now().plus(TICK)));
+            kernel::sleep_until(until.min(now().plus(TICK)));
             if interrupted.load(Relaxed) {
                 self.control.stop();
             }
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
     fn announce(&mut self, setting: &Setting) {
         let header = Header {
             tool_version: setting.tool_version.clone(),
-            started_unix_ns: sys::real_time().saturating_add(self.epoch.since(now()).as_ns()),
+            started_unix_ns: kernel::real_time().saturating_add(self.epoch.since(now()).as_ns()),
             epoch: self.epoch,
             scenario: self.scenario.clone(),
             machine: setting.machine.clone(),
@@ -201,7 +201,7 @@ impl<'a> Run<'a> {
     fn housekeep(&mut self, interrupted: &AtomicBool) {
         let mut alive = (0, now());
         while !self.probes.iter().all(Probe::is_idle) {
-            sys::sleep_until(self.next_tick);
+            kernel::sleep_until(self.next_tick);
             let at = now();
             if interrupted.load(Relaxed) {
                 self.control.stop();

@@ -5,7 +5,7 @@
 use crate::probe::Gap;
 use punctual_core::recording::{Event, EventKind};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{now, sys};
+use punctual_rt::{kernel, now};
 use std::fs;
 
 /// `CLOCK_BOOTTIME` or the wall clock may differ by this much between two readings without meaning anything.
@@ -34,8 +34,12 @@ impl Readings {
     /// Reads them, again if something came in between: readings that are far apart would look like a step.
     pub fn take() -> Self {
         const APART: Nanos = Nanos::from_us(100);
-        let read =
-            || Self { at: now(), boot: sys::boot_time(), real: sys::real_time(), tsc: sys::time_stamp_counter() };
+        let read = || Self {
+            at: now(),
+            boot: kernel::boot_time(),
+            real: kernel::real_time(),
+            tsc: kernel::time_stamp_counter(),
+        };
         let mut readings = read();
         for _ in 0..10 {
             if now().since(readings.at) < APART {

@@ -6,7 +6,7 @@ use punctual_hist::{
     Activation, Counts, Histogram, HistogramReader, HistogramWriter, MonoTime, Nanos, WorstList, WorstReader,
     WorstWriter,
 };
-use punctual_rt::{Wake, now, sys};
+use punctual_rt::{Wake, kernel, now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -45,7 +45,7 @@ pub struct Recorder {
 /// Kernel counters as last read, and when.
 struct Usage {
     at: MonoTime,
-    counts: sys::ThreadUsage,
+    counts: kernel::ThreadUsage,
     migrations: u32,
 }
 
@@ -82,7 +82,7 @@ impl Recorder {
             block: Block { second: 0, max: Nanos::ZERO, longest_gap: Nanos::ZERO },
             block_end: epoch.plus(SECOND),
             usage: Usage::read(epoch, 0),
-            cpu: sys::current_cpu(),
+            cpu: kernel::current_cpu(),
             migrations: 0,
         };
         (recorder, reader)
@@ -93,7 +93,7 @@ impl Recorder {
     /// # Real-time
     /// Enters the kernel: call last before the loop.
     pub fn arm(&mut self) {
-        self.cpu = sys::current_cpu();
+        self.cpu = kernel::current_cpu();
         self.usage = Usage::read(now(), self.migrations);
     }
 
@@ -111,7 +111,7 @@ impl Recorder {
         let since_last_wake = at.since(self.last_woke);
         self.last_woke = at;
         bump(&self.shared.activations, 1);
-        self.note_cpu(sys::current_cpu());
+        self.note_cpu(kernel::current_cpu());
         self.shared.last_wake.store(at.as_ns(), Relaxed);
         if late >= GAP_DEFERRED && wake.missed >= 2 && self.defer(wake, since_last_wake) {
             return;
@@ -197,7 +197,7 @@ fn bump(counter: &AtomicU64, n: u64) {
 
 impl Usage {
     fn read(at: MonoTime, migrations: u32) -> Self {
-        Self { at, counts: sys::thread_usage(), migrations }
+        Self { at, counts: kernel::thread_usage(), migrations }
     }
 
     /// Reads anew and returns the former reading.

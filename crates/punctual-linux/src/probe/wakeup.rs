@@ -7,7 +7,7 @@ use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Granted;
 use punctual_core::scenario::{Mechanism, Policy, ProbeThread};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_rt::{Grid, Margin, Pacer, Sleeper, Wait, Wake, now, setup, sys};
+use punctual_rt::{Grid, Margin, Pacer, Sleeper, Wait, Wake, kernel, now, setup};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -262,7 +262,7 @@ impl ThreadPlan {
         let mut costs = [Nanos::MAX; 15];
         for cost in &mut costs {
             let before = now();
-            sys::sleep_until(before.plus(Nanos::from_us(1)));
+            kernel::sleep_until(before.plus(Nanos::from_us(1)));
             *cost = now().since(before);
         }
         costs.sort_unstable();
@@ -298,14 +298,14 @@ impl ThreadPlan {
 
     /// The loop of 2002: sleep a period from wherever we are.
     fn sleep_from_here(&self, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
-        sys::sleep_until(span.start);
+        kernel::sleep_until(span.start);
         let count = span.end.since(span.start).whole(self.thread.period);
         for index in 0..count {
             if self.control.stop.load(Relaxed) {
                 break;
             }
             let release = now().plus(self.thread.period);
-            sys::sleep_for(self.thread.period);
+            kernel::sleep_for(self.thread.period);
             let wake = Wake { index, release, woke: now(), interval: self.thread.period, ..Wake::default() };
             recorder.record(&wake);
             self.check_limit(wake.lateness(), limit);

@@ -48,16 +48,25 @@ pub struct Findings(pub Vec<Finding>);
 
 impl Findings {
     /// Whether a task cannot start or cannot keep its period.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn is_fatal(&self) -> bool {
         self.0.iter().any(|finding| finding.severity == Severity::Fatal)
     }
 
     /// Whether there is nothing to say.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// One after the other, gravest first.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn iter(&self) -> std::slice::Iter<'_, Finding> {
         self.0.iter()
     }

@@ -120,6 +120,9 @@ impl Plan {
 }
 
 /// Every code a finding can have. Those that do not begin with `task.` are ids of knobs.
+///
+/// # Real-time
+/// Pure.
 pub fn codes() -> impl Iterator<Item = &'static str> {
     rules::ALONE.iter().map(|rule| rule.code).chain([rules::SAME_TURN])
 }

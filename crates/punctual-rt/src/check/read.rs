@@ -2,6 +2,7 @@
 
 use super::host::{Host, HostCpu, Rights};
 use crate::idle::states_below;
+use crate::release::version;
 use crate::setup::{limit, rt_budget_us};
 use crate::{Nanos, now, sys};
 use std::fs::{self, OpenOptions};
@@ -22,6 +23,9 @@ impl Host {
     }
 
     /// Reads the machine whose files are below `root`. What calls to the kernel would tell stays unknown.
+    ///
+    /// # Real-time
+    /// Allocates, reads files: call before the loop.
     pub fn read(root: &Path) -> Self {
         let from = Files(root);
         let online = from.list("sys/devices/system/cpu/online");
@@ -145,9 +149,7 @@ impl Files<'_> {
     }
 
     fn kernel(&self) -> Option<(u32, u32)> {
-        let release = self.text("proc/sys/kernel/osrelease")?;
-        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+        version(&self.text("proc/sys/kernel/osrelease")?)
     }
 
     fn is_realtime(&self) -> Option<bool> {

@@ -94,11 +94,17 @@ pub struct Drain {
 
 impl Drain {
     /// A drain without outputs: what it gathers is dropped.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Writes lines of text to `output`: seconds of `CLOCK_MONOTONIC`, thread, text.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop.
     #[must_use]
     pub fn text(mut self, output: impl Write + Send + 'static) -> Self {
         self.outputs.push(Box::new(Text(output)));
@@ -107,6 +113,9 @@ impl Drain {
 
     /// Writes a trace to `output`, which <https://ui.perfetto.dev> shows: a row per thread with what began and ended
     /// in it, messages as instants, a graph per counter. Buffer it if it is a file.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop.
     #[must_use]
     pub fn trace(mut self, output: impl Write + Send + 'static) -> Self {
         self.outputs.push(Box::new(Perfetto::new(output)));
@@ -138,6 +147,9 @@ impl Drain {
     }
 
     /// Takes what the writers have stored and writes out what is older than 10 ms.
+    ///
+    /// # Real-time
+    /// Allocates, locks, and blocks as long as the outputs do: never call it from a loop.
     pub fn drain(&mut self) {
         let now = now();
         self.gather(now);
@@ -149,6 +161,9 @@ impl Drain {
     ///
     /// # Errors
     /// The first failure of an output.
+    ///
+    /// # Real-time
+    /// Allocates, locks, and blocks as long as the outputs do: call after the loop.
     pub fn finish(mut self) -> io::Result<Drained> {
         self.gather(now());
         self.write(self.held.len());

@@ -123,6 +123,9 @@ impl Record {
 }
 
 /// How many values a message's text has a place for.
+///
+/// # Real-time
+/// Pure; meant to be done by the compiler.
 pub const fn placeholders(text: &str) -> usize {
     let (mut rest, mut found) = (text.as_bytes(), 0usize);
     while let Some((first, after)) = rest.split_first() {

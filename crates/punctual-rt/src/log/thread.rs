@@ -33,8 +33,7 @@ impl DrainThread {
             }
             drain.finish()
         };
-        let thread = Builder::new().name("rt-log".into()).spawn(run);
-        let thread = thread.map_err(|error| Error::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+        let thread = Builder::new().name("rt-log".into()).spawn(run).map_err(Error::of_thread)?;
         Ok(Self { arrivals, stop, thread: Some(thread) })
     }
 

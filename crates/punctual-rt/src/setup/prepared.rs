@@ -46,6 +46,9 @@ pub struct Refusal {
 
 impl Refusal {
     /// What to do about it, in a sentence.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn remedy(&self) -> &'static str {
         self.error.remedy()
     }
@@ -62,18 +65,17 @@ impl fmt::Display for Refusal {
 #[must_use = "the request for idle states ends when this is dropped"]
 pub struct Prepared {
     refusals: Vec<Refusal>,
+    #[allow(dead_code, reason = "held, and given up when this is dropped")]
     latency: Option<LatencyRequest>,
 }
 
 impl Prepared {
     /// What was refused; none under [`Require::Strict`].
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
-    }
-
-    /// Whether a request for idle states is held.
-    pub fn holds_latency(&self) -> bool {
-        self.latency.is_some()
     }
 }
 

@@ -34,6 +34,9 @@ pub type NamedTask = (String, Result<Attached, Error>);
 
 /// Every task of a process.
 ///
+/// # Real-time
+/// Allocates, reads files, maps memory: not for a loop.
+///
 /// # Kernel
 /// `/proc`; permission as for tracing the process: the same user, or `CAP_SYS_PTRACE`.
 ///
@@ -47,6 +50,9 @@ pub fn attached_tasks(pid: u32) -> Result<Vec<NamedTask>, Error> {
 impl Attached {
     /// Attaches to the task `name` of process `pid`.
     ///
+    /// # Real-time
+    /// Allocates, reads files, maps memory: not for a loop.
+    ///
     /// # Kernel
     /// As [`attached_tasks`].
     ///
@@ -59,16 +65,25 @@ impl Attached {
     }
 
     /// The task's name, as its memory is called.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The reading end, as the process itself has it. Stays readable after the process has ended.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn reader(&self) -> &StatsReader {
         &self.reader
     }
 
     /// A copy of everything, as [`StatsReader::snapshot`].
+    ///
+    /// # Real-time
+    /// As [`StatsReader::snapshot`].
     pub fn snapshot(&self) -> Snapshot {
         self.reader.snapshot()
     }

@@ -82,6 +82,9 @@ impl StatsConfig {
     ///
     /// # Errors
     /// [`Error::TaskName`] or [`Error::FlightCycles`].
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
         name_words(&self.name).ok_or(Error::TaskName)?;
         let cycles = self.flight_cycles;

@@ -26,6 +26,9 @@ pub struct Mode {
 }
 
 /// The humps in ascending order; empty if there is only one, or too little to tell.
+///
+/// # Real-time
+/// Allocates, and goes through all counts: not for a loop.
 pub fn modes(counts: &Counts) -> Vec<Mode> {
     if counts.count() < ENOUGH {
         return Vec::new();

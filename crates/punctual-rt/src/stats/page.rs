@@ -219,11 +219,17 @@ impl CycleRecord {
     }
 
     /// Woke minus release; zero when early.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn lateness(&self) -> Nanos {
         self.woke.since(self.release)
     }
 
     /// Time the body took; `None` if it did not say.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn execution(&self) -> Option<Nanos> {
         self.finished.map(|at| at.since(self.woke))
     }

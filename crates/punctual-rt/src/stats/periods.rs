@@ -62,27 +62,42 @@ fn variance(sum: i128, squares: i128, count: u64) -> Option<f64> {
 
 impl PeriodMoments {
     /// The mean period error, nanoseconds: other than zero where the wake-ups run away from the grid.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
     pub fn mean_ns(&self) -> Option<f64> {
         mean(self.sum, self.count)
     }
 
     /// The standard deviation of the period errors, nanoseconds.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
     pub fn sd_ns(&self) -> Option<f64> {
         variance(self.sum, self.squares, self.count).map(f64::sqrt)
     }
 
     /// The standard deviation of the wake-up errors that ended the periods, nanoseconds.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
     pub fn wake_error_sd_ns(&self) -> Option<f64> {
         variance(self.error_sum, self.error_squares, self.count).map(f64::sqrt)
     }
 
     /// The former divided by the latter: the square root of two if latencies are independent.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
     pub fn ratio(&self) -> Option<f64> {
         let (periods, wakes) = (self.sd_ns()?, self.wake_error_sd_ns()?);
         (wakes > 0.0).then(|| periods / wakes)
     }
 
     /// The autocorrelation of successive period errors, -1 to 1; `None` if too few or all alike.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
     pub fn autocorrelation(&self) -> Option<f64> {
         if self.pairs < ENOUGH_PAIRS {
             return None;
@@ -102,6 +117,9 @@ impl PeriodMoments {
     }
 
     /// What it says.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
     pub fn rhythm(&self) -> Rhythm {
         if self.pairs < ENOUGH_PAIRS {
             return Rhythm::TooFew;

@@ -31,6 +31,9 @@ impl<'a> Report<'a> {
     }
 
     /// The humps of the kernel's sleeps, if there were enough of them, else of the lateness.
+    ///
+    /// # Real-time
+    /// Allocates, and goes through all counts: not for a loop.
     pub fn modes(&self) -> Vec<Mode> {
         modes(self.distribution().1)
     }
@@ -43,6 +46,9 @@ impl<'a> Report<'a> {
 
     /// The idle state whose leaving takes about as long as the humps are apart; `None` if there is one hump, or none
     /// fits.
+    ///
+    /// # Real-time
+    /// Allocates, and goes through all counts: not for a loop.
     pub fn idle_suspect(&self) -> Option<&'a IdleState> {
         let modes = self.modes();
         let gap = modes.last()?.centre.minus(modes.first()?.centre);
@@ -154,7 +160,8 @@ impl Report<'_> {
 
     fn losses(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (s, c) = (self.snapshot, &self.snapshot.counters);
-        line(f, "missed", format_args!("{} releases", c.missed))?;
+        let due = c.activations.saturating_add(c.missed).saturating_add(c.lost_in_outages);
+        line(f, "missed", format_args!("{} releases of {due} due", c.missed))?;
         if c.outages > 0 {
             let words = "late and two releases missed";
             line(f, "outages", format_args!("{}, at least {} {words}", c.outages, length(OUTAGE)))?;

@@ -50,6 +50,9 @@ pub struct Counters {
 
 impl Counters {
     /// Activations of one class.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn of(&self, class: Class) -> u64 {
         self.classes.get(usize::from(class as u8)).copied().unwrap_or(0)
     }
@@ -115,11 +118,17 @@ impl StatsReader {
     ///
     /// # Errors
     /// The `errno` with which the kernel refused shared memory.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn shared(&self) -> Result<(), i32> {
         self.page.shared()
     }
 
     /// The task's name.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop, or from another thread.
     pub fn name(&self) -> String {
         name_from(self.page.head().fixed.name.each_ref().map(load))
     }
@@ -288,12 +297,18 @@ fn around_worst(head: &Head) -> Vec<CycleRecord> {
 impl Snapshot {
     /// Share of the time between the first and the last wake-up that was spent polling, 0 to 1; `None` before the
     /// second.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
     pub fn spin_share(&self) -> Option<f64> {
         let elapsed = self.counters.last_woke.since(self.counters.first_woke).as_secs_f64();
         (elapsed > 0.0).then(|| (self.polled.sum().as_secs_f64() / elapsed).min(1.0))
     }
 
     /// Classes that occurred, with their counts.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn classes(&self) -> impl Iterator<Item = (Class, u64)> + '_ {
         CLASSES.into_iter().map(|class| (class, self.counters.of(class))).filter(|(_, n)| *n > 0)
     }

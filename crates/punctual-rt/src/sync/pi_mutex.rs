@@ -85,6 +85,9 @@ impl<T> PiMutex<T> {
     }
 
     /// The value, which nobody else can reach through this borrow.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.with_mut(|value| {
             // SAFETY: `self` is borrowed exclusively, and the result borrows `self`.
@@ -126,6 +129,9 @@ unsafe impl<T: Sync> Sync for PiGuard<'_, T> {}
 
 impl<T> PiGuard<'_, T> {
     /// Whether the former owner ended without releasing the lock, perhaps half way through a change.
+    ///
+    /// # Real-time
+    /// Pure.
     pub const fn owner_died(&self) -> bool {
         self.owner_died
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// Who may wait on a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Threads of this process. Cheaper.
     Process,
     /// Whoever has mapped the memory.
@@ -29,7 +29,7 @@ impl Scope {
 ///
 /// # Real-time
 /// One kernel entry.
-pub fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoTime>, scope: Scope) -> bool {
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoTime>, scope: Scope) -> bool {
     let operation = libc::FUTEX_WAIT_BITSET | scope.flag();
     let time = deadline.map(|t| timespec(t.as_ns()));
     let time = time.as_ref().map_or(null(), std::ptr::from_ref);
@@ -44,7 +44,7 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoTime>, s
 ///
 /// # Real-time
 /// One kernel entry, bounded.
-pub fn futex_wake_one(word: &AtomicU32, scope: Scope) {
+pub(crate) fn futex_wake_one(word: &AtomicU32, scope: Scope) {
     let operation = libc::FUTEX_WAKE | scope.flag();
     // SAFETY: the address serves as a name only.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) };
@@ -60,7 +60,7 @@ static HAS_LOCK_PI2: AtomicBool = AtomicBool::new(true);
 ///
 /// # Kernel
 /// `CONFIG_FUTEX_PI`. Before Linux 5.14 a deadline is kept on the wall clock: a step of it meanwhile shifts the deadline.
-pub fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<(), i32> {
+pub(crate) fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<(), i32> {
     let Some(deadline) = deadline else {
         return lock_pi(word, libc::FUTEX_LOCK_PI, None);
     };
@@ -86,7 +86,7 @@ fn lock_pi(word: &AtomicU32, operation: libc::c_int, deadline: Option<u64>) -> R
 ///
 /// # Errors
 /// The `errno`: `EPERM` when the caller does not own it, `EAGAIN` and `EINTR` to try again.
-pub fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
+pub(crate) fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
     let operation = libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word outlives the call and is only ever used by the protocol of PI futexes.
     checked(unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation) }).map(drop)
@@ -99,7 +99,7 @@ thread_local! {
 
 /// The calling thread's id, remembered: the kernel is entered once per thread.
 #[inline]
-pub fn remembered_thread_id() -> u32 {
+pub(crate) fn remembered_thread_id() -> u32 {
     let known = THREAD_ID.try_with(Cell::get).unwrap_or(0);
     if known == 0 { ask_for_thread_id() } else { known }
 }
@@ -125,7 +125,7 @@ fn ask_for_thread_id() -> u32 {
 
 /// Whether no thread of this process has the id.
 #[allow(clippy::cast_possible_wrap, reason = "thread ids are below 2^22")]
-pub fn thread_is_gone(id: u32) -> bool {
+pub(crate) fn thread_is_gone(id: u32) -> bool {
     // SAFETY: no pointers are passed.
     let process = unsafe { libc::getpid() };
     // SAFETY: no pointers are passed; signal 0 is never delivered.

@@ -16,6 +16,9 @@ pub struct ThreadUsage {
 ///
 /// # Real-time
 /// One kernel entry, about 0.3 us.
+///
+/// # Kernel
+/// `RUSAGE_THREAD`, Linux 2.6.26.
 #[allow(clippy::cast_sign_loss, reason = "the kernel's counters are not negative")]
 pub fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
@@ -34,14 +37,14 @@ pub fn thread_usage() -> ThreadUsage {
 ///
 /// # Errors
 /// The `errno`.
-pub fn lock_all_memory() -> Result<(), i32> {
+pub(crate) fn lock_all_memory() -> Result<(), i32> {
     // SAFETY: no pointers are passed.
     let result = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
     checked(libc::c_long::from(result)).map(drop)
 }
 
 /// `munlockall`.
-pub fn unlock_all_memory() {
+pub(crate) fn unlock_all_memory() {
     // SAFETY: no pointers are passed.
     unsafe { libc::munlockall() };
 }
@@ -51,7 +54,7 @@ pub fn unlock_all_memory() {
 ///
 /// # Errors
 /// The `errno`.
-pub fn could_map(bytes: usize) -> Result<(), i32> {
+pub(crate) fn could_map(bytes: usize) -> Result<(), i32> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
     let mapping = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
@@ -65,7 +68,7 @@ pub fn could_map(bytes: usize) -> Result<(), i32> {
 
 /// Whether the kernel makes new memory resident at once, which is what `MCL_FUTURE` is for. Tried with one page, since
 /// nothing shows the flag itself. `None` when it could not be tried.
-pub fn new_memory_is_resident() -> Option<bool> {
+pub(crate) fn new_memory_is_resident() -> Option<bool> {
     const PAGE: usize = 4096;
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
@@ -84,7 +87,7 @@ pub fn new_memory_is_resident() -> Option<bool> {
 
 /// Bytes of the calling thread's stack below this call, without the guard; `None` when the C library cannot tell.
 #[inline(never)]
-pub fn stack_left() -> Option<usize> {
+pub(crate) fn stack_left() -> Option<usize> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: takes no arguments, and cannot fail.
     let thread = unsafe { libc::pthread_self() };
@@ -127,7 +130,7 @@ fn main_stack_limit() -> usize {
 
 /// Tells the C library to keep memory that was given back, or to do as it does by default. `false` where it cannot be
 /// told.
-pub fn keep_freed_memory(keep: bool) -> bool {
+pub(crate) fn keep_freed_memory(keep: bool) -> bool {
     #[cfg(target_env = "gnu")]
     {
         const DEFAULT_MMAPS: libc::c_int = 65_536;
@@ -146,7 +149,7 @@ pub fn keep_freed_memory(keep: bool) -> bool {
 }
 
 /// Signals a thread does not take.
-pub struct SignalMask(libc::sigset_t);
+pub(crate) struct SignalMask(libc::sigset_t);
 
 /// Signals that a thread's own faults raise. Blocked, they end the process at once, past any handler that would bring a
 /// machine into a safe state, or tell of a stack that overflowed.
@@ -155,7 +158,7 @@ const OWN_FAULTS: [libc::c_int; 7] =
 
 /// Lets no signal interrupt the calling thread but those that it raises itself by a fault; the process's other threads
 /// take them. Returns what held before.
-pub fn block_signals() -> SignalMask {
+pub(crate) fn block_signals() -> SignalMask {
     let mut all = MaybeUninit::uninit();
     // SAFETY: the pointer is valid for one signal set, which the call fills.
     unsafe { libc::sigfillset(all.as_mut_ptr()) };
@@ -172,14 +175,14 @@ pub fn block_signals() -> SignalMask {
 }
 
 /// Blocks exactly these signals in the calling thread.
-pub fn set_signal_mask(mask: &SignalMask) {
+pub(crate) fn set_signal_mask(mask: &SignalMask) {
     // SAFETY: the set is valid for the call; the old one is not asked for.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask.0, std::ptr::null_mut()) };
 }
 
 /// Standard signals that can interrupt the calling thread from outside: besides the two that nothing holds off, and those
 /// of its own faults.
-pub fn open_signals() -> Vec<i32> {
+pub(crate) fn open_signals() -> Vec<i32> {
     let mut mask = MaybeUninit::uninit();
     // SAFETY: no new set is given; the pointer is valid for one signal set, which the call fills.
     let got = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr()) };
@@ -193,14 +196,14 @@ pub fn open_signals() -> Vec<i32> {
 
 /// Timers of the calling thread, under ordinary policy, are rounded by no more than this many nanoseconds; 0 is the
 /// default. No effect on threads of a real-time policy, which have none.
-pub fn set_timer_slack(ns: u64) {
+pub(crate) fn set_timer_slack(ns: u64) {
     let ns = libc::c_ulong::try_from(ns).unwrap_or(libc::c_ulong::MAX);
     // SAFETY: no pointers are passed.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
 }
 
 /// By how many nanoseconds the calling thread's timers may be rounded.
-pub fn timer_slack() -> Option<u64> {
+pub(crate) fn timer_slack() -> Option<u64> {
     // SAFETY: no pointers are passed.
     u64::try_from(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }).ok()
 }

@@ -12,21 +12,21 @@ mod sched;
 #[cfg(test)]
 mod storm;
 
-pub use clock::{
-    Timerfd, boot_and_monotonic, boot_time, futex_wait_until, now, real_time, sleep_for, sleep_until, tai_time,
-    tick_length, time_stamp_counter, try_sleep, wait_readable,
-};
-pub use futex::{
+pub(crate) use clock::{Timerfd, boot_and_monotonic, futex_wait_until, tai_time, try_sleep, wait_readable};
+pub use clock::{boot_time, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter};
+pub(crate) use futex::{
     Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, remembered_thread_id, thread_is_gone,
 };
-pub use memory::{
-    SignalMask, ThreadUsage, block_signals, could_map, keep_freed_memory, lock_all_memory, new_memory_is_resident,
-    open_signals, set_signal_mask, set_timer_slack, stack_left, thread_usage, timer_slack, unlock_all_memory,
+pub(crate) use memory::{
+    SignalMask, block_signals, could_map, keep_freed_memory, lock_all_memory, new_memory_is_resident, open_signals,
+    set_signal_mask, set_timer_slack, stack_left, timer_slack, unlock_all_memory,
 };
+pub use memory::{ThreadUsage, thread_usage};
 pub(crate) use page::{PageMemory, page_bytes};
-pub use pause::{TimedPause, counter};
-pub use rseq::{Poison, kernel_clears_for_switches_only};
-pub use sched::{affinity, current_cpu, policy, set_affinity, set_policy, thread_id};
+pub(crate) use pause::TimedPause;
+pub(crate) use rseq::{Poison, kernel_clears_for_switches_only};
+pub(crate) use sched::{affinity, policy, set_affinity, set_policy};
+pub use sched::{current_cpu, thread_id};
 
 /// The calling thread's `errno`. Not by way of `std::io::Error`, whose destructor can reach the allocator.
 fn errno() -> i32 {

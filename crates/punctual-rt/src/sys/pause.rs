@@ -5,7 +5,8 @@
 
 /// An instruction that waits for the CPU's counter, as the running CPU has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimedPause {
+#[allow(dead_code, reason = "each is made on its own architecture")]
+pub(crate) enum TimedPause {
     /// x86 `TPAUSE` (`WAITPKG`).
     Tpause,
     /// arm64 `WFET` (`FEAT_WFxT`).
@@ -36,7 +37,7 @@ impl TimedPause {
     ///
     /// # Real-time
     /// `CPUID` leaves a virtual machine (about 1 us, or tens): call before the loop.
-    pub fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         {
             let leaf = |number| {
@@ -58,13 +59,13 @@ impl TimedPause {
         None
     }
 
-    /// Waits until the counter ([`counter`]) reaches `tick`, or less long: an interrupt ends the wait, the kernel's
+    /// Waits until the counter ([`time_stamp_counter`](super::time_stamp_counter)) reaches `tick`, or less long: an interrupt ends the wait, the kernel's
     /// `umwait_control` caps it, a hypervisor may make it nothing. A `tick` that is past returns at once.
     ///
     /// # Real-time
     /// Does not enter the kernel. A virtual machine's host may be told (arm64 `WFE` trap).
     #[inline]
-    pub fn until(self, tick: u64) {
+    pub(crate) fn until(self, tick: u64) {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Tpause => tpause(tick),
@@ -77,15 +78,6 @@ impl TimedPause {
             }
         }
     }
-}
-
-/// The counter that [`TimedPause::until`] waits for: TSC or `CNTVCT_EL0`; 0 where there is none.
-///
-/// # Real-time
-/// About 10 ns.
-#[inline]
-pub fn counter() -> u64 {
-    super::time_stamp_counter().unwrap_or(0)
 }
 
 /// Bit 0 of the operand: 1 asks for C0.1, which wakes faster than C0.2; the other bits must be 0.
@@ -139,7 +131,7 @@ mod tests {
     fn what_is_detected_runs_and_ends() {
         if let Some(pause) = TimedPause::detect() {
             for ahead in [0, 1_000, 10_000] {
-                pause.until(counter().wrapping_add(ahead));
+                pause.until(crate::sys::time_stamp_counter().unwrap().wrapping_add(ahead));
             }
             pause.until(0);
         }

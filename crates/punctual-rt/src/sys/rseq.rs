@@ -16,6 +16,7 @@
 //!
 //! Linux before 6.19 clears the field on other work on the way back to user space, too.
 
+use crate::release::version;
 use core::ffi::CStr;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -63,7 +64,7 @@ const SIZE_MIN: u32 = 20;
 ///
 /// Belongs to the thread that made it; dropping it disarms.
 #[derive(Debug)]
-pub struct Poison {
+pub(crate) struct Poison {
     mark: &'static AtomicU64,
     of_this_thread: PhantomData<*const ()>,
 }
@@ -76,7 +77,7 @@ impl Poison {
     ///
     /// # Kernel
     /// Linux 4.18 and later; glibc 2.35 and later.
-    pub fn of_current_thread() -> Option<Self> {
+    pub(crate) fn of_current_thread() -> Option<Self> {
         SIGNATURE?;
         // SAFETY: glibc documents the symbol as an unsigned int that is constant once the program runs.
         let size = unsafe { symbol::<u32>(c"__rseq_size")?.read() };
@@ -101,7 +102,7 @@ impl Poison {
     /// # Real-time
     /// One store.
     #[inline]
-    pub fn arm(&self) {
+    pub(crate) fn arm(&self) {
         self.mark.store(ours(), Relaxed);
         compiler_fence(SeqCst);
     }
@@ -112,7 +113,7 @@ impl Poison {
     /// # Real-time
     /// One load.
     #[inline]
-    pub fn still_set(&self) -> bool {
+    pub(crate) fn still_set(&self) -> bool {
         compiler_fence(SeqCst);
         self.mark.load(Relaxed) == ours()
     }
@@ -122,7 +123,7 @@ impl Poison {
     /// # Real-time
     /// One load, one store.
     #[inline]
-    pub fn disarm(&self) {
+    pub(crate) fn disarm(&self) {
         if self.still_set() {
             self.mark.store(0, Relaxed);
         }
@@ -172,7 +173,7 @@ fn thread_pointer() -> *const u8 {
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
-pub fn kernel_clears_for_switches_only() -> bool {
+pub(crate) fn kernel_clears_for_switches_only() -> bool {
     let mut names = MaybeUninit::<libc::utsname>::uninit();
     // SAFETY: the pointer is valid for one utsname.
     if unsafe { libc::uname(names.as_mut_ptr()) } != 0 {
@@ -187,9 +188,7 @@ pub fn kernel_clears_for_switches_only() -> bool {
 
 /// Linux 6.19 limited the handling to threads that were switched away from. Text that is no version is taken as older.
 fn clears_for_switches_only(release: &str) -> bool {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else { return false };
-    (major, minor) >= (6, 19)
+    version(release).is_some_and(|version| version >= (6, 19))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn attributes() -> Result<SchedAttr, i32> {
 /// # Kernel
 /// `sched_setattr`, Linux 3.14.
 #[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
-pub fn set_policy(policy: Policy) -> Result<(), i32> {
+pub(crate) fn set_policy(policy: Policy) -> Result<(), i32> {
     let before = attributes()?;
     if policy == Policy::Other && before.policy() == Policy::Other {
         return Ok(());
@@ -89,7 +89,7 @@ impl SchedAttr {
 ///
 /// # Errors
 /// The `errno`.
-pub fn policy() -> Result<Policy, i32> {
+pub(crate) fn policy() -> Result<Policy, i32> {
     attributes().map(|attr| attr.policy())
 }
 
@@ -98,7 +98,7 @@ pub fn policy() -> Result<Policy, i32> {
 /// # Errors
 /// The `errno`: `EINVAL` when none of them is on-line and allowed.
 #[allow(clippy::arithmetic_side_effects, reason = "divides by a constant")]
-pub fn set_affinity(cpus: &[u32]) -> Result<(), i32> {
+pub(crate) fn set_affinity(cpus: &[u32]) -> Result<(), i32> {
     let mut mask: Mask = [0; CPUS / WORD];
     for cpu in cpus {
         let cpu = *cpu as usize;
@@ -115,7 +115,7 @@ pub fn set_affinity(cpus: &[u32]) -> Result<(), i32> {
 /// # Errors
 /// The `errno`.
 #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "indices below CPUS")]
-pub fn affinity() -> Result<Vec<u32>, i32> {
+pub(crate) fn affinity() -> Result<Vec<u32>, i32> {
     let mut mask: Mask = [0; CPUS / WORD];
     // SAFETY: the mask is as long as stated; 0 is the calling thread.
     checked(unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<Mask>(), mask.as_mut_ptr()) })?;
@@ -127,12 +127,21 @@ pub fn affinity() -> Result<Vec<u32>, i32> {
 ///
 /// # Real-time
 /// No kernel entry on current C libraries (rseq or vDSO).
+///
+/// # Kernel
+/// Any; `u32::MAX` if it refuses, which Linux never does.
 pub fn current_cpu() -> u32 {
     // SAFETY: no pointers are passed.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)
 }
 
 /// The calling thread's id.
+///
+/// # Real-time
+/// One kernel entry: call before the loop.
+///
+/// # Kernel
+/// Any.
 pub fn thread_id() -> u32 {
     // SAFETY: no pointers are passed.
     u32::try_from(unsafe { libc::gettid() }).unwrap_or(0)

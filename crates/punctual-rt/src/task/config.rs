@@ -203,6 +203,9 @@ impl TaskConfig {
     /// # Errors
     /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`],
     /// [`Error::TaskName`], [`Error::FlightCycles`], [`Error::ZeroLength`].
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
         check_period(self.period)?;
         self.wait.validate()?;
@@ -225,6 +228,9 @@ impl TaskConfig {
     }
 
     /// The task as [`check()`] judges it.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop.
     pub fn plan(&self) -> Plan {
         let waits = match &self.wait {
             Wait::Sleep | Wait::Anticipate | Wait::External { .. } => Waits::Sleeps,

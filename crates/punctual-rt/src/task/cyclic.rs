@@ -88,6 +88,9 @@ impl Stopper {
     }
 
     /// Whether the loop was told to end.
+    ///
+    /// # Real-time
+    /// One load.
     pub fn is_stopped(&self) -> bool {
         self.0.load(Relaxed)
     }
@@ -231,31 +234,49 @@ impl Cyclic {
     }
 
     /// The next release, and the period. Before the first wait its instants mean nothing.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn grid(&self) -> &Grid {
         self.pacer.grid()
     }
 
     /// Why the loop ended, if it has.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
 
     /// With what it waits here.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn means(&mut self) -> Means {
         self.pacer.means()
     }
 
     /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn refusals(&self) -> &[Refusal] {
         self.prepared.refusals()
     }
 
     /// The statistics, for any thread.
+    ///
+    /// # Real-time
+    /// Pure; a clone of it counts references, and neither allocates nor locks.
     pub fn stats(&self) -> &StatsReader {
         &self.reader
     }
 
     /// What ends the loop, for any thread.
+    ///
+    /// # Real-time
+    /// Counts a reference; neither allocates nor locks.
     pub fn stopper(&self) -> Stopper {
         self.stop.clone()
     }

@@ -70,6 +70,9 @@ impl Cycle<'_> {
     }
 
     /// The release after this one.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn next_release(&self) -> MonoTime {
         self.cyclic.grid().release()
     }
@@ -100,6 +103,9 @@ impl Task {
     /// # Errors
     /// What [`Cyclic::new`] refuses; [`Error::Thread`].
     ///
+    /// # Real-time
+    /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
+    ///
     /// # Kernel
     /// As [`Cyclic::new`].
     pub fn spawn<F>(config: &TaskConfig, body: F) -> Result<Self, Error>
@@ -120,26 +126,41 @@ impl Task {
     }
 
     /// What ends the task, for any thread, also while another one waits for its end.
+    ///
+    /// # Real-time
+    /// Counts a reference; neither allocates nor locks.
     pub fn stopper(&self) -> Stopper {
         self.stop.clone()
     }
 
     /// Waits until the task has ended by itself, or by [`Task::stop`]; why it did.
+    ///
+    /// # Real-time
+    /// Blocks until the task has ended, for ever if nobody ends it: never call it from a loop, least of all from its own.
     pub fn join(mut self) -> Ended {
         self.wait_for_end()
     }
 
     /// The statistics, for any thread.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn stats(&self) -> &StatsReader {
         &self.stats
     }
 
     /// What the system really gave the thread.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
 
     /// What was asked of the system and refused; none under [`Require::Strict`](crate::setup::Require).
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }
@@ -185,6 +206,9 @@ impl Group {
     ///
     /// # Errors
     /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    ///
+    /// # Real-time
+    /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
     pub fn add<F>(&mut self, config: &TaskConfig, body: F) -> Result<(), Error>
     where
         F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
@@ -199,7 +223,7 @@ impl Group {
             .name(config.name.clone())
             .stack_size(config.stack_bytes())
             .spawn(move || run(&own, body, leads, &report, &begin))
-            .map_err(|error| Error::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+            .map_err(Error::of_thread)?;
         let report = reported.recv().map_err(|_| Error::Thread(libc::ECHILD))??;
         let Report { stop, stats, grants, refusals, epoch } = report;
         if let Some(epoch) = epoch {
@@ -215,6 +239,9 @@ impl Group {
     }
 
     /// Lets all tasks begin; they come in the order they were added.
+    ///
+    /// # Real-time
+    /// Allocates, and wakes each task: not for a loop.
     pub fn start(self) -> Vec<Task> {
         let epoch = self.epoch.soon();
         let begin = |waiting: Waiting| {

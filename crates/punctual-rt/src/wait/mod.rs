@@ -42,6 +42,9 @@ impl Wait {
     ///
     /// # Errors
     /// [`Error::ZeroLength`]: no patience at all.
+    ///
+    /// # Real-time
+    /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
         match self {
             Self::External { patience: Nanos::ZERO, .. } => Err(Error::ZeroLength),
@@ -86,7 +89,7 @@ pub(crate) struct Waited {
 
 /// What became of waiting for something from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(crate) enum Arrival {
     /// It came.
     Came,
     /// Something is there to be read, and the other side is gone: it will look like this for ever.

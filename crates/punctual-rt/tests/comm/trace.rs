@@ -131,7 +131,7 @@ fn every_row_is_described_before_it_is_used() {
     assert_eq!(processes, [process]);
     let threads: Vec<_> =
         packets.iter().filter_map(|p| Some((number(p, &[60, 4, 1])?, number(p, &[60, 4, 2])?))).collect();
-    assert_eq!(threads, [(process, u64::from(punctual_rt::sys::thread_id()))]);
+    assert_eq!(threads, [(process, u64::from(punctual_rt::kernel::thread_id()))]);
 }
 
 #[test]

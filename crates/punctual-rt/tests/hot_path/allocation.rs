@@ -1,21 +1,20 @@
 //! Nothing is allocated or freed between two waits.
 
 use crate::sys;
-use crate::ways::{self, Turn};
+use crate::ways::{self, Prepare, endless};
 use punctual_rt::{Control, Ended, Nanos, Phase, Task, TaskConfig};
 use std::hint::black_box;
+use std::sync::Arc;
 
 /// How often the turns of a loop went to the allocator, on a thread of its own; its making, and the first turn, in which a
 /// task chooses its first release, do not count.
-fn allocations(prepare: impl FnOnce() -> Turn + Send + 'static) -> u64 {
-    let counted = std::thread::spawn(|| {
-        let mut turn = prepare();
-        turn(0);
-        let before = sys::allocations_of_this_thread();
-        for index in 1..1_000 {
-            turn(index);
-        }
-        sys::allocations_of_this_thread() - before
+fn allocations(prepare: Prepare) -> u64 {
+    let counted = std::thread::spawn(move || {
+        ways::summed(&prepare, 0..1_000, |turn| {
+            let before = sys::allocations_of_this_thread();
+            turn();
+            sys::allocations_of_this_thread() - before
+        })
     });
     counted.join().unwrap()
 }
@@ -47,11 +46,11 @@ fn a_task_allocates_nothing_from_its_second_activation_on() {
 
 #[test]
 fn a_body_that_allocates_once_is_counted() {
-    let once = || -> Turn { Box::new(|index| drop(black_box((index == 500).then(|| vec![1u8; 64])))) };
-    assert_eq!(allocations(once), 2, "one allocated, one freed");
-    let grows = || -> Turn {
+    let once = || endless(|index| drop(black_box((index == 500).then(|| vec![1u8; 64]))));
+    assert_eq!(allocations(Arc::new(once)), 2, "one allocated, one freed");
+    let grows = || {
         let mut kept = Vec::with_capacity(999);
-        Box::new(move |index| kept.push(index))
+        endless(move |index| kept.push(index))
     };
-    assert_eq!(allocations(grows), 1, "the thousandth has no room");
+    assert_eq!(allocations(Arc::new(grows)), 1, "the thousandth has no room");
 }

@@ -86,17 +86,18 @@ pub const ALWAYS_ALLOWED: [libc::c_long; 4] =
 /// What came of a loop under the filter.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Came {
-    /// All turns were made.
-    Through,
+    /// So many turns were made.
+    Through(u64),
     /// This system call was caught.
     Caught(libc::c_long),
+    /// The thread ended and said nothing.
+    Lost,
 }
 
 /// What a filtered thread has to say.
 pub struct Report(AtomicI64);
 
-const SILENT: i64 = -1;
-const THROUGH: i64 = -2;
+const SILENT: i64 = i64::MIN;
 
 impl Report {
     /// One that outlives the thread, which never ends.
@@ -104,16 +105,17 @@ impl Report {
         Box::leak(Box::new(Self(AtomicI64::new(SILENT))))
     }
 
-    /// The thread came through.
-    pub fn through(&self) {
-        let _ = self.0.compare_exchange(SILENT, THROUGH, Relaxed, Relaxed);
+    /// The thread came through so many turns.
+    pub fn through(&self, turns: u64) {
+        // Numbers of calls are positive.
+        let _ = self.0.compare_exchange(SILENT, -1 - i64::try_from(turns).unwrap(), Relaxed, Relaxed);
     }
 
     /// `None` as long as the thread is under way.
     pub fn said(&self) -> Option<Came> {
         match self.0.load(Relaxed) {
             SILENT => None,
-            THROUGH => Some(Came::Through),
+            turns @ ..0 => Some(Came::Through(turns.unsigned_abs() - 1)),
             number => Some(Came::Caught(number)),
         }
     }

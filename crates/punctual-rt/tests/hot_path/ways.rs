@@ -3,38 +3,78 @@
 mod talking;
 
 use punctual_rt::servo::{PhaseServo, ServoConfig};
+use punctual_rt::sync::Signal;
 use punctual_rt::{
     Cyclic, Delta, Event, Grid, Margin, Nanos, Overrun, Pacer, Phase, Sleeper, TaskConfig, Wait, Wake, now,
 };
 use std::io::Write;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The period of all of them: short, for what is proven does not depend on it.
 const PERIOD: Nanos = Nanos::from_us(100);
 /// Each so-many-th body runs into the next releases.
 const STALLED: u64 = 64;
 
-/// One turn of a loop, wait included.
-pub type Turn = Box<dyn FnMut(u64)>;
+/// One turn of a loop, wait included; whether the loop goes on. One that has ended is made anew, unmeasured.
+pub type Turn = Box<dyn FnMut(u64) -> bool>;
+
+/// Makes a loop, on the thread that it will run on.
+pub type Prepare = Arc<dyn Fn() -> Turn + Send + Sync>;
 
 /// A way to run a loop.
 pub struct Way {
     pub name: String,
-    /// Makes the loop, on the thread that it will run on.
-    pub prepare: Box<dyn FnOnce() -> Turn + Send>,
+    pub prepare: Prepare,
     /// System calls by which it waits, beside `clock_nanosleep`.
     pub waits_by: &'static [libc::c_long],
+    /// System calls that it makes when it was disturbed.
+    pub asks_by: &'static [libc::c_long],
 }
 
 impl Way {
-    fn new(name: String, prepare: impl FnOnce() -> Turn + Send + 'static) -> Self {
-        Self { name, prepare: Box::new(prepare), waits_by: &[] }
+    fn new(name: String, prepare: impl Fn() -> Turn + Send + Sync + 'static) -> Self {
+        Self { name, prepare: Arc::new(prepare), waits_by: &[], asks_by: &[] }
     }
 
     fn waiting_by(self, waits_by: &'static [libc::c_long]) -> Self {
         Self { waits_by, ..self }
     }
+
+    fn asking_by(self, asks_by: &'static [libc::c_long]) -> Self {
+        Self { asks_by, ..self }
+    }
+}
+
+/// The turn of a loop that never ends by itself.
+pub fn endless(mut turn: impl FnMut(u64) + 'static) -> Turn {
+    Box::new(move |index| {
+        turn(index);
+        true
+    })
+}
+
+/// Makes so many turns of a loop after the first, and of those made after it where it ends; the first of each is for
+/// choosing a release, and not measured. What `measured`, which makes the turn, comes to is added up.
+pub fn summed(prepare: &Prepare, turns: Range<u64>, mut measured: impl FnMut(&mut dyn FnMut() -> bool) -> u64) -> u64 {
+    let mut turn = prepare();
+    turn(turns.start);
+    let mut sum = 0;
+    for index in turns.skip(1) {
+        let mut goes_on = true;
+        sum += measured(&mut || {
+            goes_on = turn(index);
+            goes_on
+        });
+        if !goes_on {
+            turn = prepare();
+            turn(index);
+        }
+    }
+    sum
 }
 
 /// All of them.
@@ -42,7 +82,8 @@ pub fn all() -> Vec<Way> {
     let mut ways = paced();
     ways.extend(tasks());
     ways.extend(by_other_calls());
-    ways.push(from_outside());
+    ways.extend(from_outside());
+    ways.push(confirming());
     ways.extend(talking::all());
     ways
 }
@@ -77,8 +118,7 @@ fn tasks() -> Vec<Way> {
 fn cycles(mut cyclic: Cyclic) -> Turn {
     let mut servo = PhaseServo::new(ServoConfig::new(PERIOD, 1.0)).unwrap();
     Box::new(move |index| {
-        // One that ends at an overrun goes on saying so.
-        let Some(wake) = cyclic.wait() else { return };
+        let Some(wake) = cyclic.wait() else { return false };
         let steered = match index % 16 {
             0 => servo.coast(),
             15 => servo.correct(wake.error()),
@@ -96,6 +136,7 @@ fn cycles(mut cyclic: Cyclic) -> Turn {
             stall(wake);
         }
         cyclic.finish();
+        true
     })
 }
 
@@ -109,20 +150,43 @@ fn by_other_calls() -> Vec<Way> {
     ]
 }
 
-fn from_outside() -> Way {
-    let prepare = || {
-        // Something to read, which nobody reads.
+fn from_outside() -> [Way; 3] {
+    let outside = |event| pacer(&Wait::External { event, patience: PERIOD }, Sleeper::Absolute, Overrun::Skip);
+    let readable = move |there: &'static [u8]| {
+        // Nobody reads what is there.
         let (ready, mut writer) = UnixStream::pair().unwrap();
-        writer.write_all(b"x").unwrap();
-        let wait = Wait::External { event: Event::Readable(ready.as_raw_fd()), patience: PERIOD };
-        let mut turn = turns(pacer(&wait, Sleeper::Absolute, Overrun::Skip));
-        let turn: Turn = Box::new(move |index| {
+        writer.write_all(there).unwrap();
+        let mut turn = turns(outside(Event::Readable(ready.as_raw_fd())));
+        endless(move |index| {
             let _ = (&ready, &writer);
             turn(index);
-        });
-        turn
+        })
     };
-    Way::new("External".to_owned(), prepare).waiting_by(&[libc::SYS_ppoll])
+    let signalled = move || {
+        let signal = Arc::new(Signal::new());
+        let mut turn = turns(outside(Event::Signal(Arc::clone(&signal))));
+        // Comes in time, or not.
+        endless(move |index| {
+            if index % 2 == 0 {
+                signal.post();
+            }
+            turn(index);
+        })
+    };
+    [
+        Way::new("External, something to read".to_owned(), move || readable(b"x")).waiting_by(&[libc::SYS_ppoll]),
+        Way::new("External, nothing to read".to_owned(), move || readable(b"")).waiting_by(&[libc::SYS_ppoll]),
+        Way::new("External, a signal or none".to_owned(), signalled).waiting_by(&[libc::SYS_futex]),
+    ]
+}
+
+/// Every release that was polled for counts as a hit, and the kernel is asked where its mark leaves open by whom.
+fn confirming() -> Way {
+    let prepare = || {
+        let pacer = pacer(&Wait::Spin, Sleeper::Absolute, Overrun::Skip).with_tolerance(Nanos::ZERO);
+        turns(pacer.confirming_interference())
+    };
+    Way::new("Spin, confirming interference".to_owned(), prepare).asking_by(&[libc::SYS_getrusage])
 }
 
 fn pacer(wait: &Wait, sleeper: Sleeper, overrun: Overrun) -> Pacer {
@@ -131,7 +195,7 @@ fn pacer(wait: &Wait, sleeper: Sleeper, overrun: Overrun) -> Pacer {
 }
 
 fn turns(mut pacer: Pacer) -> Turn {
-    Box::new(move |index| {
+    endless(move |index| {
         let wake = pacer.wait();
         steer(&mut pacer, index);
         if index % STALLED == STALLED - 1 {
@@ -158,4 +222,24 @@ fn stall(wake: Wake) {
     while now() < wake.woke.plus(PERIOD.times(3)) {
         core::hint::spin_loop();
     }
+}
+
+#[test]
+fn a_loop_that_ends_says_so_and_is_made_anew() {
+    for way in tasks().into_iter().filter(|way| way.name.contains("Stop")) {
+        let mut turn = (way.prepare)();
+        assert!((0..=STALLED).any(|index| !turn(index)), "{} outlived a stall", way.name);
+    }
+    let made = Arc::new(AtomicU64::new(0));
+    let counting = Arc::clone(&made);
+    let prepare: Prepare = Arc::new(move || {
+        counting.fetch_add(1, Relaxed);
+        let mut left = 10;
+        Box::new(move |_| {
+            left -= 1;
+            left > 0
+        })
+    });
+    let running = summed(&prepare, 0..91, |turn| u64::from(turn()));
+    assert_eq!((running, made.load(Relaxed)), (80, 11), "nine turns each are measured, the last of which ends it");
 }
