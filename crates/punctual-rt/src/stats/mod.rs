@@ -7,6 +7,8 @@
 //! This module knows nothing of how a wait is made; it is told what one came to ([`crate::Wake`]).
 
 mod attach;
+#[cfg(test)]
+mod coherence;
 mod modes;
 pub(crate) mod page;
 mod periods;
