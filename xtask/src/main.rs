@@ -23,7 +23,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [STEP...]   run every check, or only those named; all run even when one fails
+  ci [--all] [STEP...]
+                 run every check, or only those named; all run even when one fails;
+                 with --all, one that could not run is a failure
   tidy           the house rules that a program can hold
   codegen        write the generated files: man/, completions/, book/src/knobs.md, punctual_rt.h
   capi [--prefix DIR] [--destdir DIR]

@@ -54,20 +54,23 @@ pub fn table(steps: &[Done]) -> String {
     text
 }
 
-/// The last sentence, and whether it is a good one.
-pub fn verdict(steps: &[Done]) -> Result<String, String> {
+/// The last sentence, and whether it is a good one; with `all`, a step that could not run is as bad as one that failed.
+pub fn verdict(steps: &[Done], all: bool) -> Result<String, String> {
     let named = |wanted: fn(&Outcome) -> bool| -> Vec<&str> {
         steps.iter().filter(|step| wanted(&step.outcome)).map(|step| step.name).collect()
     };
     let failed = named(|outcome| matches!(outcome, Outcome::Failed(_)));
     let not_run = named(|outcome| matches!(outcome, Outcome::NotRun(_)));
     let passed = steps.len() - failed.len() - not_run.len();
-    let skipped = if not_run.is_empty() { String::new() } else { format!(", not run: {}", not_run.join(", ")) };
+    let skipped = if not_run.is_empty() { String::new() } else { format!(", NOT RUN: {}", not_run.join(", ")) };
     if !failed.is_empty() {
         return Err(format!("failed: {}; {passed} of {} steps passed{skipped}", failed.join(", "), steps.len()));
     }
     if passed == 0 {
         return Err(format!("nothing was checked{skipped}"));
+    }
+    if all && !not_run.is_empty() {
+        return Err(format!("all steps were asked for; {passed} of {} steps passed{skipped}", steps.len()));
     }
     Ok(format!("{passed} of {} steps passed{skipped}", steps.len()))
 }
@@ -88,19 +91,22 @@ mod tests {
     fn a_skip_is_never_shown_as_a_pass() {
         let steps = [done("fmt", Outcome::Passed), done("fuzz", Outcome::NotRun("no nightly toolchain".into()))];
         assert_eq!(table(&steps), "  fmt   ok          1.2 s\n  fuzz  NOT RUN     1.2 s  no nightly toolchain\n");
-        assert_eq!(verdict(&steps), Ok("1 of 2 steps passed, not run: fuzz".into()));
+        assert_eq!(verdict(&steps, false), Ok("1 of 2 steps passed, NOT RUN: fuzz".into()));
+        let refused = Err("all steps were asked for; 1 of 2 steps passed, NOT RUN: fuzz".into());
+        assert_eq!(verdict(&steps, true), refused);
+        assert_eq!(verdict(&steps[..1], true), Ok("1 of 1 steps passed".into()));
     }
 
     #[test]
     fn one_failure_is_enough_and_only_its_first_line_is_in_the_table() {
         let steps = [done("tidy", Outcome::Failed("3 complaints\na\nb".into())), done("fmt", Outcome::Passed)];
         assert!(table(&steps).contains("tidy  FAILED      1.2 s  3 complaints\n"));
-        assert_eq!(verdict(&steps), Err("failed: tidy; 1 of 2 steps passed".into()));
+        assert_eq!(verdict(&steps, false), Err("failed: tidy; 1 of 2 steps passed".into()));
     }
 
     #[test]
     fn a_run_in_which_nothing_was_checked_is_no_pass() {
-        assert!(verdict(&[done("fuzz", Outcome::NotRun("no".into()))]).is_err());
-        assert!(verdict(&[]).is_err());
+        assert!(verdict(&[done("fuzz", Outcome::NotRun("no".into()))], false).is_err());
+        assert!(verdict(&[], false).is_err());
     }
 }

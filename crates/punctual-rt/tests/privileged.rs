@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use punctual_rt::setup::{Setup, What, granted, grants};
-use punctual_rt::{Error, LatencyQos, Memory, Nanos, Policy, Require};
+use punctual_rt::{Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, Sleeper, Wait, now};
 use std::process::Command;
+use std::sync::{Arc, Barrier};
 
 /// Set in the environment of a program that was started again as somebody else.
 const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
@@ -84,6 +85,18 @@ fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
 
 #[test]
 #[ignore = "needs root"]
+fn privileged_taking_turns_is_granted_as_it_was_asked_for() {
+    in_a_thread(|| {
+        for policy in [Policy::RoundRobin(11), Policy::Fifo(12), Policy::RoundRobin(1)] {
+            let _prepared = Setup::new().policy(policy).apply().unwrap();
+            assert_eq!(granted().unwrap().policy, policy);
+        }
+    });
+    assert_eq!(granted().unwrap().policy, Policy::Other);
+}
+
+#[test]
+#[ignore = "needs root"]
 fn privileged_a_deadline_is_reserved_as_it_was_asked_for() {
     in_a_thread(|| {
         let us = Nanos::from_us;
@@ -147,4 +160,44 @@ fn privileged_nobody_with_two_capabilities_gets_policy_and_memory() {
         let refused = wanted().apply().unwrap_err();
         assert_eq!(refused, Error::LatencyQos(libc::EACCES), "the file is root's all the same");
     });
+}
+
+/// On one CPU, a rival of higher priority runs across each release; 200 ms in all.
+#[test]
+#[ignore = "needs root"]
+fn privileged_a_rival_that_runs_instead_is_named() {
+    const RELEASES: u64 = 200;
+    let (period, cpu) = (Nanos::from_ms(1), granted().unwrap().cpus[0]);
+    let first = now().plus(Nanos::from_ms(20));
+    // A thread that is not set up yet gets no time beside one that is, and spins.
+    let both = Arc::new(Barrier::new(2));
+    let pacer = move |priority, first, wait: &Wait| {
+        // Kept for as long as the thread lives, which is not long.
+        std::mem::forget(Setup::new().policy(Policy::Fifo(priority)).cpus(&[cpu]).apply().unwrap());
+        both.wait();
+        Pacer::new(Grid::new(first, period), wait, Sleeper::Absolute).unwrap()
+    };
+    let of_rival = pacer.clone();
+    let rival = std::thread::spawn(move || {
+        let mut rival = of_rival(20, first.minus(Nanos::from_us(100)), &Wait::Sleep);
+        while rival.wait().release < first.plus(period.times(RELEASES)) {
+            let end = now().plus(Nanos::from_us(300));
+            while now() < end {}
+        }
+    });
+    let watched = std::thread::spawn(move || {
+        let mut watched = pacer(10, first, &Wait::Spin).confirming_interference();
+        let has_marks = watched.means().has_marks;
+        let classes: Vec<Class> = std::iter::repeat_with(|| watched.wait())
+            .take_while(|wake| wake.release < first.plus(period.times(RELEASES)))
+            .map(|wake| wake.class)
+            .collect();
+        (has_marks, classes)
+    });
+    let (has_marks, classes) = watched.join().unwrap();
+    rival.join().unwrap();
+    let count = |wanted| classes.iter().filter(|class| **class == wanted).count();
+    // Where there is no mark the switches that were counted may have been before the polling.
+    let named = if has_marks { Class::Preempted } else { Class::HitWhilePolling };
+    assert!(count(named) > 20 && count(named) > 4 * count(Class::Interrupted), "{classes:?}");
 }

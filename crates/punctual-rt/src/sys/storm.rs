@@ -1,7 +1,11 @@
 //! Tests of the sleeps under a storm of signals: none may end one early.
 
-use super::{Timerfd, futex_wait_until, now, sleep_for, sleep_until};
+use super::{Timerfd, futex_wait_until, now, sleep_for, sleep_until, wait_readable};
+use crate::wait::Arrival;
 use punctual_hist::{MonoTime, Nanos};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -79,4 +83,38 @@ fn no_signal_ends_a_sleep_early() {
     comes_back_after_its_release("futex", futex_wait_until);
     let timer = Timerfd::new().unwrap();
     comes_back_after_its_release("timerfd", |release| timer.wait_until(release));
+    let (_silent, reader) = UnixStream::pair().unwrap();
+    comes_back_after_its_release("ppoll", |release| {
+        let arrival = wait_readable(reader.as_raw_fd(), release.since(now()));
+        assert_eq!(arrival, Arrival::Missing, "nobody wrote");
+    });
+}
+
+#[test]
+fn no_signal_hides_what_becomes_readable() {
+    for flags in [0, libc::SA_RESTART] {
+        let mut attempts = 0;
+        loop {
+            let (mut writer, reader) = UnixStream::pair().unwrap();
+            let before = HANDLED.load(Relaxed);
+            let mut signals_first = 0;
+            storm(flags, || {
+                std::thread::scope(|scope| {
+                    let late = scope.spawn(|| {
+                        std::thread::sleep(Duration::from_millis(20));
+                        let signals = HANDLED.load(Relaxed).saturating_sub(before);
+                        writer.write_all(b"x").map(|()| signals)
+                    });
+                    let arrival = wait_readable(reader.as_raw_fd(), Nanos::from_secs(3));
+                    assert_eq!(arrival, Arrival::Came, "given up for a signal");
+                    signals_first = late.join().unwrap().unwrap();
+                });
+            });
+            if signals_first >= 5 {
+                break;
+            }
+            attempts += 1;
+            assert!(attempts < 100, "no storm could be raised");
+        }
+    }
 }

@@ -26,14 +26,18 @@ impl Epoch {
     /// # Real-time
     /// May poll for [`SCAN`]; allocates.
     pub(super) fn choose(config: &TaskConfig) -> Self {
+        Self::choose_by(config, sys::tick_length(), phase::scan)
+    }
+
+    /// The same with a tick of this length, as `scan` would see it.
+    fn choose_by(config: &TaskConfig, tick: Nanos, scan: impl FnOnce(Nanos) -> Gaps) -> Self {
         let period = config.period;
         let (multiple, offset, ahead) = match config.phase {
             Phase::Auto => {
                 let scans = !matches!(config.setup.policy, Policy::Deadline { .. })
                     && !matches!(config.wait, Wait::External { .. });
-                let gaps = if scans { phase::scan(SCAN) } else { Gaps::default() };
-                let choice = phase::choose(&gaps, period, sys::tick_length());
-                return Self { first: choice.align(sys::now()), multiple: period };
+                let gaps = if scans { scan(SCAN) } else { Gaps::default() };
+                return Self::from(&gaps, period, tick, sys::now());
             }
             Phase::Offset(offset) => (period, offset, Delta::ZERO),
             Phase::AlignedTo { clock, multiple, offset } => {
@@ -42,6 +46,11 @@ impl Epoch {
             }
         };
         Self { first: aligned(sys::now(), ahead, multiple, offset), multiple }
+    }
+
+    /// Off the tick that the gaps show, not before `earliest`.
+    fn from(gaps: &Gaps, period: Nanos, tick: Nanos, earliest: MonoTime) -> Self {
+        Self { first: phase::choose(gaps, period, tick).align(earliest), multiple: period }
     }
 
     /// The first of the instants that is not too soon.
@@ -91,6 +100,73 @@ mod tests {
             let there = first.as_ns() + ahead.unsigned_abs();
             prop_assert_eq!(there % multiple, offset % multiple);
             prop_assert!(first.as_ns() >= earliest && first.as_ns() - earliest < multiple);
+        }
+    }
+
+    const MS: Nanos = Nanos::from_ms(1);
+    const TICK: Nanos = Nanos::from_ms(4);
+
+    /// What a scan sees of a tick that comes so long after each multiple of its length.
+    fn ticks_at(phase: Nanos) -> Gaps {
+        let began = MonoTime::from_ns(8_000_000_000);
+        let tick = |n| (began.plus(phase).plus(TICK.times(n)), Nanos::from_us(9));
+        Gaps { began, ended: began.plus(SCAN), seen: (0..50).map(tick).collect(), ..Gaps::default() }
+    }
+
+    #[test]
+    fn the_first_release_keeps_clear_of_the_tick_that_was_seen_and_so_does_each_later_one() {
+        for tick_us in [1, 250, 500, 999, 1_300, 2_000, 3_750] {
+            let gaps = ticks_at(Nanos::from_us(tick_us));
+            let earliest = MonoTime::from_ns(9_123_456_789);
+            let pure = Epoch::from(&gaps, MS, TICK, earliest);
+            assert!(pure.first >= earliest && pure.first.since(earliest) <= MS);
+            let config = TaskConfig::periodic(MS);
+            let chosen = Epoch::choose_by(&config, TICK, |length| {
+                assert_eq!(length, SCAN);
+                gaps
+            });
+            for first in [pure.first, pure.soon(), chosen.first, chosen.soon(), chosen.soon().plus(MS.times(77))] {
+                let after = (first.as_ns() + 1_000_000 - tick_us % 1_000 * 1_000) % 1_000_000;
+                assert!((300_000..=700_000).contains(&after), "{after} ns after a tick at {tick_us} us");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reserved_task_and_one_that_follows_events_do_not_look_for_the_tick() {
+        let us = Nanos::from_us;
+        let reserved = Policy::Deadline { runtime: us(50), deadline: us(1_000), period: us(1_000) };
+        let event = crate::Event::Readable(0);
+        let configs = [
+            TaskConfig::periodic(MS).policy(reserved),
+            TaskConfig::periodic(MS).wait(Wait::External { event, patience: MS }),
+        ];
+        for config in configs {
+            Epoch::choose_by(&config, TICK, |_| unreachable!("it would be throttled, or has no phase of its own"));
+        }
+    }
+
+    /// What a clock will show at an instant, as well as it can be told: by the quickest of some looks at both.
+    fn reading(clock: fn() -> u64, at: MonoTime) -> u64 {
+        let looks = (0..100).map(|_| {
+            let before = sys::now();
+            let there = clock();
+            let took = sys::now().since(before);
+            (took, MonoTime::from_ns(there).minus_instant(before.plus(took.divided_by(2))))
+        });
+        at.moved(looks.min().unwrap().1).as_ns()
+    }
+
+    #[test]
+    fn a_first_release_that_is_aligned_to_a_clock_is_a_multiple_of_it() {
+        let (multiple, offset) = (Nanos::from_ms(10), Nanos::from_us(300));
+        let clocks: [(_, fn() -> u64); 2] = [(PhaseClock::Realtime, sys::real_time), (PhaseClock::Tai, sys::tai_time)];
+        for (clock, read) in clocks {
+            let config = TaskConfig::periodic(MS).phase(Phase::AlignedTo { clock, multiple, offset });
+            // Whoever is kept away between a look at the one clock and one at the other is wrong by as much: then again.
+            let off = |_| (reading(read, Epoch::choose(&config).soon()) % multiple.as_ns()).abs_diff(offset.as_ns());
+            let least = (0..20).map(off).min().unwrap();
+            assert!(least <= 1_000, "{clock:?}: {least} ns off");
         }
     }
 

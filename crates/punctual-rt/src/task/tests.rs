@@ -253,3 +253,68 @@ fn the_phase_off_the_tick_is_found_and_kept() {
     let phases: Vec<u64> = seen.iter().map(|wake| wake.release.as_ns() % 1_000_000).collect();
     assert!(phases.iter().all(|phase| *phase == phases[0]));
 }
+
+/// What a task runs that is kept away for five periods after some activations.
+fn stalled(overrun: Overrun) -> Vec<Wake> {
+    let mut runs = 0;
+    let seen = wakes(&quick().overrun(overrun), 30, move |_| {
+        runs += 1;
+        if runs == 8 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    });
+    assert!(seen.windows(2).all(|pair| pair[1].index == pair[0].index + 1 + pair[0].missed));
+    seen
+}
+
+#[test]
+fn a_task_that_catches_up_runs_each_release_at_once() {
+    let seen = stalled(Overrun::CatchUp { max: 10_000 });
+    assert!(seen.iter().all(|wake| wake.missed == 0), "none is left out");
+    assert!(seen.windows(2).all(|pair| pair[1].release == pair[0].release.plus(MS)));
+    assert!(seen[8..12].iter().all(|wake| wake.class == Class::PastOnArrival), "four were owed: {seen:?}");
+}
+
+#[test]
+fn a_task_that_anchors_anew_goes_on_a_period_after_it_came_back() {
+    let seen = stalled(Overrun::Reanchor);
+    assert!(seen.iter().any(|wake| wake.missed > 0));
+    for pair in seen.windows(2) {
+        let from = if pair[0].missed > 0 { pair[0].woke } else { pair[0].release };
+        assert_eq!(pair[1].release, from.plus(MS), "{pair:?}");
+    }
+}
+
+#[test]
+fn the_tolerance_decides_what_is_on_time() {
+    let classes = |tolerance| {
+        let config = quick().wait(Wait::Sleep).tolerance(tolerance);
+        wakes(&config, 20, |_| {}).into_iter().map(|wake| wake.class).collect::<Vec<_>>()
+    };
+    let generous = classes(Nanos::from_secs(100));
+    assert!(generous.iter().all(|class| matches!(class, Class::OnTime | Class::PastOnArrival)), "{generous:?}");
+    let strict = classes(Nanos::ZERO);
+    assert!(strict.iter().all(|class| matches!(class, Class::LateFromSleep | Class::PastOnArrival)), "{strict:?}");
+}
+
+#[test]
+fn budget_and_deadline_reach_the_statistics_and_the_last_activation_is_counted() {
+    let config = quick().wait(Wait::Sleep);
+    let counted = |config: &TaskConfig| {
+        let mut cyclic = Cyclic::new(config).unwrap();
+        let stats = cyclic.stats().clone();
+        for _ in 0..5 {
+            cyclic.wait().unwrap();
+            cyclic.finish();
+        }
+        let last = cyclic.wait().unwrap();
+        drop(cyclic);
+        assert_eq!(stats.counters().unwrap().last_woke, last.woke, "the one whose end was not told, too");
+        stats.counters().unwrap()
+    };
+    let (none, all) = (Nanos::from_secs(100), Nanos::from_ns(1));
+    let generous = counted(&config.clone().budget(none).deadline(none));
+    assert_eq!((generous.activations, generous.over_budget, generous.deadline_misses), (6, 0, 0));
+    let strict = counted(&config.budget(all).deadline(all));
+    assert_eq!((strict.activations, strict.over_budget, strict.deadline_misses), (6, 6, 5));
+}

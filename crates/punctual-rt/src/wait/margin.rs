@@ -192,6 +192,23 @@ mod tests {
     }
 
     #[test]
+    fn after_a_burst_the_margin_comes_down_slowly() {
+        let mut tracker = MarginTracker::new(Margin::AUTO);
+        (0..300).for_each(|_| tracker.learn(Nanos::from_us(40)));
+        assert!(tracker.now >= Nanos::from_us(52), "{:?}", tracker.now);
+        // As many as the window holds: from here on it knows nothing of the burst.
+        (0..256).for_each(|_| tracker.learn(Nanos::from_us(5)));
+        assert!(tracker.now >= Nanos::from_us(45), "all at once: {:?}", tracker.now);
+        (0..44).for_each(|_| tracker.learn(Nanos::from_us(5)));
+        assert!((Nanos::from_us(25)..Nanos::from_us(35)).contains(&tracker.now), "half of the way: {:?}", tracker.now);
+        (0..500).for_each(|_| tracker.learn(Nanos::from_us(5)));
+        assert!(tracker.now < Nanos::from_us(10), "{:?}", tracker.now);
+        tracker.learn(Nanos::from_us(40));
+        (0..4).for_each(|_| tracker.learn(Nanos::from_us(40)));
+        assert!(tracker.now >= Nanos::from_us(50), "up at once: {:?}", tracker.now);
+    }
+
+    #[test]
     fn rare_outages_do_not_move_the_margin() {
         let mut noise = noise();
         let (late, polled) = replay((0..20_000).map(|_| if noise() % 300 == 0 { 5_000_000 } else { 10_000 }));

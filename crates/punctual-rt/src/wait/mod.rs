@@ -89,7 +89,7 @@ pub(crate) struct Waited {
 
 /// What became of waiting for something from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(crate) enum Arrival {
     /// It came.
     Came,
     /// Something is there to be read, and the other side is gone: it will look like this for ever.

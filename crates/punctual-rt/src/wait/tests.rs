@@ -339,3 +339,36 @@ fn a_signal_wakes_its_task_and_silence_times_out() {
     assert_eq!(waiter.wait_until(now(), MS).class, Class::OnTime);
     assert_eq!(waiter.wait_until(now(), MS).class, Class::TimedOut);
 }
+
+#[test]
+fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
+    let mut hybrid = engine(&Wait::Hybrid(Margin::AUTO), vec![]);
+    hybrid.waiter().clock().reading = 200;
+    let (mut noise, mut late, mut polled) = (noise(), 0, Nanos::ZERO);
+    const CYCLES: u64 = 40_000;
+    for _ in 0..CYCLES {
+        let whim = Whim::Oversleep(if noise() % 10 < 3 { 75_000 } else { 20_000 });
+        hybrid.waiter().clock().take(whim);
+        let wake = hybrid.wait(|| {}, |_| {});
+        late += u64::from(wake.class != Class::OnTime);
+        polled = polled.plus(wake.polled);
+    }
+    assert!(late * 500 < CYCLES, "{late} late: without what was left over, each long sleep is");
+    let per_mille = polled.as_ns() / CYCLES / 1_000;
+    assert!((40..=50).contains(&per_mille), "{per_mille} thousandths of the time were polled");
+}
+
+#[test]
+fn releases_follow_a_source_that_drifts() {
+    let wait = Wait::External { event: Event::Readable(-1), patience: Nanos::from_ms(5) };
+    // An event each 1013 us, for a task of 1000 us.
+    let mut paced = engine(&wait, vec![]);
+    let wakes: Vec<_> = (0..1_000).map(|_| next(&mut paced)).collect();
+    for (index, wake) in (0..).zip(&wakes) {
+        assert_eq!((wake.index, wake.missed), (index, 0), "each event is one activation");
+        // A sixteenth of what is left each time: sixteen times the drift behind.
+        assert!(wake.error().length() < Nanos::from_us(230), "{wake:?}");
+    }
+    let took = wakes[999].release.since(wakes[0].release).as_ns();
+    assert!(took.abs_diff(999 * 1_013_000) < 300_000, "{took}");
+}

@@ -250,6 +250,26 @@ fn noise_at_the_edge_of_the_lock_window_does_not_make_it_chatter() {
 }
 
 #[test]
+fn what_is_locked_stays_so_up_to_twice_the_window() {
+    // The servo cannot steer away what its grid does not do: the error stays as it is held. It is brought there slowly,
+    // for what comes at once is a step of the reference, after which the servo begins anew.
+    for (error, stays) in [(7_500, true), (-7_500, true), (9_300, true), (10_700, false), (-12_000, false)] {
+        let mut servo = servo(MS, 1.0);
+        (0..3_000).for_each(|_| drop(servo.correct(Delta::ZERO)));
+        assert!(servo.locked());
+        let still = (0..6_000).all(|n| {
+            servo.correct(Delta::from_ns(error * n.min(3_000) / 3_000));
+            servo.locked()
+        });
+        assert_eq!((still, servo.rejected()), (stays, 0), "held at {error} ns: {:?}", servo.error());
+        assert!(!stays || servo.error().as_ns().abs_diff(error) < 500, "{:?} of {error}", servo.error());
+    }
+    let mut far = servo(MS, 1.0);
+    (0..3_000).for_each(|_| drop(far.correct(Delta::from_ns(7_500))));
+    assert!(!far.locked(), "but it does not become so beyond the window");
+}
+
+#[test]
 fn a_timer_that_steers_less_than_asked_shows_in_the_releases() {
     let (mut world, mut servo) = (exact(MS, 30.0, Nanos::from_us(400)), servo(MS, 1.0));
     for _ in 0..5_000 {

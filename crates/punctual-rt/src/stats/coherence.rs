@@ -1,0 +1,58 @@
+//! Counters, and a record, that are copied while the loop writes belong together: on threads, and small enough for Miri,
+//! which a whole page with its histograms takes minutes.
+
+use super::page::CycleSlot;
+use super::{Stats, StatsConfig};
+use crate::wake::{Class, Wake};
+use punctual_hist::{MonoTime, Nanos};
+use std::thread;
+
+const MS: Nanos = Nanos::from_ms(1);
+const CYCLES: u64 = if cfg!(miri) { 40 } else { 20_000 };
+
+fn woke(index: u64) -> MonoTime {
+    MonoTime::from_ns(5_000_000_000).plus(MS.times(index))
+}
+
+#[test]
+fn counters_that_are_read_while_the_loop_writes_are_of_one_moment() {
+    let (mut writer, reader) = Stats::create(&StatsConfig { flight_cycles: 64, ..StatsConfig::new("a", MS) }).unwrap();
+    let looking = thread::spawn(move || {
+        let (mut last, mut looks) = (0, 0u32);
+        while last < CYCLES {
+            let Some(counters) = reader.counters() else { continue };
+            let seen = counters.activations;
+            assert!(seen >= last, "never back");
+            assert_eq!(counters.classes.iter().sum::<u64>(), seen, "{counters:?}");
+            assert_eq!(counters.missed, seen, "{counters:?}");
+            assert!(seen == 0 || counters.last_woke == woke(2 * seen - 2), "{counters:?}");
+            (last, looks) = (seen, looks.saturating_add(1));
+        }
+        looks
+    });
+    for n in 0..CYCLES {
+        // Each is on time, and then one release is missed.
+        let (release, class) = (woke(2 * n), [Class::OnTime, Class::Early][usize::from(n % 3 == 0)]);
+        let wake = Wake { index: 2 * n, release, woke: release, interval: MS, missed: 1, class, ..Wake::default() };
+        writer.woke(&wake);
+    }
+    assert!(looking.join().unwrap() > 0);
+}
+
+#[test]
+fn a_record_that_is_read_while_it_is_written_is_whole() {
+    let slot = CycleSlot::default();
+    thread::scope(|scope| {
+        let slot = &slot;
+        scope.spawn(move || (0..CYCLES).for_each(|n| slot.write(n, &[n; 7])));
+        let mut last = 0;
+        while last + 1 < CYCLES {
+            if let Some((number, words)) = slot.read() {
+                assert!(number >= last && words == [number; 7], "{number}: {words:?}");
+                last = number;
+            } else if cfg!(miri) {
+                thread::yield_now();
+            }
+        }
+    });
+}

@@ -1,0 +1,78 @@
+//! Who took the time, on the real clock: told from what the kernel left behind.
+//!
+//! With no tolerance at all, each polling is over its release by at least the reading that ended it, and so each asks.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use punctual_rt::{Class, Cyclic, Grid, Nanos, Pacer, Phase, Sleeper, TaskConfig, Wait, now};
+use std::process::Command;
+
+const PERIOD: Nanos = Nanos::from_us(100);
+/// In the environment of a program that was started again, with a C library that has no marks.
+const WITHOUT_MARKS: &str = "PUNCTUAL_RT_TEST_WITHOUT_MARKS";
+
+fn pacer() -> Pacer {
+    let grid = Grid::new(now().plus(PERIOD), PERIOD);
+    Pacer::new(grid, &Wait::Spin, Sleeper::Absolute).unwrap().with_tolerance(Nanos::ZERO)
+}
+
+/// Of what class the activations were that polled too long. One may come out at its release to the nanosecond, and one may
+/// be kept away until it is past.
+fn hits(mut wait: impl FnMut() -> Class) -> Vec<Class> {
+    let all = (0..800).map(|_| wait());
+    let hits: Vec<_> = all.filter(|class| !matches!(class, Class::OnTime | Class::PastOnArrival)).collect();
+    assert!(hits.len() >= 100, "{hits:?}");
+    hits
+}
+
+fn count(classes: &[Class], wanted: Class) -> usize {
+    classes.iter().filter(|class| **class == wanted).count()
+}
+
+#[test]
+fn when_the_mark_stays_it_was_no_other_thread() {
+    let mut pacer = pacer();
+    let seen = hits(|| pacer.wait().class);
+    if pacer.means().has_marks {
+        // Now and then another thread does run.
+        assert!(count(&seen, Class::Interrupted) * 2 > seen.len(), "{seen:?}");
+    } else {
+        assert_eq!(count(&seen, Class::HitWhilePolling), seen.len(), "{seen:?}");
+    }
+}
+
+#[test]
+fn within_the_tolerance_nobody_is_asked() {
+    let mut pacer = pacer().with_tolerance(Nanos::from_secs(100));
+    assert!((0..400).all(|_| matches!(pacer.wait().class, Class::OnTime | Class::PastOnArrival)));
+}
+
+#[test]
+fn without_marks_only_the_count_of_switches_tells() {
+    if std::env::var_os(WITHOUT_MARKS).is_none() {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "without_marks_only_the_count_of_switches_tells", "--nocapture"]);
+        let output = again.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0").env(WITHOUT_MARKS, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+        return;
+    }
+    let mut silent = pacer();
+    assert!(!silent.means().has_marks);
+    let seen = hits(|| silent.wait().class);
+    assert_eq!(count(&seen, Class::HitWhilePolling), seen.len(), "{seen:?}");
+
+    let mut asking = pacer().confirming_interference();
+    let seen = hits(|| asking.wait().class);
+    assert!(count(&seen, Class::Interrupted) * 2 > seen.len(), "{seen:?}");
+
+    // And a task hands the wish on.
+    let config = TaskConfig::periodic(PERIOD).phase(Phase::Offset(Nanos::ZERO)).wait(Wait::Spin).tolerance(Nanos::ZERO);
+    let of_task = |config: &TaskConfig| {
+        let mut cyclic = Cyclic::new(config).unwrap();
+        hits(|| cyclic.wait().unwrap().class)
+    };
+    assert_eq!(count(&of_task(&config), Class::Interrupted), 0);
+    let asked = of_task(&config.confirming_interference());
+    assert!(count(&asked, Class::Interrupted) * 2 > asked.len(), "{asked:?}");
+}
