@@ -926,6 +926,11 @@ int prt_heart_beat(struct prt_heart *heart);
 /// Not for the loop.
 int prt_heart_retire(struct prt_heart *heart);
 
+/// Frees this end and does not end the watch: what was a loop is silent from now on, and that is noticed.
+///
+/// Not for the loop.
+int prt_heart_close(struct prt_heart *heart);
+
 /// How many misses there were so far. From any thread.
 int prt_watchdog_misses(const struct prt_watchdog *watchdog, uint64_t *count);
 

@@ -638,15 +638,16 @@ private:
     int returned_;
 };
 
-/// A loop's end of a watchdog. Its end of scope ends the watch; so a loop that is to be missed when it ends by mistake
-/// holds it elsewhere.
+/// A loop's end of a watchdog. Its end of scope does not end the watch: a loop that an exception ended is to be missed.
 class Heart {
 public:
     explicit Heart(prt_heart *handle) noexcept : handle_(handle) {}
     std::error_code beat() noexcept { return code(prt_heart_beat(handle_.get())); }
+    /// Ends the watch: the loop stops as intended.
+    std::error_code retire() noexcept { return code(prt_heart_retire(std::exchange(*handle_.out(), nullptr))); }
 
 private:
-    detail::Handle<prt_heart, prt_heart_retire> handle_;
+    detail::Handle<prt_heart, prt_heart_close> handle_;
 };
 
 /// Notices, in a thread of its own, that a loop has stopped going round.

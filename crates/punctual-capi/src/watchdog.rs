@@ -162,6 +162,14 @@ pub extern "C" fn prt_heart_retire(heart: *mut prt_heart) -> c_int {
     })
 }
 
+/// Frees this end and does not end the watch: what was a loop is silent from now on, and that is noticed.
+///
+/// Not for the loop.
+#[unsafe(no_mangle)]
+pub extern "C" fn prt_heart_close(heart: *mut prt_heart) -> c_int {
+    done(|| handle::free(heart))
+}
+
 /// How many misses there were so far. From any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_watchdog_misses(watchdog: *const prt_watchdog, count: *mut u64) -> c_int {

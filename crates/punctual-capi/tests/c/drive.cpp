@@ -135,9 +135,17 @@ static void locks_and_dogs()
     EXPECT_TRUE(static_cast<bool>(prt::Lock(mutex, std::try_to_lock)));
 
     prt::Watchdog watchdog(prt::Watchdog::usual(1'000'000));
-    prt::Heart heart = watchdog.watch("loop", 60'000'000'000);
-    EXPECT_TRUE(!heart.beat());
-    EXPECT(watchdog.misses(), 0);
+    {
+        prt::Heart heart = watchdog.watch("stops", 60'000'000'000);
+        EXPECT_TRUE(!heart.beat() && !heart.retire());
+        EXPECT_TRUE(heart.beat() == std::errc::bad_address);
+        EXPECT(watchdog.misses(), 0);
+        prt::Heart thrown_away = watchdog.watch("dies", 3'000'000);
+    }
+    for (int n = 0; n < 1000 && watchdog.misses() == 0; ++n) {
+        prt::delay_until(prt::now() + 10'000'000);
+    }
+    EXPECT(watchdog.misses(), 1);
 }
 
 static void refusals()

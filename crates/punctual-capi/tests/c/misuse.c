@@ -570,9 +570,11 @@ static void locks_and_dogs(void)
     EXPECT(prt_heart_beat(NULL), -EFAULT);
     EXPECT(prt_heart_beat(heart), 0); /* nobody listens any more */
     EXPECT(prt_heart_retire(NULL), -EFAULT);
+    EXPECT(prt_heart_close(NULL), -EFAULT);
     EXPECT(prt_heart_retire(heart), 0);
     EXPECT(prt_heart_beat(heart), PRT_E_HANDLE);
     EXPECT(prt_heart_retire(heart), PRT_E_HANDLE);
+    EXPECT(prt_heart_close(heart), PRT_E_HANDLE);
 }
 
 static void others(void)
