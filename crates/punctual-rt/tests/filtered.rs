@@ -11,17 +11,17 @@ mod sys {
     /// From here on the kernel answers `sched_getattr` and `sched_getaffinity` of the calling thread, and of those it
     /// starts, with `errno`.
     pub fn take_away_the_reading_calls(errno: i32) {
-        const LOAD_NUMBER: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-        const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-        const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-        let step = |code, jt, k| libc::sock_filter { code, jt, jf: 0, k };
+        let load_number = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+        let jump_if_equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        let answer = libc::BPF_RET | libc::BPF_K;
+        let step = |code: u32, jt, k| libc::sock_filter { code: code.try_into().unwrap(), jt, jf: 0, k };
         let number = |call: libc::c_long| u32::try_from(call).unwrap();
         let mut program = [
-            step(LOAD_NUMBER, 0, 0),
-            step(JUMP_IF_EQUAL, 2, number(libc::SYS_sched_getattr)),
-            step(JUMP_IF_EQUAL, 1, number(libc::SYS_sched_getaffinity)),
-            step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
-            step(RETURN, 0, libc::SECCOMP_RET_ERRNO | u32::try_from(errno).unwrap()),
+            step(load_number, 0, 0),
+            step(jump_if_equal, 2, number(libc::SYS_sched_getattr)),
+            step(jump_if_equal, 1, number(libc::SYS_sched_getaffinity)),
+            step(answer, 0, libc::SECCOMP_RET_ALLOW),
+            step(answer, 0, libc::SECCOMP_RET_ERRNO | u32::try_from(errno).unwrap()),
         ];
         let program = libc::sock_fprog { len: 5, filter: program.as_mut_ptr() };
         // SAFETY: no pointers are passed.
