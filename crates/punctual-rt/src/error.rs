@@ -18,6 +18,8 @@ pub enum Error {
     Reservation,
     /// The kernel refused a scheduling policy.
     Policy(i32),
+    /// The kernel refused to reserve run time (`SCHED_DEADLINE`).
+    Deadline(i32),
     /// The kernel refused to run the thread on this CPU: off-line, or outside the allowed set.
     Affinity(u32, i32),
     /// The kernel refused to lock memory.
@@ -80,6 +82,7 @@ impl Error {
     pub const fn errno(self) -> i32 {
         match self {
             Self::Policy(e)
+            | Self::Deadline(e)
             | Self::Affinity(_, e)
             | Self::MemoryLock(e)
             | Self::Heap(e)
@@ -107,13 +110,21 @@ impl Error {
             Self::Reservation => "ask for a run time of 1024 ns or more, within the deadline, within the period",
             Self::Policy(libc::EPERM) => {
                 "run as root, or grant RLIMIT_RTPRIO (`@realtime - rtprio 95` in /etc/security/limits.d/) or CAP_SYS_NICE; \
-                 as root look at the control group (cpu.rt_runtime_us); a deadline thread must be allowed on all CPUs of \
-                 its scheduling domain"
+                 as root look at the control group (cpu.rt_runtime_us)"
             }
-            Self::Policy(libc::EBUSY) => {
+            Self::Deadline(libc::EPERM) => {
+                "run as root, or grant CAP_SYS_NICE; and let the thread run on all CPUs of its scheduling domain: name none, \
+                 or make a cpuset partition of them"
+            }
+            Self::Deadline(libc::EBUSY) => {
                 "reserve less run time: with this all deadline threads together exceed sched_rt_runtime_us"
             }
-            Self::Policy(_) => "ask for another policy, or look whether a sandbox (seccomp) filters sched_setattr",
+            Self::Deadline(libc::EINVAL) => {
+                "ask for a period within sched_deadline_period_min_us and sched_deadline_period_max_us"
+            }
+            Self::Policy(_) | Self::Deadline(_) => {
+                "ask for another policy, or look whether a sandbox (seccomp) filters sched_setattr"
+            }
             Self::Affinity(..) => {
                 "choose from /sys/devices/system/cpu/online, within the cpuset (Cpus_allowed_list in /proc/self/status)"
             }
@@ -168,6 +179,7 @@ impl fmt::Display for Error {
             Self::Priority(p) => write!(f, "priority {p} is not within 1..=95"),
             Self::Reservation => f.write_str("1024 ns <= run time <= deadline <= period does not hold"),
             Self::Policy(_) => write!(f, "the kernel refused the scheduling policy: {why}"),
+            Self::Deadline(_) => write!(f, "the kernel refused to reserve run time: {why}"),
             Self::Affinity(cpu, _) => write!(f, "the kernel refused to run a thread on CPU {cpu}: {why}"),
             Self::MemoryLock(_) => write!(f, "the kernel refused to lock memory: {why}"),
             Self::Stack(left) => write!(f, "only {left} bytes of stack can be touched"),

@@ -86,9 +86,9 @@ pub enum MeasureError {
 impl MeasureError {
     /// What the user can do about it, where that takes looking at the machine.
     pub fn remedy(&self) -> Option<String> {
-        use punctual_rt::Error::{Affinity, MemoryLock, Policy};
+        use punctual_rt::Error::{Affinity, Deadline, MemoryLock, Policy};
         match self {
-            Self::Probe(ProbeError::Refused { source: Policy(errno), .. }) => Some(privilege::explain_policy(*errno)),
+            Self::Probe(ProbeError::Refused { source: Policy(errno) | Deadline(errno), .. }) => Some(privilege::explain_policy(*errno)),
             Self::Probe(ProbeError::Refused { source: Affinity(..), .. }) => Some(
                 "the CPU is outside this process's cpuset (/proc/self/cgroup, cpuset.cpus.effective) or off-line; name \
                  other CPUs with --cpus"

@@ -59,9 +59,10 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
         scenario.threads.iter().map(start).collect::<Result<Vec<_>, _>>()
     };
     let probes = match start_all(scenario.policy) {
-        Err(ProbeError::Refused { source: punctual_rt::Error::Policy(libc::EPERM), .. })
-            if setting.ordinary_if_refused =>
-        {
+        Err(ProbeError::Refused {
+            source: punctual_rt::Error::Policy(libc::EPERM) | punctual_rt::Error::Deadline(libc::EPERM),
+            ..
+        }) if setting.ordinary_if_refused => {
             note(format!("measured as an ordinary task: {}", privilege::explain_policy(libc::EPERM)));
             start_all(Policy::Other)?
         }

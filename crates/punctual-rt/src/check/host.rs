@@ -19,6 +19,8 @@ pub struct HostCpu {
     pub fair_server: Option<u64>,
     /// Whether the limit of its idle states can be written.
     pub is_latency_writable: Option<bool>,
+    /// That limit as others have set it: what was there before this process asked for one. `0` is none, `n/a` allows none.
+    pub latency_limit: Option<String>,
 }
 
 /// What the process may do.
@@ -65,6 +67,10 @@ pub struct Host {
     pub clock_source: Option<String>,
     /// Time of one clock reading.
     pub clock_read: Option<Nanos>,
+    /// How long a wake-up takes at best: the quickest of a few short sleeps on the calling thread.
+    pub wake_up: Option<Nanos>,
+    /// How long the scheduler's tick is.
+    pub tick: Option<Nanos>,
     /// By how much the timers of threads started from here may be rounded.
     pub timer_slack: Option<Nanos>,
     /// Kernel version: major, minor.

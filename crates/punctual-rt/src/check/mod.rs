@@ -26,7 +26,7 @@ pub use finding::{Finding, Findings, Severity};
 pub use host::{Host, HostCpu, Rights};
 pub use read::clock_read_cost;
 
-use crate::setup::{LatencyQos, Setup};
+use crate::setup::{LatencyQos, Require, Setup};
 use crate::{Memory, Nanos, Policy};
 
 /// How a task waits for its next release.
@@ -47,7 +47,8 @@ pub struct Plan {
     pub name: String,
     /// Its period.
     pub period: Nanos,
-    /// Its releases against those of other tasks of the same epoch; `None` when it has none that is known.
+    /// Its releases against those of other tasks of the same epoch, and of the first of them against multiples of its
+    /// period on the clock; `None` when it has none that is known.
     pub phase: Option<Nanos>,
     /// Until when after the release it must have finished; `None` for the period.
     pub deadline: Option<Nanos>,
@@ -57,10 +58,6 @@ pub struct Plan {
     pub waits: Waits,
     /// Policy, CPUs, memory, idle states.
     pub setup: Setup,
-    /// Whether its releases coincide with the scheduler's tick; `None` when not known.
-    pub is_on_tick: Option<bool>,
-    /// How long a wake-up takes on this machine, as measured.
-    pub wake_up: Option<Nanos>,
     /// Whether the thread will be set up by [`Setup::apply`], which sets its timer slack to 1 ns.
     pub is_applied: bool,
 }
@@ -76,8 +73,6 @@ impl Plan {
             execution: None,
             waits: Waits::Sleeps,
             setup,
-            is_on_tick: None,
-            wake_up: None,
             is_applied: true,
         }
     }
@@ -85,6 +80,14 @@ impl Plan {
     /// The CPUs it may run on, as far as that is known: with none stated, all.
     fn cpus<'a>(&'a self, host: &'a Host) -> &'a [u32] {
         if self.setup.cpus.is_empty() { host.online.as_deref().unwrap_or_default() } else { &self.setup.cpus }
+    }
+
+    /// How grave it is that the system will refuse something: only a strict task does not start for that.
+    fn when_refused(&self) -> Severity {
+        match self.setup.require {
+            Require::Strict => Severity::Fatal,
+            Require::BestEffort => Severity::High,
+        }
     }
 
     fn priority(&self) -> Option<u8> {
@@ -124,7 +127,7 @@ impl Plan {
 /// # Real-time
 /// Pure.
 pub fn codes() -> impl Iterator<Item = &'static str> {
-    rules::ALONE.iter().map(|rule| rule.code).chain([rules::SAME_TURN])
+    rules::ALONE.iter().map(|rule| rule.code).chain([rules::ON_TICK, rules::SAME_TURN])
 }
 
 /// Judges tasks of one program, each by itself and against the others, on this machine. Gravest first.
@@ -133,7 +136,8 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
 /// Allocates: call before the loop.
 pub fn check(plans: &[Plan], host: &Host) -> Findings {
     let alone = plans.iter().flat_map(|plan| rules::judge(plan, host));
-    let mut all: Vec<Finding> = alone.chain(rules::judge_together(plans)).collect();
+    let first = plans.first().and_then(|first| rules::judge_first(first, host));
+    let mut all: Vec<Finding> = alone.chain(first).chain(rules::judge_together(plans)).collect();
     all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     Findings(all)
 }

@@ -3,7 +3,7 @@
 use super::host::{Host, HostCpu, Rights};
 use crate::idle::states_below;
 use crate::release::version;
-use crate::setup::{limit, rt_budget_us};
+use crate::setup::{limit, others_limit, rt_budget_us};
 use crate::{Nanos, now, sys};
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -13,13 +13,19 @@ use std::path::{Path, PathBuf};
 const CPUS_MAX: u32 = 8192;
 
 impl Host {
-    /// Reads this machine, and measures how long its clock takes to read.
+    /// Reads this machine, and measures how long its clock takes to read, and how long a wake-up takes at best.
     ///
     /// # Real-time
-    /// Allocates, reads files: call before the loop.
+    /// Allocates, reads files, sleeps some fifteen times for a microsecond: call before the loop.
     pub fn here() -> Self {
         let slack = sys::timer_slack().map(Nanos::from_ns);
-        Self { clock_read: Some(clock_read_cost()), timer_slack: slack, ..Self::read(Path::new("/")) }
+        Self {
+            clock_read: Some(clock_read_cost()),
+            wake_up: wake_up_cost(),
+            tick: Some(sys::tick_length()).filter(|length| *length > Nanos::ZERO),
+            timer_slack: slack,
+            ..Self::read(Path::new("/"))
+        }
     }
 
     /// Reads the machine whose files are below `root`. What calls to the kernel would tell stays unknown.
@@ -44,6 +50,8 @@ impl Host {
             rights: from.rights(),
             clock_source: from.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
             clock_read: None,
+            wake_up: None,
+            tick: None,
             timer_slack: None,
             kernel: from.kernel(),
             is_realtime: from.is_realtime(),
@@ -108,6 +116,7 @@ impl Files<'_> {
             idle: states_below(&self.path(&of("cpuidle"))),
             fair_server: self.number(&format!("sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime")),
             is_latency_writable: self.is_writable(&of("power/pm_qos_resume_latency_us")),
+            latency_limit: others_limit(&self.path(&of("power/pm_qos_resume_latency_us"))),
         }
     }
 
@@ -200,6 +209,22 @@ pub fn clock_read_cost() -> Nanos {
     Nanos::from_ns(costs.get(costs.len() / 2).copied().unwrap_or(0))
 }
 
+/// The quickest of a few sleeps of a microsecond, without the rounding that an ordinary thread's timers have before it is
+/// set up; `None` when the rounding could not be put back.
+fn wake_up_cost() -> Option<Nanos> {
+    const SLEEPS: usize = 15;
+    let slack = sys::timer_slack()?;
+    sys::set_timer_slack(1);
+    let cost = || {
+        let target = now().plus(Nanos::from_us(1));
+        sys::sleep_until(target);
+        now().since(target)
+    };
+    let quickest = (0..SLEEPS).map(|_| cost()).min();
+    sys::set_timer_slack(slack);
+    quickest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,7 +268,7 @@ mod tests {
             (&cpu0("cpuidle/state1/name"), "C6"),
             (&cpu0("cpuidle/state1/latency"), "170"),
             (&cpu0("cpuidle/state1/disable"), "1"),
-            (&cpu0("power/pm_qos_resume_latency_us"), "0"),
+            (&cpu0("power/pm_qos_resume_latency_us"), "n/a"),
             ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000"),
             ("proc/self/limits", limits),
             ("proc/self/status", "Name:\tx\nCapEff:\t0000000000804000\nCpus_allowed_list:\t0-1"),
@@ -272,6 +297,7 @@ mod tests {
         let cpu = host.cpu(0).unwrap();
         assert_eq!((cpu.siblings.as_deref(), cpu.fair_server), (Some(&[0, 4][..]), Some(50_000_000)));
         assert_eq!((cpu.governor.as_deref(), cpu.is_latency_writable), (Some("schedutil"), Some(true)));
+        assert_eq!((cpu.latency_limit.as_deref(), host.cpu(2).unwrap().latency_limit.as_deref()), (Some("n/a"), None));
         let deep = IdleState { number: 1, name: "C6".to_owned(), exit_latency: Nanos::from_us(170), enabled: false };
         assert_eq!((cpu.idle.len(), cpu.idle.get(1)), (2, Some(&deep)));
         assert!(host.cpu(2).unwrap().idle.is_empty());
@@ -303,7 +329,10 @@ mod tests {
 
     #[test]
     fn this_machine_has_cpus_and_a_clock() {
+        let before = sys::timer_slack();
         let host = Host::here();
+        assert_eq!((host.timer_slack, sys::timer_slack()), (before.map(Nanos::from_ns), before));
+        assert!(host.wake_up.is_some() && host.tick.is_some_and(|tick| tick >= Nanos::from_us(100)));
         assert!(host.online.is_some_and(|online| !online.is_empty()));
         assert!(host.clock_read.is_some_and(|cost| cost > Nanos::ZERO));
         assert!(host.kernel.is_some_and(|(major, _)| major >= 4));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Policy;
-use crate::setup::Limit;
+use crate::setup::{Limit, Require};
 use std::collections::BTreeSet;
 
 type Change = fn(&mut Plan, &mut Host);
@@ -19,12 +19,10 @@ fn fine_plan() -> Plan {
     let memory = Memory::Lock { stack: 64 << 10, heap: 1 << 20 };
     let setup = Setup::new().policy(Policy::Fifo(80)).cpus(&[1]).memory(memory).latency_qos(LatencyQos::Global(0));
     Plan {
-        phase: Some(Nanos::ZERO),
+        phase: Some(us(300)),
         deadline: Some(us(500)),
         execution: Some(us(100)),
         waits: Waits::Polls(us(50)),
-        is_on_tick: Some(false),
-        wake_up: Some(us(5)),
         ..Plan::new("loop", us(1000), setup)
     }
 }
@@ -43,6 +41,7 @@ fn fine_host() -> Host {
         idle: vec![idle(0, "C1", 2), idle(1, "C6", 133)],
         fair_server: Some(50_000_000),
         is_latency_writable: Some(true),
+        latency_limit: Some("0".to_owned()),
     };
     Host {
         online: Some(vec![0, 1, 2, 3]),
@@ -64,6 +63,8 @@ fn fine_host() -> Host {
         },
         clock_source: Some("tsc".to_owned()),
         clock_read: Some(Nanos::from_ns(25)),
+        wake_up: Some(us(5)),
+        tick: Some(us(4000)),
         timer_slack: Some(us(50)),
         kernel: Some((6, 12)),
         is_realtime: Some(true),
@@ -109,9 +110,19 @@ const OF_THE_PLAN: &[Case] = &[
     Case("task.load", |p, _| (p.execution, p.deadline) = (Some(us(851)), None), &[], |p, _| p.execution = None),
     Case("task.deadline", |p, _| p.deadline = Some(us(1001)), &[], |p, _| p.deadline = Some(us(1000))),
     Case("task.deadline", |p, _| p.deadline = Some(us(99)), &[], |p, _| p.deadline = None),
-    Case("task.short_period", |p, _| p.wake_up = Some(us(51)), &[], |p, _| p.wake_up = Some(us(50))),
-    Case("task.short_period", |p, _| p.wake_up = Some(us(51)), &[], |p, _| p.wake_up = None),
-    Case("task.on_tick", |p, _| p.is_on_tick = Some(true), &[], |p, _| p.is_on_tick = None),
+    Case("task.short_period", |_, h| h.wake_up = Some(us(51)), &[], |_, h| h.wake_up = Some(us(50))),
+    Case("task.short_period", |_, h| h.wake_up = Some(us(51)), &[], |_, h| h.wake_up = None),
+    Case("task.on_tick", |p, _| p.phase = Some(Nanos::ZERO), &[], |p, _| p.phase = None),
+    Case("task.on_tick", |p, _| p.phase = Some(us(19)), &[], |p, _| p.phase = Some(us(20))),
+    Case("task.on_tick", |p, _| p.phase = Some(us(2981)), &[], |p, _| p.phase = Some(us(2980))),
+    Case("task.on_tick", |p, _| p.phase = Some(Nanos::ZERO), &[], |p, h| (p.phase, h.tick) = (Some(Nanos::ZERO), None)),
+    // Of 970 us and 4 ms each distance comes up.
+    Case(
+        "task.on_tick",
+        |p, _| p.phase = Some(us(1000)),
+        &[],
+        |p, _| (p.period, p.phase) = (us(970), Some(Nanos::ZERO)),
+    ),
     Case(
         "task.deadline_affinity",
         |p, _| {
@@ -317,6 +328,15 @@ const OF_THE_RIGHTS: &[Case] = &[
             h.cpus[0].is_latency_writable = Some(false);
         },
     ),
+    Case(
+        "pm.qos_percpu",
+        |p, h| {
+            p.setup.latency_qos = LatencyQos::PerCpu;
+            h.cpus[1].latency_limit = Some("n/a".to_owned());
+        },
+        &[],
+        |_, h| h.cpus[1].latency_limit = Some("n/a".to_owned()),
+    ),
 ];
 
 const OF_THE_TIME: &[Case] = &[
@@ -390,11 +410,11 @@ fn two_tasks_collide_where_rank_cpu_and_moment_are_the_same() {
         codes_of(&[one, other], &fine_host()).contains(rules::SAME_TURN)
     };
     assert!(collide(|_| ()));
-    assert!(collide(|other| other.phase = Some(us(99))), "the first still runs");
-    assert!(!collide(|other| other.phase = Some(us(100))));
-    assert!(collide(|other| other.phase = Some(us(901))), "the second still runs at the first's next release");
-    assert!(collide(|other| (other.period, other.phase) = (us(700), Some(us(350)))), "periods of 700 and 1000 meet");
-    assert!(!collide(|other| (other.period, other.phase) = (us(500), Some(us(250)))));
+    assert!(collide(|other| other.phase = Some(us(399))), "the first still runs");
+    assert!(!collide(|other| other.phase = Some(us(400))));
+    assert!(collide(|other| other.phase = Some(us(201))), "the second still runs at the first's next release");
+    assert!(collide(|other| (other.period, other.phase) = (us(700), Some(us(650)))), "periods of 700 and 1000 meet");
+    assert!(!collide(|other| (other.period, other.phase) = (us(500), Some(us(50)))));
     assert!(!collide(|other| other.phase = None));
     assert!(!collide(|other| other.setup.policy = Policy::Fifo(79)));
     assert!(!collide(|other| other.setup.cpus = vec![2]));
@@ -414,6 +434,72 @@ fn findings_are_in_order_and_say_everything() {
     let text = findings.to_string();
     let first = "fatal task.priority: loop: priority 99 is not within 1..=95; ask for a priority from 1 to 95\n";
     assert!(text.starts_with(first), "{text}");
+}
+
+#[test]
+fn what_will_be_refused_is_fatal_only_to_a_task_that_insists() {
+    let changes: [(&str, Change); 7] = [
+        ("task.cpu", |p, _| p.setup.cpus = vec![9]),
+        ("lim.rtprio", |_, h| (h.rights.capabilities, h.rights.memory) = (Some(0), Some(Limit::Unlimited))),
+        ("lim.memlock", |_, h| {
+            without_rights(h);
+            h.rights.memory = Some(Limit::At(0));
+        }),
+        ("sched.rt_group", |_, h| h.rights.group_runtime_us = Some(0)),
+        ("sched.dl_period", |p, _| reserve(p, 20, 99)),
+        ("pm.qos_global", |_, h| h.rights.is_latency_writable = Some(false)),
+        ("pm.qos_percpu", |p, h| {
+            p.setup.latency_qos = LatencyQos::PerCpu;
+            h.cpus[1].is_latency_writable = Some(false);
+        }),
+    ];
+    for (code, change) in changes {
+        for (require, severity) in [(Require::Strict, Severity::Fatal), (Require::BestEffort, Severity::High)] {
+            let (mut plan, host) = changed(change);
+            plan.setup.require = require;
+            let findings = check(&[plan], &host);
+            let found = findings.iter().find(|finding| finding.code == code).unwrap();
+            assert_eq!(found.severity, severity, "{found}");
+        }
+    }
+}
+
+#[test]
+fn a_task_is_told_of_the_tick_before_it_starts() {
+    let told = |period, phase| {
+        let config = crate::TaskConfig::periodic(us(period)).phase(phase);
+        let host = Host { tick: Some(us(4000)), wake_up: Some(us(10)), ..Host::default() };
+        codes_of(&[config.plan()], &host)
+    };
+    assert_eq!(told(1000, crate::Phase::Offset(Nanos::ZERO)), BTreeSet::from(["task.on_tick"]));
+    assert_eq!(told(1000, crate::Phase::Auto), BTreeSet::new());
+    assert_eq!(told(20, crate::Phase::Auto), BTreeSet::from(["task.short_period"]));
+    let late = |plans: &[Plan]| check(plans, &fine_host()).iter().any(|finding| finding.code == rules::ON_TICK);
+    let on_tick = Plan { phase: Some(Nanos::ZERO), ..fine_plan() };
+    assert!(late(&[on_tick.clone(), fine_plan()]));
+    assert!(!late(&[fine_plan(), on_tick]), "its phase counts from the first's, not from the clock's");
+}
+
+#[test]
+fn remedies_are_for_what_was_asked() {
+    let remedy = |change: Change, code: &str| {
+        let (plan, host) = changed(change);
+        check(&[plan], &host).iter().find(|finding| finding.code == code).unwrap().remedy
+    };
+    let fifo =
+        remedy(|_, h| (h.rights.capabilities, h.rights.priority) = (Some(1 << 14), Some(Limit::At(0))), "lim.rtprio");
+    assert!(fifo.contains("rtprio") && !fifo.contains("scheduling domain") && !fifo.contains("group"), "{fifo}");
+    let deadline = |p: &mut Plan, h: &mut Host| {
+        without_rights(h);
+        reserve(p, 200, 1000);
+    };
+    let deadline = remedy(deadline, "lim.rtprio");
+    assert!(deadline.contains("CAP_SYS_NICE") && !deadline.contains("rtprio"), "{deadline}");
+    let per_cpu = |p: &mut Plan, h: &mut Host| {
+        p.setup.latency_qos = LatencyQos::PerCpu;
+        h.cpus[1].is_latency_writable = Some(false);
+    };
+    assert!(!remedy(per_cpu, "pm.qos_percpu").contains("cpu_dma_latency"));
 }
 
 #[test]

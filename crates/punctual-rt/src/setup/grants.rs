@@ -1,8 +1,8 @@
 //! What the system really gave the current thread, read back from it, in plain words.
 
-use super::{Granted, granted, latency};
-use crate::{Error, Nanos, sys};
-use std::fmt::{self, Write};
+use super::latency;
+use crate::{Nanos, Policy, sys};
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::Path;
 
@@ -13,6 +13,17 @@ pub enum Limit {
     At(u64),
     /// None.
     Unlimited,
+}
+
+/// How the thread is scheduled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadGrant {
+    /// Thread id.
+    pub tid: u32,
+    /// Policy in force.
+    pub policy: Option<Policy>,
+    /// CPUs the thread may run on, ascending.
+    pub cpus: Option<Vec<u32>>,
 }
 
 /// What is known of the process's memory. The kernel does not show its `mlockall` flags, so their effects are read.
@@ -30,7 +41,7 @@ pub struct MemoryGrant {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grants {
     /// Thread id, policy, CPUs.
-    pub thread: Granted,
+    pub thread: ThreadGrant,
     /// Memory of the process.
     pub memory: MemoryGrant,
     /// By how much the thread's timers may be rounded; nothing under a real-time policy, whatever this says.
@@ -46,34 +57,34 @@ pub struct Grants {
     /// Real-time run time of the thread's control group per period, in microseconds; -1 is unlimited. Only where groups
     /// have one (`RT_GROUP_SCHED`, cgroup v1).
     pub group_runtime_us: Option<i64>,
+    /// That period, in microseconds.
+    pub group_period_us: Option<i64>,
 }
 
 /// Reads back what the current thread was given.
 ///
-/// # Errors
-/// [`Error::ReadBack`]: not even policy and CPUs can be read.
-///
 /// # Real-time
 /// Allocates, reads files: call before the loop, or after it.
-pub fn grants() -> Result<Grants, Error> {
+pub fn grants() -> Grants {
     let root = Path::new("/");
-    let thread = granted()?;
+    let thread = ThreadGrant { tid: sys::thread_id(), policy: sys::policy().ok(), cpus: sys::affinity().ok() };
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let memory = MemoryGrant {
         locked: bytes(&status, "VmLck:"),
         mapped: bytes(&status, "VmSize:"),
         new_is_resident: sys::new_memory_is_resident(),
     };
-    Ok(Grants {
+    Grants {
         memory,
         timer_slack: sys::timer_slack().map(Nanos::from_ns),
         open_signals: sys::open_signals(),
         latency_us: latency::global_in_force(),
-        cpu_latency: latency::per_cpu_in_force(&thread.cpus),
+        cpu_latency: latency::per_cpu_in_force(thread.cpus.as_deref().unwrap_or_default()),
         rt_time_us: limit(root, "Max realtime timeout"),
         group_runtime_us: rt_budget_us(root),
+        group_period_us: group_value(root, "cpu.rt_period_us"),
         thread,
-    })
+    }
 }
 
 /// A size in `/proc/PID/status`, in bytes.
@@ -94,23 +105,32 @@ pub(crate) fn limit(root: &Path, name: &str) -> Option<Limit> {
 
 /// The real-time run time of the caller's control group, where groups have one of their own.
 pub(crate) fn rt_budget_us(root: &Path) -> Option<i64> {
+    group_value(root, "cpu.rt_runtime_us")
+}
+
+/// What this file of the caller's control group (cgroup v1) says.
+fn group_value(root: &Path, name: &str) -> Option<i64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let group = groups.lines().find_map(|line| {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
         controllers.split(',').any(|name| name == "cpu").then_some(group)
     })?;
-    let file = |mount| root.join(format!("sys/fs/cgroup/{mount}{}/cpu.rt_runtime_us", group.trim_end_matches('/')));
-    let budget = ["cpu", "cpu,cpuacct"].into_iter().find_map(|mount| fs::read_to_string(file(mount)).ok())?;
-    budget.trim().parse().ok()
+    let file = |mount| root.join(format!("sys/fs/cgroup/{mount}{}/{name}", group.trim_end_matches('/')));
+    let value = ["cpu", "cpu,cpuacct"].into_iter().find_map(|mount| fs::read_to_string(file(mount)).ok())?;
+    value.trim().parse().ok()
 }
 
 impl fmt::Display for Grants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Granted { tid, policy, cpus } = &self.thread;
-        writeln!(f, "thread {tid}: {policy}, on CPUs {}", list(cpus))?;
+        let ThreadGrant { tid, policy, cpus } = &self.thread;
+        let policy_words = policy.map_or("a policy that could not be read".to_owned(), |policy| policy.to_string());
+        let cpus = cpus.as_ref().map_or("CPUs that could not be read".to_owned(), |cpus| named(cpus));
+        writeln!(f, "thread {tid}: {policy_words}, on {cpus}")?;
         writeln!(f, "memory: {}", self.memory)?;
         match self.timer_slack {
-            _ if policy.is_real_time() => writeln!(f, "timers: not rounded, for the policy is a real-time one")?,
+            _ if policy.is_some_and(Policy::is_real_time) => {
+                writeln!(f, "timers: not rounded, for the policy is a real-time one")?;
+            }
             Some(slack) => writeln!(f, "timers: rounded by up to {} ns", slack.as_ns())?,
             None => writeln!(f, "timers: rounded by an unknown amount")?,
         }
@@ -119,20 +139,38 @@ impl fmt::Display for Grants {
             open => writeln!(f, "signals: {open} of the 22 that come from outside are not blocked")?,
         }
         self.write_idle(f)?;
-        match self.rt_time_us {
-            Some(Limit::Unlimited) => writeln!(f, "real-time run without sleep: not limited")?,
-            Some(Limit::At(us)) => writeln!(f, "real-time run without sleep: ended after {us} us (RLIMIT_RTTIME)")?,
-            None => writeln!(f, "real-time run without sleep: the limit could not be read")?,
-        }
-        match self.group_runtime_us {
-            Some(us) if us < 0 => f.write_str("control group: real-time run time not limited"),
-            Some(us) => write!(f, "control group: {us} us of real-time run time per period"),
-            None => f.write_str("control group: shows no real-time run time of its own"),
+        match policy {
+            // Both limits are for priorities.
+            Some(Policy::Other | Policy::Deadline { .. }) => Ok(()),
+            Some(Policy::Fifo(_) | Policy::RoundRobin(_)) | None => self.write_run_time(f),
         }
     }
 }
 
 impl Grants {
+    fn write_run_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.rt_time_us {
+            Some(Limit::Unlimited) => {
+                "\nprocess: does not end a real-time thread that never sleeps (RLIMIT_RTTIME is not set)"
+            }
+            Some(Limit::At(_)) => "\nprocess: ended when a real-time thread runs without sleep for RLIMIT_RTTIME",
+            None => "\nprocess: RLIMIT_RTTIME could not be read",
+        })?;
+        if let Some(Limit::At(us)) = self.rt_time_us {
+            write!(f, ", {us} us")?;
+        }
+        match (self.group_runtime_us, self.group_period_us) {
+            (Some(us), _) if us < 0 => f.write_str("\ncontrol group: does not limit real-time run time"),
+            (Some(us), Some(period)) => {
+                write!(f, "\ncontrol group: its real-time threads run for at most {us} us of each {period} us")
+            }
+            (Some(us), None) => {
+                write!(f, "\ncontrol group: its real-time threads run for at most {us} us of each cpu.rt_period_us")
+            }
+            (None, _) => f.write_str("\ncontrol group: shows no real-time run time of its own"),
+        }
+    }
+
     fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.latency_us {
             // What the kernel shows when nobody asks for anything: 2000 seconds.
@@ -147,7 +185,7 @@ impl Grants {
                 us => write!(f, "; left within {us} us on CPU {cpu}")?,
             }
         }
-        f.write_char('\n')
+        Ok(())
     }
 }
 
@@ -161,6 +199,11 @@ impl fmt::Display for MemoryGrant {
             None => ", and whether new memory faults could not be tried",
         })
     }
+}
+
+/// CPUs as people name them: `CPU 1`, `CPUs 0-3,8`.
+pub(crate) fn named(cpus: &[u32]) -> String {
+    format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, list(cpus))
 }
 
 /// CPU numbers as people write them: `0-3,8`.
@@ -188,7 +231,7 @@ mod tests {
     #[test]
     fn what_is_given_is_said_in_plain_words() {
         let grants = Grants {
-            thread: Granted { tid: 7, policy: Policy::Fifo(85), cpus: vec![1, 2, 3, 8] },
+            thread: ThreadGrant { tid: 7, policy: Some(Policy::Fifo(85)), cpus: Some(vec![1, 2, 3, 8]) },
             memory: MemoryGrant { locked: Some(3 << 20), mapped: Some(4 << 20), new_is_resident: Some(true) },
             timer_slack: Some(Nanos::from_ns(50_000)),
             open_signals: vec![],
@@ -196,21 +239,26 @@ mod tests {
             cpu_latency: vec![(1, "n/a".to_owned()), (2, "0".to_owned()), (3, "100".to_owned())],
             rt_time_us: Some(Limit::At(200_000)),
             group_runtime_us: Some(950_000),
+            group_period_us: Some(1_000_000),
         };
         let text = "thread 7: SCHED_FIFO 85, on CPUs 1-3,8\n\
             memory: 3072 KiB of 4096 KiB is locked, and new memory is resident at once\n\
             timers: not rounded, for the policy is a real-time one\n\
             signals: all blocked but those of the thread's own faults\n\
             idle states: left within 0 us on all CPUs; none at all on CPU 1; left within 100 us on CPU 3\n\
-            real-time run without sleep: ended after 200000 us (RLIMIT_RTTIME)\n\
-            control group: 950000 us of real-time run time per period";
+            process: ended when a real-time thread runs without sleep for RLIMIT_RTTIME, 200000 us\n\
+            control group: its real-time threads run for at most 950000 us of each 1000000 us";
         assert_eq!(grants.to_string(), text);
+        let thread = ThreadGrant { tid: 7, policy: Some(Policy::Other), cpus: Some(vec![1]) };
+        let ordinary = Grants { thread, ..grants }.to_string();
+        assert!(ordinary.starts_with("thread 7: SCHED_OTHER, on CPU 1\n"), "{ordinary}");
+        assert!(!ordinary.contains("real-time") && !ordinary.ends_with('\n'), "{ordinary}");
     }
 
     #[test]
     fn what_could_not_be_read_is_said_so() {
         let grants = Grants {
-            thread: Granted { tid: 7, policy: Policy::Other, cpus: vec![] },
+            thread: ThreadGrant { tid: 7, policy: None, cpus: None },
             memory: MemoryGrant { locked: None, mapped: None, new_is_resident: None },
             timer_slack: None,
             open_signals: vec![10],
@@ -218,10 +266,17 @@ mod tests {
             cpu_latency: vec![],
             rt_time_us: None,
             group_runtime_us: None,
+            group_period_us: None,
         };
         let text = grants.to_string();
-        for part in ["an unknown amount of an unknown amount", "could not be tried", "1 of the 22", "could not be read"]
-        {
+        let parts = [
+            "thread 7: a policy that could not be read, on CPUs that could not be read",
+            "an unknown amount of an unknown amount",
+            "could not be tried",
+            "1 of the 22",
+            "RLIMIT_RTTIME could not be read",
+        ];
+        for part in parts {
             assert!(text.contains(part), "no '{part}' in {text}");
         }
     }
@@ -229,9 +284,9 @@ mod tests {
     #[test]
     fn what_is_set_is_read_back() {
         let read = || {
-            let before = grants().unwrap();
+            let before = grants();
             super::super::quiet_current();
-            (before, grants().unwrap())
+            (before, grants())
         };
         let (before, after) = std::thread::spawn(read).join().unwrap();
         assert!(before.open_signals.contains(&libc::SIGTERM) && !before.open_signals.contains(&libc::SIGKILL));

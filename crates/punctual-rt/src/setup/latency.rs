@@ -22,6 +22,10 @@ pub enum LatencyQos {
     /// On all CPUs only states that are left within so many microseconds.
     Global(i32),
     /// On the loop's CPUs none: they poll while idle.
+    ///
+    /// Of this limit there is one value per CPU, and nobody takes it back: a program that ends without dropping its task (a
+    /// signal, `exit`, a return from `main`) leaves it behind, and the next one finds it and takes it for the
+    /// machine's own. [`check`](crate::check) tells of one that is found. [`LatencyQos::Global`] ends with the process.
     PerCpu,
 }
 
@@ -130,6 +134,13 @@ fn release(file: &Path) {
     }
 }
 
+/// The limit of this file that is not this process's own: what was there before it asked, if it did.
+pub(crate) fn others_limit(file: &Path) -> Option<String> {
+    let all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let held = all.iter().find(|held| held.file == file).map(|held| held.before.clone());
+    held.or_else(|| Some(fs::read_to_string(file).ok()?.trim().to_owned()))
+}
+
 /// The global limit in force, in microseconds; `None` when it cannot be read.
 pub(super) fn global_in_force() -> Option<i32> {
     let mut value = [0; 4];
@@ -185,6 +196,10 @@ mod tests {
         assert_eq!((of_cpu(&root, 1), of_cpu(&root, 2)), ("n/a".to_owned(), "n/a".to_owned()));
         drop(first);
         assert_eq!(of_cpu(&root, 1), "n/a", "the second still holds it");
+        let others = |cpu| {
+            others_limit(&root.path().join(format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us")))
+        };
+        assert_eq!((others(1), others(2), others(3)), (Some("100".to_owned()), Some("n/a".to_owned()), None));
         drop(second);
         assert_eq!((of_cpu(&root, 1), of_cpu(&root, 2)), ("100".to_owned(), "n/a".to_owned()));
     }

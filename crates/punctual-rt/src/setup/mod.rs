@@ -6,8 +6,9 @@ mod grants;
 mod latency;
 mod prepared;
 
-pub use grants::{Grants, Limit, MemoryGrant, grants};
-pub(crate) use grants::{limit, list, rt_budget_us};
+pub use grants::{Grants, Limit, MemoryGrant, ThreadGrant, grants};
+pub(crate) use grants::{limit, list, named, rt_budget_us};
+pub(crate) use latency::others_limit;
 pub use latency::{LatencyQos, LatencyRequest};
 pub use prepared::{Prepared, Refusal, What};
 
@@ -144,15 +145,20 @@ pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
 /// Gives the current thread a policy.
 ///
 /// # Errors
-/// [`Error::Priority`] or [`Error::Reservation`], or [`Error::Policy`] with the reason.
+/// [`Error::Priority`] or [`Error::Reservation`]; [`Error::Policy`] with the reason, for a reservation
+/// [`Error::Deadline`].
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
 ///
 /// # Kernel
-/// Needs `CAP_SYS_NICE` or `RLIMIT_RTPRIO`; with `RT_GROUP_SCHED`, a cgroup that has real-time run time.
+/// Needs `CAP_SYS_NICE`, or `RLIMIT_RTPRIO` for a priority; with `RT_GROUP_SCHED`, a cgroup that has real-time run time.
 pub fn set_policy(policy: Policy) -> Result<(), Error> {
-    sys::set_policy(policy.checked()?).map_err(Error::Policy)
+    let refused = match policy {
+        Policy::Deadline { .. } => Error::Deadline,
+        Policy::Other | Policy::Fifo(_) | Policy::RoundRobin(_) => Error::Policy,
+    };
+    sys::set_policy(policy.checked()?).map_err(refused)
 }
 
 /// Prepares the current thread for a loop: no signals from outside are delivered to it, and timers of ordinary policy are not

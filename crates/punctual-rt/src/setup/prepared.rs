@@ -1,8 +1,8 @@
 //! Applying a set-up step by step, with the way back.
 
-use super::{LatencyQos, LatencyRequest, Require, Setup, pin_current, set_policy};
+use super::{LatencyQos, LatencyRequest, Require, Setup, granted, pin_current, set_policy};
 use crate::memory::{Memory, lock_memory, prefault_heap, prefault_stack, release_heap, unlock_memory};
-use crate::{Error, sys};
+use crate::{Error, Policy, sys};
 use std::fmt;
 
 /// One step of a set-up that can be refused.
@@ -18,6 +18,8 @@ pub enum What {
     Heap,
     /// Idle states ruled out.
     LatencyQos,
+    /// Policy and CPUs read back, to see what was granted.
+    ReadBack,
     /// The scheduling policy.
     Policy,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for What {
             Self::Stack => "stack touched in advance",
             Self::Heap => "heap touched in advance",
             Self::LatencyQos => "idle states ruled out",
+            Self::ReadBack => "what was granted",
             Self::Policy => "scheduling policy",
         })
     }
@@ -97,12 +100,13 @@ pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
     sys::set_timer_slack(1);
     let mut before = Before { signals, timer_slack, cpus, memory_locked: false, heap_kept: false };
     let mut prepared = Prepared { refusals: Vec::new(), latency: None };
-    let steps: [(What, Step); 6] = [
+    let steps: [(What, Step); 7] = [
         (What::Cpus, cpus_step),
         (What::MemoryLock, memory_step),
         (What::Stack, stack_step),
         (What::Heap, heap_step),
         (What::LatencyQos, latency_step),
+        (What::ReadBack, read_back_step),
         // Last: nothing of the above is done at real-time priority, and a policy that was granted never needs a way back.
         (What::Policy, policy_step),
     ];
@@ -170,7 +174,15 @@ fn latency_step(setup: &Setup, _: &mut Before, prepared: &mut Prepared) -> Resul
     Ok(())
 }
 
+fn read_back_step(_: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
+    granted().map(drop)
+}
+
 fn policy_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
+    // Nothing is asked for; that the policy cannot even be read was told in the step before.
+    if setup.policy == Policy::Other && sys::policy().is_err() {
+        return Ok(());
+    }
     set_policy(setup.policy)
 }
 

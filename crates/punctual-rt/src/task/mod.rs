@@ -292,7 +292,7 @@ fn set_up(config: &TaskConfig, leads: bool) -> Result<(Cyclic, Report), Error> {
     let report = Report {
         stop: cyclic.stopper(),
         stats: cyclic.stats().clone(),
-        grants: grants()?,
+        grants: grants(),
         refusals: cyclic.refusals().to_vec(),
         // On its own thread, for the tick is looked for on its own CPU.
         epoch: leads.then(|| Epoch::choose(config)),

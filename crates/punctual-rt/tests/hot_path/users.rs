@@ -35,7 +35,7 @@ fn whoever_has_no_rights_is_refused_or_told_what_is_missing() {
         if runs == 100 { Control::Stop } else { Control::Continue }
     })
     .unwrap();
-    assert_eq!(task.grants().thread.policy, Policy::Other, "what was granted, not what was asked for");
+    assert_eq!(task.grants().thread.policy, Some(Policy::Other), "what was granted, not what was asked for");
     let refused: Vec<What> = task.refusals().iter().map(|refusal| refusal.what).collect();
     assert!(refused.contains(&What::MemoryLock) && refused.contains(&What::Policy), "{refused:?}");
     let stats = task.stats().clone();

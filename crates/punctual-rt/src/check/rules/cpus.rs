@@ -2,10 +2,10 @@
 
 use super::{Answer, fired, us};
 use crate::Nanos;
-use crate::check::Severity::{Fatal, High, Medium};
+use crate::check::Severity::{High, Medium};
 use crate::check::host::HostCpu;
 use crate::check::{Host, Plan, Waits};
-use crate::setup::list;
+use crate::setup::named;
 
 /// From this version on ordinary tasks are protected by the fair server, and without groups not by throttling.
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
@@ -19,8 +19,8 @@ pub(super) fn missing(plan: &Plan, host: &Host) -> Answer {
     if missing.is_empty() {
         return None;
     }
-    let evidence = format!("CPUs {} are asked for; on-line are {}", list(&missing), list(online));
-    fired(Fatal, evidence, "choose from /sys/devices/system/cpu/online, or bring them on-line")
+    let evidence = format!("{} asked for; on-line: {}", named(&missing), named(online));
+    fired(plan.when_refused(), evidence, "choose from /sys/devices/system/cpu/online, or bring them on-line")
 }
 
 /// The CPUs of a task that others are scheduled onto, too.
@@ -28,6 +28,10 @@ fn not_isolated(plan: &Plan, host: &Host) -> Option<Vec<u32>> {
     let isolated = host.isolated.as_ref()?;
     let shared: Vec<u32> = plan.cpus(host).iter().filter(|cpu| !isolated.contains(cpu)).copied().collect();
     (!shared.is_empty()).then_some(shared)
+}
+
+fn is_or_are(cpus: &[u32]) -> &'static str {
+    if cpus.len() == 1 { "is" } else { "are" }
 }
 
 fn is_real_time_spinner(plan: &Plan) -> bool {
@@ -38,11 +42,12 @@ pub(super) fn shared(plan: &Plan, host: &Host) -> Answer {
     if plan.waits != Waits::Spins {
         return None;
     }
-    let cpus = list(&not_isolated(plan, host)?);
+    let shared = not_isolated(plan, host)?;
+    let (cpus, is) = (named(&shared), is_or_are(&shared));
     let evidence = if plan.setup.policy.is_real_time() {
-        format!("spins on CPUs {cpus}, which are not isolated: whatever else is scheduled there starves")
+        format!("spins on {cpus}, which {is} not isolated: whatever else is scheduled there starves")
     } else {
-        format!("spins as an ordinary task on CPUs {cpus}, which are not isolated: others take turns with it")
+        format!("spins as an ordinary task on {cpus}, which {is} not isolated: others take turns with it")
     };
     fired(
         High,
@@ -80,10 +85,11 @@ pub(super) fn fair_server(plan: &Plan, host: &Host) -> Answer {
         return None;
     }
     let evidence = format!(
-        "spins under {} on CPUs {}, which are not isolated: whenever an ordinary task waits there, the kernel's fair \
+        "spins under {} on {}, which {} not isolated: whenever an ordinary task waits there, the kernel's fair \
          server stops it for its share, 50 ms of every second by default",
         plan.setup.policy,
-        list(&cpus)
+        named(&cpus),
+        is_or_are(&cpus)
     );
     let remedy = "spin on an isolated CPU, wait hybrid, or write 0 to /sys/kernel/debug/sched/fair_server/cpuN/runtime";
     fired(High, evidence, remedy)
@@ -92,7 +98,7 @@ pub(super) fn fair_server(plan: &Plan, host: &Host) -> Answer {
 pub(super) fn siblings(plan: &Plan, host: &Host) -> Answer {
     let is_shared = |cpu: &&HostCpu| cpu.siblings.as_ref().is_some_and(|all| all.len() > 1);
     let hosts = plan.setup.cpus.iter().filter_map(|cpu| host.cpu(*cpu)).find(is_shared)?;
-    let evidence = format!("CPU {} shares its core: CPUs {}", hosts.cpu, list(hosts.siblings.as_deref()?));
+    let evidence = format!("CPU {} shares its core: {}", hosts.cpu, named(hosts.siblings.as_deref()?));
     fired(
         High,
         evidence,
@@ -105,8 +111,7 @@ pub(super) fn boot_cpu(plan: &Plan, host: &Host) -> Answer {
     if !plan.setup.cpus.contains(&0) {
         return None;
     }
-    let evidence =
-        format!("runs on CPU 0, which keeps the tick and the time for the tick-free CPUs {}", list(tick_free));
+    let evidence = format!("runs on CPU 0, which keeps the tick and the time for the tick-free {}", named(tick_free));
     fired(Medium, evidence, "run on one of the tick-free CPUs")
 }
 
@@ -117,8 +122,8 @@ pub(super) fn container(plan: &Plan, host: &Host) -> Answer {
     if beyond.is_empty() {
         return None;
     }
-    let evidence = format!("CPUs {} are asked for; this container has {}", list(&beyond), list(allowed));
-    fired(High, evidence, "give the container these CPUs (docker: --cpuset-cpus)")
+    let evidence = format!("{} asked for; this container has {}", named(&beyond), named(allowed));
+    fired(plan.when_refused(), evidence, "give the container these CPUs (docker: --cpuset-cpus)")
 }
 
 /// A state is felt when it may be entered and takes longer to leave than what is polled away.

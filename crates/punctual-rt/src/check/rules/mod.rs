@@ -32,6 +32,9 @@ const fn rule(code: &'static str, judge: fn(&Plan, &Host) -> Answer) -> Rule {
 /// The code of the rule on two tasks that want one CPU at one moment.
 pub(super) const SAME_TURN: &str = "task.same_turn";
 
+/// The code of the rule on the task whose phase is the clock's.
+pub(super) const ON_TICK: &str = "task.on_tick";
+
 /// Rules on one task.
 pub(super) const ALONE: &[Rule] = &[
     rule("task.period", task::period),
@@ -42,7 +45,6 @@ pub(super) const ALONE: &[Rule] = &[
     rule("task.load", task::load),
     rule("task.deadline", task::deadline),
     rule("task.short_period", task::short_period),
-    rule("task.on_tick", task::on_tick),
     rule("task.deadline_affinity", task::deadline_affinity),
     rule("mem.lock", task::unlocked),
     rule("proc.affinity", task::unpinned),
@@ -68,6 +70,12 @@ pub(super) const ALONE: &[Rule] = &[
     rule("kconf.flavour", time::flavour),
     rule("virt.detect", time::guest),
 ];
+
+/// What is said of a task that starts alone, or before others that count their phase from it.
+pub(super) fn judge_first(plan: &Plan, host: &Host) -> Option<Finding> {
+    let Fired { severity, evidence, remedy } = task::on_tick(plan, host)?;
+    Some(Finding { code: ON_TICK, severity, task: plan.name.clone(), evidence, remedy })
+}
 
 /// What the rules say of one task.
 pub(super) fn judge<'a>(plan: &'a Plan, host: &'a Host) -> impl Iterator<Item = Finding> + 'a {

@@ -1,7 +1,7 @@
 //! Rules on what the process may do.
 
 use super::{Answer, fired, us};
-use crate::check::Severity::{Fatal, High};
+use crate::check::Severity::{High, Info};
 use crate::check::host::HostCpu;
 use crate::check::{Host, Plan, Waits};
 use crate::memory::ROOM_BYTES;
@@ -12,13 +12,12 @@ const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
 pub(super) fn priority(plan: &Plan, host: &Host) -> Answer {
-    let remedy = Error::Policy(libc::EPERM).remedy();
     if !plan.setup.policy.is_real_time() || host.has_capability(CAP_SYS_NICE)? {
         return None;
     }
     if matches!(plan.setup.policy, Policy::Deadline { .. }) {
         let evidence = "SCHED_DEADLINE needs CAP_SYS_NICE, which is missing".to_owned();
-        return fired(Fatal, evidence, remedy);
+        return fired(plan.when_refused(), evidence, Error::Deadline(libc::EPERM).remedy());
     }
     let asked = u64::from(plan.priority()?);
     let Limit::At(most) = host.rights.priority? else { return None };
@@ -26,7 +25,9 @@ pub(super) fn priority(plan: &Plan, host: &Host) -> Answer {
         return None;
     }
     let evidence = format!("priority {asked} is asked for; RLIMIT_RTPRIO is {most} and CAP_SYS_NICE is missing");
-    fired(Fatal, evidence, remedy)
+    let remedy =
+        "run as root, or grant CAP_SYS_NICE or RLIMIT_RTPRIO (`@realtime - rtprio 95` in /etc/security/limits.d/)";
+    fired(plan.when_refused(), evidence, remedy)
 }
 
 /// What [`crate::lock_memory`] insists on, and what is to be touched.
@@ -38,7 +39,7 @@ pub(super) fn memory(plan: &Plan, host: &Host) -> Answer {
         return None;
     }
     let evidence = format!("RLIMIT_MEMLOCK is {most} bytes and CAP_IPC_LOCK is missing; {needs} bytes must fit");
-    fired(High, evidence, Error::MemoryLock(libc::ENOMEM).remedy())
+    fired(plan.when_refused(), evidence, Error::MemoryLock(libc::ENOMEM).remedy())
 }
 
 pub(super) fn rt_time(plan: &Plan, host: &Host) -> Answer {
@@ -57,7 +58,7 @@ pub(super) fn group(plan: &Plan, host: &Host) -> Answer {
     }
     let evidence =
         "this control group has no real-time run time (cpu.rt_runtime_us is 0): EPERM, for root too".to_owned();
-    fired(Fatal, evidence, "write a budget there (950000), or start it in the root group")
+    fired(plan.when_refused(), evidence, "write a budget there (950000), or start it in the root group")
 }
 
 pub(super) fn deadline_period(plan: &Plan, host: &Host) -> Answer {
@@ -67,7 +68,11 @@ pub(super) fn deadline_period(plan: &Plan, host: &Host) -> Answer {
         return None;
     }
     let evidence = format!("a reservation every {} is asked for; the kernel takes {least} to {most} us", us(period));
-    fired(Fatal, evidence, "take another period, or SCHED_FIFO, or change sched_deadline_period_{min,max}_us")
+    fired(
+        plan.when_refused(),
+        evidence,
+        "take another period, or SCHED_FIFO, or change sched_deadline_period_{min,max}_us",
+    )
 }
 
 pub(super) fn global_latency(plan: &Plan, host: &Host) -> Answer {
@@ -75,15 +80,27 @@ pub(super) fn global_latency(plan: &Plan, host: &Host) -> Answer {
         return None;
     }
     let evidence = "/dev/cpu_dma_latency cannot be written".to_owned();
-    fired(High, evidence, Error::LatencyQos(libc::EACCES).remedy())
+    fired(plan.when_refused(), evidence, "run as root, or give the user write access to /dev/cpu_dma_latency")
 }
 
 pub(super) fn cpu_latency(plan: &Plan, host: &Host) -> Answer {
     if plan.setup.latency_qos != LatencyQos::PerCpu {
         return None;
     }
+    let hosts = || plan.cpus(host).iter().filter_map(|cpu| host.cpu(*cpu));
     let is_refused = |cpu: &&HostCpu| cpu.is_latency_writable == Some(false);
-    let cpu = plan.cpus(host).iter().filter_map(|cpu| host.cpu(*cpu)).find(is_refused)?.cpu;
-    let evidence = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us cannot be written");
-    fired(High, evidence, Error::LatencyQos(libc::EACCES).remedy())
+    if let Some(HostCpu { cpu, .. }) = hosts().find(is_refused) {
+        let evidence = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us cannot be written");
+        let remedy = "run as root, or give the user write access to that file of each of its CPUs";
+        return fired(plan.when_refused(), evidence, remedy);
+    }
+    // Who wrote it is not shown: an administrator, a program that runs, or one that ended without taking it back.
+    let limit_of = |cpu: &HostCpu| Some((cpu.cpu, cpu.latency_limit.clone().filter(|limit| limit != "0")?));
+    let (cpu, limit) = hosts().find_map(limit_of)?;
+    let evidence = format!(
+        "pm_qos_resume_latency_us of CPU {cpu} is {limit} before this task asks for it: perhaps left behind by a program \
+         that was ended, and to be left so again"
+    );
+    let remedy = "if nobody wants it, write 0 there; or ask for LatencyQos::Global, which ends with the process";
+    fired(Info, evidence, remedy)
 }

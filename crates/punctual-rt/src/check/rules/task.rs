@@ -3,11 +3,14 @@
 use super::{Answer, fired, us};
 use crate::check::Severity::{Fatal, High, Medium};
 use crate::check::{Host, Plan, Waits};
-use crate::setup::list;
+use crate::setup::{list, named};
 use crate::{Error, Nanos, Policy};
 
 /// A period is kept with ease when a wake-up takes no more than this part of it.
 const WAKE_UPS_PER_PERIOD: u64 = 20;
+
+/// Nearer to the tick than this, a release is late by the tick's work, or what it wakes.
+const NEAR_TICK: Nanos = Nanos::from_us(20);
 
 /// What waking up takes of a reservation, beside body and polling.
 const WAKING: Nanos = Nanos::from_us(20);
@@ -86,21 +89,31 @@ pub(super) fn deadline(plan: &Plan, _: &Host) -> Answer {
     fired(Medium, evidence, "take a deadline within the period: the next release comes before it and makes an overrun")
 }
 
-pub(super) fn short_period(plan: &Plan, _: &Host) -> Answer {
-    let wake_up = plan.wake_up?;
+pub(super) fn short_period(plan: &Plan, host: &Host) -> Answer {
+    let wake_up = host.wake_up?;
     let is_asleep = plan.waits != Waits::Spins && plan.period > Nanos::ZERO;
     if !is_asleep || plan.period >= wake_up.times(WAKE_UPS_PER_PERIOD) {
         return None;
     }
-    let evidence = format!("a wake-up takes {} of a period of {}", us(wake_up), us(plan.period));
+    let evidence = format!("a wake-up takes {} at best, of a period of {}", us(wake_up), us(plan.period));
     fired(Medium, evidence, "take a longer period, or spin on an isolated CPU: sleeping costs 5 % of the CPU and more")
 }
 
-pub(super) fn on_tick(plan: &Plan, _: &Host) -> Answer {
-    if plan.is_on_tick != Some(true) {
+/// Unless the machine was told otherwise, the tick is where the clock shows a multiple of its length. With the phase of the
+/// releases it meets them once in their common divisor; where that is short, no phase evades it.
+pub(super) fn on_tick(plan: &Plan, host: &Host) -> Answer {
+    let (phase, tick) = (plan.phase?.as_ns(), host.tick?.as_ns());
+    let apart = common_divisor(plan.period.as_ns(), tick);
+    let after = phase.checked_rem(apart)?;
+    let distance = after.min(apart.saturating_sub(after));
+    if apart < NEAR_TICK.times(4).as_ns() || distance >= NEAR_TICK.as_ns() {
         return None;
     }
-    let evidence = "releases coincide with the scheduler's tick".to_owned();
+    let every = tick.checked_div(apart)?;
+    let evidence = match every {
+        1 => format!("each release is within {} of the scheduler's tick", us(NEAR_TICK)),
+        _ => format!("one release in {every} is within {} of the scheduler's tick", us(NEAR_TICK)),
+    };
     fired(Medium, evidence, "choose another phase, or let it be chosen (Phase::Auto)")
 }
 
@@ -112,7 +125,7 @@ pub(super) fn deadline_affinity(plan: &Plan, host: &Host) -> Answer {
     if !is_part || !matches!(plan.setup.policy, Policy::Deadline { .. }) {
         return None;
     }
-    let evidence = format!("SCHED_DEADLINE on CPUs {} of {}", list(cpus), list(online));
+    let evidence = format!("SCHED_DEADLINE on {} of {}", named(cpus), list(online));
     fired(High, evidence, "name no CPUs, or make a cpuset partition of exactly these; else the kernel says EPERM")
 }
 
