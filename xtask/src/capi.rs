@@ -16,6 +16,8 @@ const NODE: &str = "PRT_0.1";
 const ABI: &str = "0";
 /// What a Rust program needs of the C library, on the linker's command line.
 const NEEDED: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
+/// Of the program that is linked: its calls are bound when it starts, not in the first cycle of a loop.
+const BOUND: &str = "-Wl,-z,now";
 const HEADERS: [&str; 2] = ["punctual_rt.h", "punctual_rt.hpp"];
 
 /// Where to install: below `destdir`, as if that were the root of the machine.
@@ -127,8 +129,8 @@ fn descriptions(version: &str) -> [(&'static str, String); 2] {
              Cflags: -I${{includedir}}\n{libs}\n"
         )
     };
-    let shared = format!("Libs: -L${{libdir}} -lpunctual_rt\nLibs.private: {needed}");
-    let whole = format!("Libs: ${{libdir}}/libpunctual_rt.a {needed}");
+    let shared = format!("Libs: -L${{libdir}} -lpunctual_rt {BOUND}\nLibs.private: {needed}");
+    let whole = format!("Libs: ${{libdir}}/libpunctual_rt.a {BOUND} {needed}");
     [("punctual_rt.pc", both("", &shared)), ("punctual_rt-static.pc", both(", linked statically", &whole))]
 }
 
@@ -149,6 +151,7 @@ mod tests {
         for (name, text) in descriptions("1.2.3") {
             assert!(text.starts_with("prefix=${pcfiledir}/../..\n"), "{name}: {text}");
             assert!(text.contains("\nVersion: 1.2.3\n") && text.ends_with("-lc\n"), "{name}: {text}");
+            assert!(text.contains("\nLibs: ") && text.contains(" -Wl,-z,now"), "{name}: {text}");
         }
     }
 

@@ -38,7 +38,9 @@ const LEFT_OUT: [&str; 3] = [
 ];
 
 /// The C library's functions that a loop may call: the clock, the ways to wait, its counters, memory that is copied, a
-/// thread's own storage; and for a lock whose owner seems to be dead, what tells.
+/// thread's own storage (`__tls_get_addr`, in a shared library; it allocates when a thread first touches the storage of
+/// one that was loaded late, which has happened before a loop: the start of a thread of Rust's, and `prt_cyclic_open`,
+/// touch it; `tests/c/loaded.c` of the C library sees that); and for a lock whose owner seems to be dead, what tells.
 const OUTSIDE: [&str; 15] = [
     "__errno_location",
     "__tls_get_addr",

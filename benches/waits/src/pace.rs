@@ -4,16 +4,16 @@
 
 use crate::reader::Hammer;
 use crate::round::Plan;
-use crate::strategy::{Ours, Strategy, Way};
+use crate::strategy::{Strategy, Way};
 use anyhow::{Context, Result, bail};
 use punctual_rt::{Cyclic, Delta, Grid, MonoTime, Nanos, Pacer, Phase, Policy, Sleeper, TaskConfig, kernel, now};
 use spin_sleep::{SpinSleeper, SpinStrategy};
 use std::time::{Duration, Instant};
 
-/// What one wait came to.
+/// What one wait came to, by the clock of who waited: read as the first thing after it, by all alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Paced {
-    /// Woke minus release.
+    /// That reading minus the release.
     pub error: Delta,
     /// Releases that passed and were not run.
     pub missed: u64,
@@ -35,8 +35,7 @@ pub fn start(strategy: &Strategy, first: MonoTime, plan: &Plan) -> Result<Box<dy
         Way::BareAbsolute => Box::new(BareAbsolute { release: first, period }),
         Way::BareRelative => Box::new(BareRelative { release: first, period }),
         Way::Ours(ours) => Box::new(Plain(pacer(ours.wait())?)),
-        Way::Steered => Box::new(Steered { pacer: pacer(Ours::Auto.wait())?, state: 1 }),
-        Way::Counted { read } => Box::new(Counted::new(read, plan)?),
+        Way::Task { read, steered } => Box::new(Tasked::new(read, steered, plan)?),
         Way::SpinSleep { accuracy_us, yields } => Box::new(SpinSleep::new(accuracy_us, yields, first, period)),
         Way::Cpp => bail!("{} is a program of its own", strategy.name),
     })
@@ -77,51 +76,49 @@ struct Plain(Pacer);
 impl Pace for Plain {
     fn pace(&mut self) -> Paced {
         let wake = self.0.wait();
-        Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
+        let error = now().minus_instant(wake.release);
+        Paced { error, missed: wake.missed, polled: Some(wake.polled) }
     }
 }
 
 /// A task as applications have it: with statistics of each activation, in memory that others may read.
-struct Counted {
+struct Tasked {
     cyclic: Cyclic,
+    /// What chooses by how much each release is moved, if it is.
+    steered: Option<u64>,
     /// Reads until it is dropped.
     _hammer: Option<Hammer>,
 }
 
-impl Counted {
-    fn new(read: bool, plan: &Plan) -> Result<Self> {
+/// More than any servo would.
+const STEERED_NS: i64 = 5_000;
+
+impl Tasked {
+    fn new(read: bool, steered: bool, plan: &Plan) -> Result<Self> {
         let policy = plan.priority.map_or(Policy::Other, Policy::Fifo);
         let config = TaskConfig::periodic(plan.period).named("waits").policy(policy).phase(Phase::Offset(plan.offset));
         let cyclic = Cyclic::new(&config).context("make a task")?;
         let hammer = read.then(|| Hammer::start(cyclic.stats().clone(), plan.cpu)).transpose()?;
-        Ok(Self { cyclic, _hammer: hammer })
+        Ok(Self { cyclic, steered: steered.then_some(1), _hammer: hammer })
+    }
+
+    /// Moves the next release by up to 5 us, in no order.
+    fn steer(&mut self) {
+        let Some(state) = &mut self.steered else { return };
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let by = i64::try_from(*state >> 33).unwrap_or(0) % (2 * STEERED_NS + 1) - STEERED_NS;
+        self.cyclic.steer(Delta::from_ns(by));
     }
 }
 
-impl Pace for Counted {
+impl Pace for Tasked {
     fn pace(&mut self) -> Paced {
         // It ends only when it is told to, and nobody does.
         let Some(wake) = self.cyclic.wait() else { return Paced { error: Delta::ZERO, missed: 1, polled: None } };
+        let error = now().minus_instant(wake.release);
+        self.steer();
         self.cyclic.finish();
-        Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
-    }
-}
-
-/// Moves each release by up to 5 us, in no order: more than any servo would.
-struct Steered {
-    pacer: Pacer,
-    state: u64,
-}
-
-const STEERED_NS: i64 = 5_000;
-
-impl Pace for Steered {
-    fn pace(&mut self) -> Paced {
-        let wake = self.pacer.wait();
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let by = i64::try_from(self.state >> 33).unwrap_or(0) % (2 * STEERED_NS + 1) - STEERED_NS;
-        self.pacer.steer(Delta::from_ns(by));
-        Paced { error: wake.error(), missed: wake.missed, polled: Some(wake.polled) }
+        Paced { error, missed: wake.missed, polled: Some(wake.polled) }
     }
 }
 

@@ -39,14 +39,14 @@ pub enum Way {
     BareAbsolute,
     /// `clock_nanosleep` for a period.
     BareRelative,
-    /// The library's.
+    /// The library's engine with one of its waits.
     Ours(Ours),
-    /// The library's automatic margin, each release steered.
-    Steered,
-    /// The library's automatic margin in a `Cyclic`, with its statistics, and perhaps a reader of them that never rests.
-    Counted {
-        /// Whether there is a reader.
+    /// The library as applications have it: a `Cyclic` with its automatic margin and its statistics.
+    Task {
+        /// Whether somebody reads the statistics without a pause.
         read: bool,
+        /// Whether each release is steered.
+        steered: bool,
     },
     /// The `spin_sleep` crate.
     SpinSleep {
@@ -68,11 +68,13 @@ pub enum Ours {
     Anticipate,
     /// `Wait::Hybrid` with a margin in microseconds.
     Fixed(u64),
-    /// `Wait::Hybrid` with the automatic margin.
-    Auto,
     /// `Wait::Spin`.
     Spin,
 }
+
+const TASK: Way = Way::Task { read: false, steered: false };
+const STEERED: Way = Way::Task { read: false, steered: true };
+const READ: Way = Way::Task { read: true, steered: false };
 
 const fn usual(name: &'static str, about: &'static str, way: Way) -> Strategy {
     Strategy { name, about, way, setting: Setting::Usual }
@@ -104,16 +106,15 @@ pub const ALL: &[Strategy] = &[
     usual("anticipate", "Wait::Anticipate", Way::Ours(Ours::Anticipate)),
     usual("hybrid_50us", "Wait::Hybrid, fixed 50 us", Way::Ours(Ours::Fixed(50))),
     usual("hybrid_100us", "Wait::Hybrid, fixed 100 us", Way::Ours(Ours::Fixed(100))),
-    usual("hybrid_auto", "Wait::Hybrid, automatic margin", Way::Ours(Ours::Auto)),
-    usual("hybrid_auto_steered", "hybrid_auto, steered by up to 5 us each cycle", Way::Steered),
-    in_setting("hybrid_auto_on_tick", "hybrid_auto, releases on the tick", Way::Ours(Ours::Auto), Setting::OnTick),
-    in_setting("hybrid_auto_no_idle", "hybrid_auto, no idle states", Way::Ours(Ours::Auto), Setting::NoIdle),
-    usual("hybrid_auto_stats", "hybrid_auto as a Cyclic with statistics, nobody reads", Way::Counted { read: false }),
-    usual("hybrid_auto_stats_read", "the same, read without pause by another CPU", Way::Counted { read: true }),
+    usual("hybrid_auto", "Wait::Hybrid, automatic margin: a Cyclic as it comes, with its statistics", TASK),
+    usual("hybrid_auto_steered", "the same, steered by up to 5 us each cycle", STEERED),
+    usual("hybrid_auto_read", "the same, its statistics read without pause by another CPU", READ),
+    in_setting("hybrid_auto_on_tick", "hybrid_auto, releases on the tick", TASK, Setting::OnTick),
+    in_setting("hybrid_auto_no_idle", "hybrid_auto, no idle states", TASK, Setting::NoIdle),
     in_setting(
         "hybrid_auto_unprivileged",
         "hybrid_auto for an ordinary user, SCHED_OTHER",
-        Way::Ours(Ours::Auto),
+        TASK,
         Setting::Unprivileged,
     ),
     spin_sleep("spin_sleep", "spin_sleep, as it comes (125 us, yields)", None, true),
@@ -137,7 +138,6 @@ impl Ours {
             Self::Sleep => Wait::Sleep,
             Self::Anticipate => Wait::Anticipate,
             Self::Fixed(us) => Wait::Hybrid(Margin::Fixed(Nanos::from_us(us))),
-            Self::Auto => Wait::Hybrid(Margin::AUTO),
             Self::Spin => Wait::Spin,
         }
     }

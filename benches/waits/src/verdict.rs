@@ -32,7 +32,7 @@ const SPIN: Reading = ("share of time spent polling", |(figures, _)| figures.spi
 const CPU: Reading = ("share of CPU time", |(_, details)| details.cpu_share);
 
 /// Each ratio: of whom, to whom, in what, and the limit.
-const RATIOS: [(&str, &str, Reading, f64); 13] = [
+const RATIOS: [(&str, &str, Reading, f64); 16] = [
     ("hybrid_auto", "sleep_absolute", P50, 0.01),
     ("hybrid_auto", "sleep_absolute", P99, 0.2),
     ("hybrid_auto", "sleep_absolute", OFF, 0.05),
@@ -41,10 +41,13 @@ const RATIOS: [(&str, &str, Reading, f64); 13] = [
     ("hybrid_auto", "spin_sleep", P50, 1.0),
     ("hybrid_auto", "spin_sleep", P99, 1.0),
     ("hybrid_auto", "spin_sleep", CPU, 1.0),
+    ("hybrid_auto", "spin_sleep_100us", P50, 1.0),
+    ("hybrid_auto", "spin_sleep_100us", P99, 1.0),
+    ("hybrid_auto", "spin_sleep_100us", CPU, 1.0),
     ("hybrid_auto_steered", "hybrid_auto", P50, 1.2),
     ("hybrid_auto_steered", "hybrid_auto", P99, 1.2),
-    ("hybrid_auto_stats_read", "hybrid_auto_stats", P50, 1.2),
-    ("hybrid_auto_stats_read", "hybrid_auto_stats", P99, 1.2),
+    ("hybrid_auto_read", "hybrid_auto", P50, 1.2),
+    ("hybrid_auto_read", "hybrid_auto", P99, 1.2),
     ("hybrid_auto", "hybrid_auto_on_tick", OFF, 1.0),
 ];
 /// Each bound: of whom, in what, and the limit.

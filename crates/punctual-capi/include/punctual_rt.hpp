@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -182,9 +183,21 @@ public:
     /// What stands between the task and its period on this machine, gravest first.
     std::vector<Finding> findings() const
     {
-        const prt_config config = get();
+        return findings({*this});
+    }
+
+    /// What stands between the tasks of one program and their periods, each by itself and against the others.
+    static std::vector<Finding> findings(const std::vector<Config> &tasks)
+    {
+        std::vector<prt_config> configs;
+        std::vector<const prt_config *> pointers;
+        configs.reserve(tasks.size());
+        for (const Config &task : tasks) {
+            pointers.push_back(&configs.emplace_back(task.get()));
+        }
         detail::Handle<prt_findings, prt_findings_close> handle;
-        const auto count = static_cast<std::size_t>(check(prt_config_check(&config, handle.out())));
+        const int found = check(prt_group_check(pointers.data(), pointers.size(), handle.out()));
+        const auto count = static_cast<std::size_t>(found);
         std::vector<Finding> all;
         for (std::size_t index = 0; index < count; ++index) {
             prt_finding one{};
@@ -425,6 +438,14 @@ public:
         tell(error, prt_servo_sample(handle_.get(), reference_ns, local_ns, release_ns, &steer_ns));
         return steer_ns;
     }
+    /// As `sample`, for a reference of which only the low 32 bits are known.
+    std::int64_t sample32(std::uint32_t reference_low_ns, std::int64_t local_ns, std::int64_t release_ns,
+                          std::error_code *error = nullptr) noexcept
+    {
+        std::int64_t steer_ns = 0;
+        tell(error, prt_servo_sample32(handle_.get(), reference_low_ns, local_ns, release_ns, &steer_ns));
+        return steer_ns;
+    }
     std::int64_t coast(std::error_code *error = nullptr) noexcept
     {
         std::int64_t steer_ns = 0;
@@ -570,6 +591,97 @@ public:
 
 private:
     detail::Handle<prt_signal, prt_signal_close> handle_;
+};
+
+/// A lock that lends its owner the priority of whoever waits; held through a `Lock`.
+class PiMutex {
+public:
+    PiMutex() { check(prt_pi_mutex_open(handle_.out())); }
+    prt_pi_mutex *get() const noexcept { return handle_.get(); }
+
+private:
+    detail::Handle<prt_pi_mutex, prt_pi_mutex_close> handle_;
+};
+
+/// Holds a `PiMutex`, if that was granted, until its end of scope.
+class [[nodiscard]] Lock {
+public:
+    /// Waits for the lock.
+    explicit Lock(const PiMutex &mutex) noexcept : mutex_(mutex.get()), returned_(prt_pi_mutex_lock(mutex_)) {}
+    /// Waits for the lock until `deadline_ns` at most: std::errc::timed_out then.
+    Lock(const PiMutex &mutex, std::int64_t deadline_ns) noexcept
+        : mutex_(mutex.get()), returned_(prt_pi_mutex_lock_until(mutex_, deadline_ns))
+    {
+    }
+    /// Does not wait: std::errc::device_or_resource_busy when it is held.
+    Lock(const PiMutex &mutex, std::try_to_lock_t) noexcept
+        : mutex_(mutex.get()), returned_(prt_pi_mutex_try_lock(mutex_))
+    {
+    }
+    Lock(const Lock &) = delete;
+    Lock &operator=(const Lock &) = delete;
+    ~Lock()
+    {
+        if (returned_ >= 0) {
+            static_cast<void>(prt_pi_mutex_unlock(mutex_));
+        }
+    }
+
+    /// Whether it is held.
+    explicit operator bool() const noexcept { return returned_ >= 0; }
+    std::error_code error() const noexcept { return code(returned_); }
+    /// Whether the former owner ended without releasing it.
+    bool owner_died() const noexcept { return returned_ == 1; }
+
+private:
+    prt_pi_mutex *mutex_;
+    int returned_;
+};
+
+/// A loop's end of a watchdog. Its end of scope does not end the watch: a loop that an exception ended is to be missed.
+class Heart {
+public:
+    explicit Heart(prt_heart *handle) noexcept : handle_(handle) {}
+    std::error_code beat() noexcept { return code(prt_heart_beat(handle_.get())); }
+    /// Ends the watch: the loop stops as intended.
+    std::error_code retire() noexcept { return code(prt_heart_retire(std::exchange(*handle_.out(), nullptr))); }
+
+private:
+    detail::Handle<prt_heart, prt_heart_close> handle_;
+};
+
+/// Notices, in a thread of its own, that a loop has stopped going round.
+class Watchdog {
+public:
+    /// A configuration with usual values.
+    static prt_watchdog_config usual(std::int64_t interval_ns)
+    {
+        prt_watchdog_config config{};
+        check(prt_watchdog_config_init(&config, sizeof config));
+        config.interval_ns = interval_ns;
+        return config;
+    }
+    /// `missed` is called at each miss; nullptr for a line on standard error.
+    explicit Watchdog(const prt_watchdog_config &config, prt_missed missed = nullptr, void *user = nullptr)
+    {
+        check(prt_watchdog_open(&config, missed, user, handle_.out()));
+    }
+
+    Heart watch(const std::string &name, std::int64_t limit_ns)
+    {
+        prt_heart *heart = nullptr;
+        check(prt_watchdog_watch(handle_.get(), name.c_str(), limit_ns, &heart));
+        return Heart(heart);
+    }
+    std::uint64_t misses() const
+    {
+        std::uint64_t count = 0;
+        check(prt_watchdog_misses(handle_.get(), &count));
+        return count;
+    }
+
+private:
+    detail::Handle<prt_watchdog, prt_watchdog_close> handle_;
 };
 
 /// A text that loops refer to; stays as long as the program.

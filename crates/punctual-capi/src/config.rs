@@ -57,6 +57,9 @@ pub const PRT_OVERRUN_STOP: u32 = 3;
 /// Memory is left as it is.
 pub const PRT_MEMORY_LEAVE: u32 = 0;
 /// All memory of the process is locked, `stack_bytes` and `heap_bytes` are touched in advance.
+///
+/// `fork` undoes it: memory becomes copy-on-write, so the loop faults at its next writes, in the parent too. Start other
+/// programs before the loop, or by `posix_spawn` or `vfork`.
 pub const PRT_MEMORY_LOCK: u32 = 1;
 
 /// Idle states are left as the machine is set up.
@@ -115,7 +118,7 @@ pub struct prt_config {
     pub spin_ppm: u32,
     /// See `PRT_WAIT_EXTERNAL`; -1 for none.
     pub external_fd: i32,
-    /// See `PRT_WAIT_EXTERNAL`.
+    /// See `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a task takes as long.
     pub external_patience_ns: i64,
     /// One of `PRT_OVERRUN_...`.
     pub overrun: u32,
@@ -131,7 +134,7 @@ pub struct prt_config {
     pub execution_ns: i64,
     /// By how much a release may be steered at most; 0 for a hundredth of the period.
     pub steer_max_ns: i64,
-    /// One of `PRT_MEMORY_...`.
+    /// One of `PRT_MEMORY_...`; mind `fork`.
     pub memory: u32,
     /// One of `PRT_REQUIRE_...`.
     pub require: u32,
@@ -151,6 +154,8 @@ pub struct prt_config {
     pub external_signal: *const prt_signal,
 }
 
+/// How long an outside event is waited for when nothing was said.
+const PATIENCE_NS: i64 = 1_000_000_000;
 /// Most CPUs that can be named.
 const CPUS_MAX: u32 = 8192;
 const NAME_MAX: usize = 32;
@@ -183,7 +188,7 @@ unsafe impl Versioned for prt_config {
             margin_ns: 0,
             spin_ppm,
             external_fd: -1,
-            external_patience_ns: 0,
+            external_patience_ns: PATIENCE_NS,
             overrun: PRT_OVERRUN_SKIP,
             catch_up_max: 1,
             tolerance_ns: punctual_rt::TOLERANCE.ahead().as_ns(),
@@ -383,7 +388,7 @@ fn optional(name: &str, ns: i64) -> Result<Option<Nanos>, Failure> {
 
 /// # Safety
 /// `first` is null, or so many numbers can be read there.
-unsafe fn cpus<'a>(first: *const u32, count: u32) -> Result<&'a [u32], Failure> {
+pub(crate) unsafe fn cpus<'a>(first: *const u32, count: u32) -> Result<&'a [u32], Failure> {
     if count == 0 {
         return Ok(&[]);
     }

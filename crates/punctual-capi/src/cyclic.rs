@@ -99,7 +99,7 @@ pub unsafe extern "C" fn prt_cyclic_steer(cyclic: *mut prt_cyclic, by_ns: i64, m
     hot(moved.map(|moved| unsafe { text::tell(moved_ns, moved) }))
 }
 
-/// Sets the period from the next release on.
+/// Sets the period from the next release on; `PRT_E_PERIOD` below 1 us, and the period stays.
 ///
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn prt_cyclic_next_release(cyclic: *mut prt_cyclic, releas
     hot(release.and_then(|release| unsafe { text::give(release_ns, release) }))
 }
 
-/// Ends the loop at its next release. From any thread.
+/// Ends the loop at its next release, or when the patience of an external wait is over. From any thread.
 ///
 /// For the loop: one store.
 #[unsafe(no_mangle)]

@@ -71,7 +71,7 @@ fn meaning(code: Code) -> Cow<'static, str> {
         PRT_E_DONE => "it has been done already",
         PRT_E_CHOICE => "a number stands for no choice that this version knows",
         PRT_E_TEXT => "a text is not UTF-8, is too long, or holds characters that it must not",
-        PRT_E_PERIOD => "the period is not positive",
+        PRT_E_PERIOD => "the period is not within 1 us to what 64 bits hold",
         PRT_E_PRIORITY => "the priority is not within 1 to 95",
         PRT_E_MARGIN => "the margin is not shorter than the period",
         PRT_E_STEER => "the steering limit is not shorter than the period",
@@ -127,6 +127,15 @@ pub(crate) fn hot(outcome: Result<(), Code>) -> c_int {
     }
 }
 
+/// The number of a refusal in the loop.
+#[inline]
+pub(crate) const fn errno(error: Error) -> Code {
+    match error.errno() {
+        1.. => error.errno().saturating_neg(),
+        _ => PRT_E_REFUSED,
+    }
+}
+
 /// Why the last function of this thread that is not for the loop was refused: what, why, and what to do about it. Never
 /// NULL; valid until the next such refusal in this thread. The functions for the loop keep no text: see
 /// `prt_error_text`.
@@ -150,7 +159,7 @@ impl From<Error> for Failure {
 /// The number of a refusal by the library.
 fn code_of(error: Error) -> Code {
     match error {
-        Error::Period | Error::ZeroLength => PRT_E_PERIOD,
+        Error::Period => PRT_E_PERIOD,
         Error::Priority(_) => PRT_E_PRIORITY,
         Error::Margin => PRT_E_MARGIN,
         Error::SteerMax => PRT_E_STEER,
@@ -159,9 +168,34 @@ fn code_of(error: Error) -> Code {
         Error::TaskName => PRT_E_TEXT,
         Error::NoSuchTask => PRT_E_NO_TASK,
         Error::PageForeign | Error::PageVersion(_) | Error::PageUnsealed => PRT_E_FOREIGN,
-        Error::FlightCycles(_) => -libc::EINVAL,
+        Error::FlightCycles(_) | Error::ZeroLength => -libc::EINVAL,
         Error::Stack(_) => -libc::ENOMEM,
         other if other.errno() > 0 => other.errno().saturating_neg(),
         _ => PRT_E_REFUSED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    #[test]
+    fn a_mistake_inside_the_library_becomes_a_number_and_goes_no_further() {
+        // Unwinds as a panic does, without its message.
+        let mistake = || std::panic::resume_unwind(Box::new("a mistake"));
+        assert_eq!(cold(mistake), PRT_E_PANIC);
+        // SAFETY: never null, valid until the next refusal.
+        let told = unsafe { CStr::from_ptr(prt_last_error()) };
+        assert_eq!(told, c"a mistake inside the library");
+        assert_eq!(done(|| std::panic::resume_unwind(Box::new(7))), PRT_E_PANIC);
+        assert_eq!(cold(|| Ok(3)), 3, "and the next call is as good as any");
+    }
+
+    #[test]
+    fn what_the_library_refuses_in_the_loop_has_a_number() {
+        assert_eq!(errno(Error::WouldDeadlock), -libc::EDEADLK);
+        assert_eq!(errno(Error::Lock(libc::ENOSYS)), -libc::ENOSYS);
+        assert_eq!(errno(Error::Margin), PRT_E_REFUSED);
     }
 }

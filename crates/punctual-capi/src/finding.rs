@@ -4,7 +4,7 @@ use crate::config::prt_config;
 use crate::error::{Failure, cold, done};
 use crate::versioned::{Versioned, give_or_tell, header, init};
 use crate::{handle, text};
-use punctual_rt::check::{Findings, Severity};
+use punctual_rt::check::{Findings, Host, Severity, check};
 use std::ffi::{CString, c_char, c_int};
 
 /// What a check found. Opaque.
@@ -24,6 +24,9 @@ pub struct Found {
     evidence: CString,
     remedy: CString,
 }
+
+/// Most tasks that are judged together.
+const TASKS_MAX: usize = 4096;
 
 /// Worth knowing.
 pub const PRT_SEVERITY_INFO: u32 = 0;
@@ -83,12 +86,48 @@ pub unsafe extern "C" fn prt_finding_init(finding: *mut prt_finding, size: usize
 pub unsafe extern "C" fn prt_config_check(config: *const prt_config, findings: *mut *mut prt_findings) -> c_int {
     cold(|| {
         // SAFETY: null or valid, says the caller.
-        let found = found(&unsafe { crate::config::config(config) }?.check());
-        let count = c_int::try_from(found.len()).unwrap_or(c_int::MAX);
+        let found = unsafe { crate::config::config(config) }?.check();
         // SAFETY: null or valid, says the caller.
-        unsafe { text::put(findings, || Ok(handle::open(found)?)) }?;
-        Ok(count)
+        unsafe { hand_over(&found, findings) }
     })
+}
+
+/// As `prt_config_check`, for `count` tasks of one program that run together: each by itself, and against the others.
+///
+/// Not for the loop: reads files, allocates.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_group_check(
+    configs: *const *const prt_config,
+    count: usize,
+    findings: *mut *mut prt_findings,
+) -> c_int {
+    cold(|| {
+        if configs.is_null() {
+            return Err((-libc::EFAULT).into());
+        }
+        if count > TASKS_MAX {
+            return Err(Failure::new(-libc::E2BIG, format!("count is {count}, more than {TASKS_MAX}")));
+        }
+        let plan = |index| {
+            // SAFETY: so many pointers, says the caller.
+            let config = unsafe { configs.wrapping_add(index).read_unaligned() };
+            // SAFETY: null or valid, says the caller.
+            Ok(unsafe { crate::config::config(config) }?.plan())
+        };
+        let plans = (0..count).map(plan).collect::<Result<Vec<_>, Failure>>()?;
+        // SAFETY: null or valid, says the caller.
+        unsafe { hand_over(&check(&plans, &Host::here()), findings) }
+    })
+}
+
+/// # Safety
+/// `to` is null or valid.
+unsafe fn hand_over(findings: &Findings, to: *mut *mut prt_findings) -> Result<c_int, Failure> {
+    let found = found(findings);
+    let count = c_int::try_from(found.len()).unwrap_or(c_int::MAX);
+    // SAFETY: as the caller says.
+    unsafe { text::put(to, || Ok(handle::open(found)?)) }?;
+    Ok(count)
 }
 
 fn found(findings: &Findings) -> Vec<Found> {

@@ -89,7 +89,7 @@ pub unsafe extern "C" fn prt_group_start(group: *mut prt_group, tasks: *mut *mut
     })
 }
 
-/// Frees a group. Tasks that were not started end; those that were go on.
+/// Frees a group. Tasks that were not started end, and are waited for; those that were go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_group_close(group: *mut prt_group) -> c_int {
     done(|| handle::free(group))

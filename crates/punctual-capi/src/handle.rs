@@ -7,9 +7,9 @@
 //! This module knows nothing of what the handles stand for.
 
 use crate::error::{Code, Failure, PRT_E_HANDLE, PRT_E_THREAD};
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{
     AtomicPtr, AtomicU64,
@@ -25,9 +25,39 @@ pub(crate) trait Handled {
     type Value;
 }
 
-/// Bits of a handle that number the slot, and of a slot's word that count the calls inside.
+/// A value with a part that one thread may use at a time, and a part that is anybody's: who only looks, looks there, and
+/// is never in the way of who works.
+pub(crate) struct Single<Mine, Open> {
+    mine: UnsafeCell<Mine>,
+    open: Open,
+}
+
+// SAFETY: `mine` is reached through `Alone` only, of which there is one at a time, so it moves between threads but is not
+// shared by them; what gives `open` to several threads at once asks for it to be `Sync`.
+unsafe impl<Mine: Send, Open: Sync> Sync for Single<Mine, Open> {}
+
+impl<Mine, Open> Single<Mine, Open> {
+    pub(crate) const fn new(mine: Mine, open: Open) -> Self {
+        Self { mine: UnsafeCell::new(mine), open }
+    }
+
+    /// The part of its own, of a value that no handle stands for any more.
+    pub(crate) fn into_mine(self) -> Mine {
+        self.mine.into_inner()
+    }
+
+    /// What is anybody's.
+    #[inline]
+    pub(crate) const fn open(&self) -> &Open {
+        &self.open
+    }
+}
+
+/// Bits of a handle that number the slot, and of a slot's word that say who is inside.
 const LOW: u32 = 24;
 const LOW_MASK: u64 = (1 << LOW) - 1;
+/// Somebody is inside alone; the bits below count all that are inside.
+const ALONE: u64 = 1 << (LOW - 1);
 const CHUNK: usize = 256;
 const CHUNKS: usize = 1024;
 /// How often closing is tried while another thread is inside, before it is refused.
@@ -35,7 +65,7 @@ const TRIES: u32 = 1000;
 
 /// One place of the table.
 struct Slot {
-    /// Use of the slot (32 bits), kind (8 bits, 0 when free), calls that are inside (24 bits).
+    /// Use of the slot (32 bits), kind (8 bits, 0 when free), who is inside (24 bits).
     word: AtomicU64,
     /// The only thread that may use it, 0 for any.
     owner: AtomicU64,
@@ -143,13 +173,15 @@ fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
 pub(crate) struct Inside<K: Handled> {
     slot: &'static Slot,
     value: *const K::Value,
+    /// What it added to the slot's word.
+    mark: u64,
     kind: PhantomData<K>,
 }
 
 impl<K: Handled> Drop for Inside<K> {
     #[inline]
     fn drop(&mut self) {
-        self.slot.word.fetch_sub(1, Release);
+        self.slot.word.fetch_sub(self.mark, Release);
     }
 }
 
@@ -163,23 +195,15 @@ impl<K: Handled> Deref for Inside<K> {
     }
 }
 
-/// A call that is inside alone.
-pub(crate) struct Alone<K: Handled>(Inside<K>);
+/// A call that has the part of its own.
+pub(crate) struct Alone<K: Handled<Value = Single<Mine, Open>>, Mine, Open>(Inside<K>);
 
-impl<K: Handled> Deref for Alone<K> {
-    type Target = K::Value;
-
+impl<K: Handled<Value = Single<Mine, Open>>, Mine, Open> Alone<K, Mine, Open> {
+    /// Both parts.
     #[inline]
-    fn deref(&self) -> &K::Value {
-        &self.0
-    }
-}
-
-impl<K: Handled> DerefMut for Alone<K> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut K::Value {
-        // SAFETY: as for `Inside`; and `alone` lets nobody in beside another.
-        unsafe { &mut *self.0.value.cast_mut() }
+    pub(crate) fn parts(&mut self) -> (&mut Mine, &Open) {
+        // SAFETY: `alone` lets nobody else have this part, and the result borrows `self`.
+        (unsafe { &mut *self.0.mine.get() }, &self.0.open)
     }
 }
 
@@ -192,33 +216,37 @@ pub(crate) fn shared<K: Handled>(handle: *const K) -> Result<Inside<K>, Code>
 where
     K::Value: Sync,
 {
+    enter(handle, 1)
+}
+
+/// Enters, for the part that one thread may use at a time. Others may be inside beside it, who only look.
+///
+/// # Errors
+/// As [`shared`]; `-EBUSY` when another call has that part.
+#[inline]
+pub(crate) fn alone<K, Mine: Send, Open: Sync>(handle: *const K) -> Result<Alone<K, Mine, Open>, Code>
+where
+    K: Handled<Value = Single<Mine, Open>>,
+{
+    enter(handle, ALONE | 1).map(Alone)
+}
+
+/// Lock-free: tries again only when another call entered or left at this very moment.
+#[inline]
+fn enter<K: Handled>(handle: *const K, mark: u64) -> Result<Inside<K>, Code> {
     let (slot, word) = find(handle)?;
     let mut now = slot.word.load(Relaxed);
     loop {
         if now & !LOW_MASK != word {
             return Err(PRT_E_HANDLE);
         }
-        match slot.word.compare_exchange_weak(now, now.wrapping_add(1), Acquire, Relaxed) {
-            Ok(_) => return Ok(inside(slot)),
+        if now & mark & ALONE != 0 {
+            return Err(-libc::EBUSY);
+        }
+        match slot.word.compare_exchange_weak(now, now.wrapping_add(mark), Acquire, Relaxed) {
+            Ok(_) => return Ok(inside(slot, mark)),
             Err(other) => now = other,
         }
-    }
-}
-
-/// Enters alone, for a value that one thread may use at a time.
-///
-/// # Errors
-/// As [`shared`]; `-EBUSY` when another call is inside.
-#[inline]
-pub(crate) fn alone<K: Handled>(handle: *const K) -> Result<Alone<K>, Code>
-where
-    K::Value: Send,
-{
-    let (slot, word) = find(handle)?;
-    match slot.word.compare_exchange(word, word | 1, Acquire, Relaxed) {
-        Ok(_) => Ok(Alone(inside(slot))),
-        Err(now) if now & !LOW_MASK == word => Err(-libc::EBUSY),
-        Err(_) => Err(PRT_E_HANDLE),
     }
 }
 
@@ -241,8 +269,8 @@ pub(crate) fn own<'call, K: Handled>(handle: *const K) -> Result<&'call K::Value
 }
 
 #[inline]
-fn inside<K: Handled>(slot: &'static Slot) -> Inside<K> {
-    Inside { slot, value: slot.value.load(Relaxed).cast::<K::Value>(), kind: PhantomData }
+fn inside<K: Handled>(slot: &'static Slot, mark: u64) -> Inside<K> {
+    Inside { slot, value: slot.value.load(Relaxed).cast::<K::Value>(), mark, kind: PhantomData }
 }
 
 /// Makes the handle one no more, and gives the value back.
@@ -299,7 +327,11 @@ mod tests {
     struct Other;
     impl Handled for Other {
         const KIND: u8 = 201;
-        type Value = u8;
+        type Value = Single<u8, AtomicU64>;
+    }
+
+    fn other(mine: u8) -> *mut Other {
+        open(Single::new(mine, AtomicU64::new(0))).unwrap()
     }
 
     #[test]
@@ -309,7 +341,6 @@ mod tests {
         assert_eq!(close(old).unwrap().into_inner(), 7);
         let news: Vec<_> = (0..600).map(|n| open::<Number>(AtomicU64::new(n)).unwrap()).collect();
         assert_eq!(shared(old).err(), Some(PRT_E_HANDLE));
-        assert_eq!(alone(old).err(), Some(PRT_E_HANDLE));
         assert_eq!(close(old).err(), Some(PRT_E_HANDLE));
         for (n, new) in news.into_iter().enumerate() {
             assert_eq!(close(new).unwrap().into_inner(), n as u64);
@@ -325,17 +356,59 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_inside_alone_keeps_others_out_and_nothing_is_freed_meanwhile() {
-        let handle = open::<Number>(AtomicU64::new(0)).unwrap();
-        let first = alone(handle).unwrap();
+    fn whoever_works_alone_keeps_other_workers_out_and_nothing_is_freed_meanwhile() {
+        let handle = other(1);
+        let mut first = alone(handle).unwrap();
+        *first.parts().0 += 1;
         assert_eq!(alone(handle).err(), Some(-libc::EBUSY));
         assert_eq!(close(handle).err(), Some(-libc::EBUSY));
         drop(first);
-        let (a, b) = (shared(handle).unwrap(), shared(handle).unwrap());
-        assert_eq!(alone(handle).err(), Some(-libc::EBUSY));
-        drop((a, b));
-        assert!(alone(handle).is_ok());
+        assert_eq!(*alone(handle).unwrap().parts().0, 2);
         close(handle).unwrap();
+        assert_eq!(alone(handle).err(), Some(PRT_E_HANDLE));
+    }
+
+    #[test]
+    fn who_only_looks_is_never_in_the_way_of_who_works() {
+        let handle = other(1);
+        let (a, b) = (shared(handle).unwrap(), shared(handle).unwrap());
+        let mut work = alone(handle).unwrap();
+        let (_, open) = work.parts();
+        open.store(7, Relaxed);
+        assert_eq!(a.open().load(Relaxed), 7);
+        drop(a);
+        assert_eq!(alone(handle).err(), Some(-libc::EBUSY), "the worker is still there");
+        drop(work);
+        assert!(alone(handle).is_ok(), "while one looks");
+        assert_eq!(close(handle).err(), Some(-libc::EBUSY), "while one looks");
+        drop(b);
+        close(handle).unwrap();
+    }
+
+    #[test]
+    fn workers_and_onlookers_of_several_threads_are_all_counted_out() {
+        const ROUNDS: u64 = if cfg!(miri) { 50 } else { 20_000 };
+        let number = other(0).addr();
+        let handle = move || ptr::without_provenance_mut::<Other>(number);
+        let work = move || {
+            let mut done = 0;
+            while done < ROUNDS {
+                if let Ok(mut alone) = alone(handle()) {
+                    let (mine, open) = alone.parts();
+                    *mine = mine.wrapping_add(1);
+                    open.store(open.load(Relaxed) + 1, Relaxed);
+                    done += 1;
+                }
+            }
+        };
+        let look =
+            move || (0..ROUNDS).for_each(|_| assert!(shared(handle()).unwrap().open().load(Relaxed) <= 2 * ROUNDS));
+        let threads = [std::thread::spawn(work), std::thread::spawn(look), std::thread::spawn(work)];
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(shared(handle()).unwrap().open().load(Relaxed), 2 * ROUNDS);
+        assert!(close(handle()).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! the least that holds it.
 
 use crate::error::{Failure, done, hot};
-use crate::handle::{self, Handled};
+use crate::handle::{self, Handled, Single};
 use punctual_rt::{LatestReader, LatestWriter, latest};
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -22,12 +22,12 @@ pub const PRT_LATEST_BYTES_MAX: usize = 4096;
 
 impl Handled for prt_latest_writer {
     const KIND: u8 = 11;
-    type Value = Writer;
+    type Value = Single<Writer, ()>;
 }
 
 impl Handled for prt_latest_reader {
     const KIND: u8 = 12;
-    type Value = Reader;
+    type Value = Single<Reader, ()>;
 }
 
 type Bytes<const N: usize> = [u64; N];
@@ -165,8 +165,8 @@ pub unsafe extern "C" fn prt_latest_open(
         // SAFETY: a value is there, says the caller.
         let initial = unsafe { padded(initial.cast(), bytes) };
         let (from, to) = make(bytes, &initial);
-        let from = handle::open::<prt_latest_writer>(from)?;
-        let to = handle::open::<prt_latest_reader>(to).inspect_err(|_| drop(handle::close(from)))?;
+        let from = handle::open::<prt_latest_writer>(Single::new(from, ()))?;
+        let to = handle::open::<prt_latest_reader>(Single::new(to, ())).inspect_err(|_| drop(handle::close(from)))?;
         // SAFETY: valid, says the caller.
         unsafe { writer.write_unaligned(from) };
         // SAFETY: as before.
@@ -177,26 +177,28 @@ pub unsafe extern "C" fn prt_latest_open(
 
 /// Replaces what the cell holds by a copy of `value`.
 ///
-/// For the loop: wait-free, bounded by copying one value.
+/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and nothing is written, when two
+/// write at the same moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_latest_write(writer: *mut prt_latest_writer, value: *const c_void) -> c_int {
     if value.is_null() {
         return -libc::EFAULT;
     }
     // SAFETY: a value is there, says the caller.
-    hot(handle::alone(writer).map(|mut writer| unsafe { writer.write(value.cast()) }))
+    hot(handle::alone(writer).map(|mut writer| unsafe { writer.parts().0.write(value.cast()) }))
 }
 
 /// Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
 ///
-/// For the loop: wait-free, bounded by copying one value.
+/// For the loop: never waits, bounded by copying one value. One thread only: `-EBUSY`, and `value` stays as it is, when
+/// two read at the same moment; each reader that needs the value has a cell of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_latest_read(reader: *mut prt_latest_reader, value: *mut c_void) -> c_int {
     if value.is_null() {
         return -libc::EFAULT;
     }
     // SAFETY: room for a value is there, says the caller.
-    match handle::alone(reader).map(|mut reader| unsafe { reader.read(value.cast()) }) {
+    match handle::alone(reader).map(|mut reader| unsafe { reader.parts().0.read(value.cast()) }) {
         Ok(is_new) => c_int::from(is_new),
         Err(code) => code,
     }

@@ -3,13 +3,15 @@
 
 use crate::config::length;
 use crate::error::{Code, Failure, cold, done, hot};
-use crate::handle::{self, Handled};
+use crate::handle::{self, Handled, Single};
 use crate::text;
 use punctual_rt::Nanos;
 use punctual_rt::log::{Drain, DrainThread, LogWriter, VALUES_MAX, Value, placeholders};
 use std::ffi::{c_char, c_int};
 use std::fs::File;
 use std::io::BufWriter;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Gathers what loops store and writes it out, in a thread of its own. Opaque.
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -25,17 +27,41 @@ pub struct prt_log_text([u8; 0]);
 
 impl Handled for prt_log {
     const KIND: u8 = 13;
-    type Value = DrainThread;
+    type Value = Gathering;
 }
 
 impl Handled for prt_log_writer {
     const KIND: u8 = 14;
-    type Value = LogWriter;
+    type Value = Single<LogWriter, Lost>;
 }
 
 impl Handled for prt_log_text {
     const KIND: u8 = 15;
     type Value = Text;
+}
+
+/// The log's thread, and how many records of all its writers it was never shown.
+pub struct Gathering {
+    drain: DrainThread,
+    barred: Arc<AtomicU64>,
+}
+
+/// How many records are lost of one writer; everybody may know.
+pub struct Lost {
+    /// Because the log was full.
+    full: AtomicU64,
+    /// Because the call was refused.
+    barred: AtomicU64,
+    /// The same, of all writers.
+    barred_in_all: Arc<AtomicU64>,
+}
+
+impl Lost {
+    #[cold]
+    fn bar(&self) {
+        self.barred.fetch_add(1, Relaxed);
+        self.barred_in_all.fetch_add(1, Relaxed);
+    }
 }
 
 /// A text, and how many numbers it has places for.
@@ -81,7 +107,7 @@ pub unsafe extern "C" fn prt_log_open(
             if let Some(path) = trace_path {
                 drain = drain.trace(BufWriter::new(create(path)?));
             }
-            Ok(handle::open(drain.start(interval)?)?)
+            Ok(handle::open(Gathering { drain: drain.start(interval)?, barred: Arc::default() })?)
         };
         // SAFETY: null or valid, says the caller.
         unsafe { text::put(log, open) }
@@ -112,8 +138,13 @@ pub unsafe extern "C" fn prt_log_writer_open(
             return Err(Failure::new(-libc::EINVAL, format!("capacity {capacity} is not within 1 to {RECORDS_MAX}")));
         }
         let log = handle::shared(log)?;
+        let open = || {
+            let barred_in_all = Arc::clone(&log.barred);
+            let lost = Lost { full: AtomicU64::new(0), barred: AtomicU64::new(0), barred_in_all };
+            Ok(handle::open(Single::new(log.drain.writer(name, capacity), lost))?)
+        };
         // SAFETY: null or valid, says the caller.
-        unsafe { text::put(writer, || Ok(handle::open(log.writer(name, capacity))?)) }
+        unsafe { text::put(writer, open) }
     })
 }
 
@@ -122,7 +153,7 @@ pub unsafe extern "C" fn prt_log_writer_open(
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_of_this_thread(writer: *mut prt_log_writer) -> c_int {
     done(|| {
-        handle::alone(writer)?.of_this_thread();
+        handle::alone(writer)?.parts().0.of_this_thread();
         Ok(())
     })
 }
@@ -145,21 +176,32 @@ pub unsafe extern "C" fn prt_log_text_open(text: *const c_char, id: *mut *mut pr
     })
 }
 
-/// Does something with a loop's end of a log, and a text.
+/// Does something with a loop's end of a log, and a text. What is refused is lost, and counted.
 #[inline]
 fn with(
     writer: *const prt_log_writer,
     text: *const prt_log_text,
     act: impl FnOnce(&mut LogWriter, Text),
 ) -> Result<(), Code> {
-    let text = *handle::shared(text)?;
-    act(&mut *handle::alone(writer)?, text);
-    Ok(())
+    let store = || {
+        let text = *handle::shared(text)?;
+        let mut alone = handle::alone(writer)?;
+        let (writer, lost) = alone.parts();
+        act(writer, text);
+        lost.full.store(writer.lost(), Relaxed);
+        Ok(())
+    };
+    store().inspect_err(|_| {
+        if let Ok(writer) = handle::shared(writer) {
+            writer.open().bar();
+        }
+    })
 }
 
 /// Something happened: `text`, with as many of the numbers as it has places. Lost, and counted, when the log is full.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as all that writes: when two write at the same moment, one is refused with
+/// `-EBUSY`; its record counts as lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_message(
     writer: *mut prt_log_writer,
@@ -175,7 +217,7 @@ pub extern "C" fn prt_log_message(
 
 /// What `name` stands for begins; what begins must end, the last one first.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as `prt_log_message`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_begin(writer: *mut prt_log_writer, name: *const prt_log_text) -> c_int {
     hot(with(writer, name, |writer, name| writer.begin(name.text)))
@@ -183,7 +225,7 @@ pub extern "C" fn prt_log_begin(writer: *mut prt_log_writer, name: *const prt_lo
 
 /// What `name` stands for ends.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as `prt_log_message`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_end(writer: *mut prt_log_writer, name: *const prt_log_text) -> c_int {
     hot(with(writer, name, |writer, name| writer.end(name.text)))
@@ -191,18 +233,22 @@ pub extern "C" fn prt_log_end(writer: *mut prt_log_writer, name: *const prt_log_
 
 /// The quantity `name` is `value` from now on.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only, as `prt_log_message`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_counter(writer: *mut prt_log_writer, name: *const prt_log_text, value: f64) -> c_int {
     hot(with(writer, name, |writer, name| writer.counter(name.text, value)))
 }
 
-/// How many records were lost so far because the log was full.
+/// How many records were lost so far, because the log was full or the call was refused. From any thread; the loop does not
+/// notice.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_log_lost(writer: *mut prt_log_writer, count: *mut u64) -> c_int {
-    let lost = handle::alone(writer).map(|writer| writer.lost());
+pub unsafe extern "C" fn prt_log_lost(writer: *const prt_log_writer, count: *mut u64) -> c_int {
+    let lost = handle::shared(writer).map(|writer| {
+        let lost = writer.open();
+        lost.full.load(Relaxed).saturating_add(lost.barred.load(Relaxed))
+    });
     // SAFETY: null or valid, says the caller.
     hot(lost.and_then(|lost| unsafe { text::give(count, lost) }))
 }
@@ -220,14 +266,69 @@ pub extern "C" fn prt_log_writer_close(writer: *mut prt_log_writer) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_log_close(log: *mut prt_log, records: *mut u64, lost: *mut u64) -> c_int {
     cold(|| {
-        let drained = handle::close(log)?.stop().map_err(|error| {
+        let Gathering { drain, barred } = handle::close(log)?;
+        let drained = drain.stop().map_err(|error| {
             let code = error.raw_os_error().unwrap_or(libc::EIO).saturating_neg();
             Failure::new(code, format!("write the log: {error}"))
         })?;
         // SAFETY: null or valid, says the caller.
         unsafe { text::tell(records, drained.records) };
         // SAFETY: as before.
-        unsafe { text::tell(lost, drained.lost) };
+        unsafe { text::tell(lost, drained.lost.saturating_add(barred.load(Relaxed))) };
         Ok(0)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    fn opened() -> (*mut prt_log, *mut prt_log_writer, *mut prt_log_text) {
+        let (mut log, mut writer, mut id) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        // SAFETY: all are valid.
+        assert_eq!(unsafe { prt_log_open(ptr::null(), ptr::null(), 0, &raw mut log) }, 0);
+        // SAFETY: all are valid.
+        assert_eq!(unsafe { prt_log_writer_open(log, c"loop".as_ptr(), 8, &raw mut writer) }, 0);
+        // SAFETY: both are valid.
+        assert_eq!(unsafe { prt_log_text_open(c"{}".as_ptr(), &raw mut id) }, 0);
+        (log, writer, id)
+    }
+
+    fn lost(writer: *const prt_log_writer) -> u64 {
+        let mut count = u64::MAX;
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_log_lost(writer, &raw mut count) }, 0);
+        count
+    }
+
+    #[test]
+    fn who_asks_what_was_lost_loses_no_record() {
+        let (log, writer, text) = opened();
+        let monitor = handle::shared(writer).unwrap();
+        assert_eq!(prt_log_message(writer, text, 1, 0, 0, 0), 0);
+        drop(monitor);
+        assert_eq!(lost(writer), 0);
+        assert_eq!(prt_log_writer_close(writer), 0);
+        let (mut records, mut lost) = (0, 9);
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_log_close(log, &raw mut records, &raw mut lost) }, 0);
+        assert_eq!((records, lost), (1, 0));
+    }
+
+    #[test]
+    fn a_record_that_is_refused_counts_as_lost() {
+        let (log, writer, text) = opened();
+        let other = handle::alone(writer).unwrap();
+        assert_eq!(prt_log_message(writer, text, 1, 0, 0, 0), -libc::EBUSY);
+        assert_eq!(prt_log_counter(writer, text, 1.0), -libc::EBUSY);
+        assert_eq!(lost(writer), 2, "while another writes");
+        drop(other);
+        assert_eq!(prt_log_begin(writer, ptr::null()), -libc::EFAULT);
+        assert_eq!(prt_log_writer_close(writer), 0);
+        let mut lost = 0;
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_log_close(log, ptr::null_mut(), &raw mut lost) }, 0);
+        assert_eq!(lost, 3);
+    }
 }

@@ -2,13 +2,16 @@
 //! for the library's own queue knows the type of what it carries.
 
 use crate::error::{Code, Failure, done, hot};
-use crate::handle::{self, Handled};
+use crate::handle::{self, Handled, Single};
 use crate::text;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 /// The end of a queue that one thread pushes into. Opaque.
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -20,26 +23,39 @@ pub struct prt_spsc_receiver([u8; 0]);
 
 impl Handled for prt_spsc_sender {
     const KIND: u8 = 9;
-    type Value = Sender;
+    type Value = Single<Sender, ()>;
 }
 
 impl Handled for prt_spsc_receiver {
     const KIND: u8 = 10;
-    type Value = Receiver;
+    type Value = Single<Receiver, Arc<Seen>>;
+}
+
+/// What everybody may know of a queue. Each number is written by one end only.
+#[derive(Default)]
+pub struct Seen {
+    sent: AtomicU64,
+    taken: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// One more, by its only writer: no atomic addition needed.
+#[inline]
+fn count(number: &AtomicU64) {
+    number.store(number.load(Relaxed).wrapping_add(1), Release);
 }
 
 /// Elements go in and out as bytes, always whole ones.
 pub struct Sender {
     bytes: Producer<u8>,
     element: usize,
-    refused: Arc<AtomicU64>,
+    seen: Arc<Seen>,
 }
 
 /// The other end.
 pub struct Receiver {
     bytes: Consumer<u8>,
     element: usize,
-    refused: Arc<AtomicU64>,
 }
 
 /// The most bytes a queue may have.
@@ -51,8 +67,7 @@ impl Sender {
     #[inline]
     unsafe fn push(&mut self, from: *const u8) -> Result<(), Code> {
         let Ok(mut room) = self.bytes.write_chunk_uninit(self.element) else {
-            // The only writer: no atomic addition needed.
-            self.refused.store(self.refused.load(Relaxed).wrapping_add(1), Relaxed);
+            count(&self.seen.refused);
             return Err(-libc::EAGAIN);
         };
         let (first, second) = room.as_mut_slices();
@@ -63,6 +78,7 @@ impl Sender {
         unsafe { std::ptr::copy_nonoverlapping(rest, second.as_mut_ptr().cast::<u8>(), second.len()) };
         // SAFETY: all of it was just written.
         unsafe { room.commit_all() };
+        count(&self.seen.sent);
         Ok(())
     }
 }
@@ -71,7 +87,7 @@ impl Receiver {
     /// # Safety
     /// One element can be written at `to`.
     #[inline]
-    unsafe fn pop(&mut self, to: *mut u8) -> Result<(), Code> {
+    unsafe fn pop(&mut self, to: *mut u8, seen: &Seen) -> Result<(), Code> {
         let Ok(waiting) = self.bytes.read_chunk(self.element) else { return Err(-libc::EAGAIN) };
         let (first, second) = waiting.as_slices();
         let rest = to.wrapping_add(first.len());
@@ -80,6 +96,7 @@ impl Receiver {
         // SAFETY: as before.
         unsafe { std::ptr::copy_nonoverlapping(second.as_ptr(), rest, second.len()) };
         waiting.commit_all();
+        count(&seen.taken);
         Ok(())
     }
 }
@@ -100,8 +117,9 @@ pub unsafe extern "C" fn prt_spsc_open(
             return Err((-libc::EFAULT).into());
         }
         let (from, to) = make(element_bytes, capacity)?;
-        let from = handle::open::<prt_spsc_sender>(from)?;
-        let to = handle::open::<prt_spsc_receiver>(to).inspect_err(|_| drop(handle::close(from)))?;
+        let seen = Arc::clone(&from.seen);
+        let from = handle::open::<prt_spsc_sender>(Single::new(from, ()))?;
+        let to = handle::open::<prt_spsc_receiver>(Single::new(to, seen)).inspect_err(|_| drop(handle::close(from)))?;
         // SAFETY: valid, says the caller.
         unsafe { sender.write_unaligned(from) };
         // SAFETY: as before.
@@ -130,58 +148,61 @@ fn make(element: usize, capacity: usize) -> Result<(Sender, Receiver), Failure> 
         std::hint::black_box(slots).fill(MaybeUninit::zeroed());
         // Dropped without a commit: nothing was sent.
     }
-    let refused = Arc::new(AtomicU64::new(0));
-    let sender = Sender { bytes: producer, element, refused: Arc::clone(&refused) };
-    Ok((sender, Receiver { bytes: consumer, element, refused }))
+    Ok((Sender { bytes: producer, element, seen: Arc::default() }, Receiver { bytes: consumer, element }))
 }
 
 /// Appends a copy of the element at `element`; `-EAGAIN` when the queue is full.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is sent, when two push at the same moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_push(sender: *mut prt_spsc_sender, element: *const c_void) -> c_int {
     if element.is_null() {
         return -libc::EFAULT;
     }
     // SAFETY: one element is there, says the caller.
-    hot(handle::alone(sender).and_then(|mut sender| unsafe { sender.push(element.cast()) }))
+    hot(handle::alone(sender).and_then(|mut sender| unsafe { sender.parts().0.push(element.cast()) }))
 }
 
 /// Moves the oldest element to `element`; `-EAGAIN` when there is none.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits. One thread only: `-EBUSY`, and nothing is taken, when two pop at the same moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_pop(receiver: *mut prt_spsc_receiver, element: *mut c_void) -> c_int {
     if element.is_null() {
         return -libc::EFAULT;
     }
-    // SAFETY: room for one element is there, says the caller.
-    hot(handle::alone(receiver).and_then(|mut receiver| unsafe { receiver.pop(element.cast()) }))
+    let pop = |mut receiver: handle::Alone<prt_spsc_receiver, Receiver, Arc<Seen>>| {
+        let (receiver, seen) = receiver.parts();
+        // SAFETY: room for one element is there, says the caller.
+        unsafe { receiver.pop(element.cast(), seen) }
+    };
+    hot(handle::alone(receiver).and_then(pop))
 }
 
-/// How many elements wait.
+/// How many elements wait. From any thread; neither end notices. What is being sent or taken at this moment may or may
+/// not be counted.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_spsc_waiting(receiver: *mut prt_spsc_receiver, count: *mut usize) -> c_int {
-    let waiting = |receiver: handle::Alone<prt_spsc_receiver>| {
-        let elements = receiver.bytes.slots().checked_div(receiver.element).unwrap_or(0);
-        // SAFETY: null or valid, says the caller.
-        unsafe { text::give(count, elements) }
-    };
-    hot(handle::alone(receiver).and_then(waiting))
+pub unsafe extern "C" fn prt_spsc_waiting(receiver: *const prt_spsc_receiver, count: *mut usize) -> c_int {
+    let waiting = handle::shared(receiver).map(|receiver| {
+        let seen = receiver.open();
+        // In this order, so that what counts as waiting was sent.
+        let sent = seen.sent.load(Acquire);
+        usize::try_from(sent.saturating_sub(seen.taken.load(Acquire))).unwrap_or(usize::MAX)
+    });
+    // SAFETY: null or valid, says the caller.
+    hot(waiting.and_then(|waiting| unsafe { text::give(count, waiting) }))
 }
 
-/// How many elements were refused so far because the queue was full, as the receiver sees it.
+/// How many elements were refused so far because the queue was full. From any thread; neither end notices.
 ///
-/// For the loop: wait-free.
+/// For the loop: never waits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn prt_spsc_refused(receiver: *mut prt_spsc_receiver, count: *mut u64) -> c_int {
-    let refused = |receiver: handle::Alone<prt_spsc_receiver>| {
-        // SAFETY: null or valid, says the caller.
-        unsafe { text::give(count, receiver.refused.load(Relaxed)) }
-    };
-    hot(handle::alone(receiver).and_then(refused))
+pub unsafe extern "C" fn prt_spsc_refused(receiver: *const prt_spsc_receiver, count: *mut u64) -> c_int {
+    let refused = handle::shared(receiver).map(|receiver| receiver.open().refused.load(Acquire));
+    // SAFETY: null or valid, says the caller.
+    hot(refused.and_then(|refused| unsafe { text::give(count, refused) }))
 }
 
 /// Frees the sending end; what was sent can still be taken.
@@ -194,4 +215,35 @@ pub extern "C" fn prt_spsc_sender_close(sender: *mut prt_spsc_sender) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_spsc_receiver_close(receiver: *mut prt_spsc_receiver) -> c_int {
     done(|| handle::free(receiver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    #[test]
+    fn who_counts_what_waits_keeps_nobody_from_sending_or_taking() {
+        let (mut sender, mut receiver) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: both are valid.
+        assert_eq!(unsafe { prt_spsc_open(8, 2, &raw mut sender, &raw mut receiver) }, 0);
+        let onlooker = handle::shared(receiver).unwrap();
+        let mut element = 5_u64;
+        for expected in [0, 0, -libc::EAGAIN] {
+            // SAFETY: an element.
+            assert_eq!(unsafe { prt_spsc_push(sender, (&raw const element).cast()) }, expected);
+        }
+        // SAFETY: room for one.
+        assert_eq!(unsafe { prt_spsc_pop(receiver, (&raw mut element).cast()) }, 0);
+        drop(onlooker);
+        let taking = handle::alone(receiver).unwrap();
+        let (mut waiting, mut refused) = (0, 0);
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_spsc_waiting(receiver, &raw mut waiting) }, 0, "while one takes");
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_spsc_refused(receiver, &raw mut refused) }, 0, "while one takes");
+        assert_eq!((waiting, refused), (1, 1));
+        drop(taking);
+        assert_eq!((prt_spsc_sender_close(sender), prt_spsc_receiver_close(receiver)), (0, 0));
+    }
 }

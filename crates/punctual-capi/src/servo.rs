@@ -1,15 +1,21 @@
-//! The phase servo for C: pure arithmetic, usable from any thread, by one at a time.
+//! The phase servo for C: pure arithmetic, done by one thread at a time; how it is doing can be seen by all.
 
 use crate::config::length;
 use crate::cyclic::positive;
 use crate::error::{Code, cold, done, hot};
-use crate::handle::{self, Handled};
+use crate::handle::{self, Handled, Single};
 use crate::text;
 use crate::time::instant;
 use crate::versioned::{Versioned, give, header, init, take};
 use punctual_rt::Delta;
-use punctual_rt::servo::{PhaseServo, ServoConfig, ServoLimits};
+use punctual_rt::servo::{PhaseServo, ServoConfig, ServoLimits, Widener};
 use std::ffi::c_int;
+use std::hint::spin_loop;
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+    fence,
+};
 
 /// Keeps releases at a fixed phase to another clock. Opaque.
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -17,7 +23,86 @@ pub struct prt_servo([u8; 0]);
 
 impl Handled for prt_servo {
     const KIND: u8 = 6;
-    type Value = PhaseServo;
+    type Value = Single<Steering, Shown>;
+}
+
+/// The loop's part.
+pub struct Steering {
+    servo: PhaseServo,
+    widener: Widener,
+}
+
+/// Everybody's part: the state after the last call of the loop. Numbers that belong together have the same even `turn`
+/// before and after they are read.
+#[derive(Default)]
+pub struct Shown {
+    turn: AtomicU32,
+    words: [AtomicU64; WORDS],
+}
+
+const WORDS: usize = 5;
+/// How often a state is read that changes meanwhile. The loop needs some ten nanoseconds to write one; it takes longer
+/// only when it is held up in between.
+const TRIES: u32 = 1000;
+
+impl Shown {
+    #[inline]
+    fn show(&self, servo: &PhaseServo) {
+        self.store([
+            bits(servo.error().as_ns()),
+            bits(servo.target().as_ns()),
+            servo.ppm().to_bits(),
+            servo.rejected(),
+            u64::from(servo.locked()),
+        ]);
+    }
+
+    /// By one thread at a time.
+    #[inline]
+    fn store(&self, words: [u64; WORDS]) {
+        let turn = self.turn.load(Relaxed);
+        self.turn.store(turn.wrapping_add(1), Relaxed);
+        fence(Release);
+        for (place, word) in self.words.iter().zip(words) {
+            place.store(word, Relaxed);
+        }
+        self.turn.store(turn.wrapping_add(2), Release);
+    }
+
+    fn load(&self) -> Result<[u64; WORDS], Code> {
+        for _ in 0..TRIES {
+            let turn = self.turn.load(Acquire);
+            let words = self.words.each_ref().map(|word| word.load(Relaxed));
+            fence(Acquire);
+            if turn & 1 == 0 && self.turn.load(Relaxed) == turn {
+                return Ok(words);
+            }
+            spin_loop();
+        }
+        Err(-libc::EBUSY)
+    }
+
+    fn seen(&self) -> Result<prt_servo_state, Code> {
+        let [error, target, ppm, rejected, locked] = self.load()?;
+        Ok(prt_servo_state {
+            error_ns: number(error),
+            target_ns: number(target),
+            frequency_ppm: f64::from_bits(ppm),
+            rejected,
+            locked: u32::from(locked != 0),
+            ..prt_servo_state::usual()
+        })
+    }
+}
+
+#[inline]
+const fn bits(number: i64) -> u64 {
+    u64::from_ne_bytes(number.to_ne_bytes())
+}
+
+#[inline]
+const fn number(bits: u64) -> i64 {
+    i64::from_ne_bytes(bits.to_ne_bytes())
 }
 
 /// What a servo is made from.
@@ -130,21 +215,42 @@ pub unsafe extern "C" fn prt_servo_open(config: *const prt_servo_config, servo: 
                 lock: length("lock_ns", given.lock_ns)?,
             },
         };
-        let made = PhaseServo::new(config)?;
+        let steering = Steering { servo: PhaseServo::new(config)?, widener: Widener::new() };
+        let shown = Shown::default();
+        shown.show(&steering.servo);
         // SAFETY: null or valid, says the caller.
-        unsafe { text::put(servo, || Ok(handle::open(made)?)) }
+        unsafe { text::put(servo, || Ok(handle::open(Single::new(steering, shown))?)) }
     })
 }
 
-fn with<T>(servo: *const prt_servo, act: impl FnOnce(&mut PhaseServo) -> T) -> Result<T, Code> {
-    Ok(act(&mut *handle::alone(servo)?))
+fn with<T>(servo: *const prt_servo, act: impl FnOnce(&mut Steering) -> T) -> Result<T, Code> {
+    let mut alone = handle::alone(servo)?;
+    let (steering, shown) = alone.parts();
+    let outcome = act(steering);
+    shown.show(&steering.servo);
+    Ok(outcome)
 }
 
-/// `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes). `reference_ns` and
-/// `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned release
-/// (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
+/// Tells by how much to steer; not at all where that is refused.
 ///
-/// For the loop. `-EBUSY` when another thread uses the servo at this moment.
+/// # Safety
+/// `to` is null, or can be written.
+#[inline]
+unsafe fn steer(to: *mut i64, servo: *const prt_servo, act: impl FnOnce(&mut Steering) -> Delta) -> c_int {
+    if to.is_null() {
+        return -libc::EFAULT;
+    }
+    let steer = with(servo, act);
+    // SAFETY: as the caller says.
+    unsafe { text::tell(to, steer.map_or(0, Delta::as_ns)) };
+    hot(steer.map(drop))
+}
+
+/// `steer_ns` becomes by how much to move the next release (what `prt_cyclic_steer` takes); 0 when the call is refused.
+/// `reference_ns` and `local_ns` are what both clocks showed at one event of this cycle, `release_ns` is its planned
+/// release (`wake.release_ns`), not when it woke. Nothing is moved before five samples were seen.
+///
+/// For the loop. One thread at a time: `-EBUSY` when another one samples, coasts or sets at this moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_sample(
     servo: *mut prt_servo,
@@ -153,57 +259,66 @@ pub unsafe extern "C" fn prt_servo_sample(
     release_ns: i64,
     steer_ns: *mut i64,
 ) -> c_int {
-    if steer_ns.is_null() {
-        return -libc::EFAULT;
-    }
-    let steer = with(servo, |servo| servo.sample(reference_ns, instant(local_ns), instant(release_ns)));
-    // SAFETY: valid, says the caller.
-    hot(steer.map(|steer| unsafe { text::tell(steer_ns, steer.as_ns()) }))
+    let (local, release) = (instant(local_ns), instant(release_ns));
+    // SAFETY: null or valid, says the caller.
+    unsafe { steer(steer_ns, servo, |steering| steering.servo.sample(reference_ns, local, release)) }
+}
+
+/// As `prt_servo_sample`, for a reference of which only the low 32 bits are known, as of many `EtherCAT` slaves: it comes
+/// round every 4.29 s, and is made whole here. Since the last such sample the two clocks may have drifted apart by up to
+/// 2 s. One servo is given the one kind of sample or the other.
+///
+/// For the loop. One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prt_servo_sample32(
+    servo: *mut prt_servo,
+    reference_low_ns: u32,
+    local_ns: i64,
+    release_ns: i64,
+    steer_ns: *mut i64,
+) -> c_int {
+    let (local, release) = (instant(local_ns), instant(release_ns));
+    let sample = |steering: &mut Steering| {
+        let reference_ns = steering.widener.widen(reference_low_ns, local);
+        steering.servo.sample(reference_ns, local, release)
+    };
+    // SAFETY: null or valid, says the caller.
+    unsafe { steer(steer_ns, servo, sample) }
 }
 
 /// As `prt_servo_sample`, for a cycle that has no sample: what was learned of the frequency goes on.
 ///
-/// For the loop.
+/// For the loop. One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_coast(servo: *mut prt_servo, steer_ns: *mut i64) -> c_int {
-    if steer_ns.is_null() {
-        return -libc::EFAULT;
-    }
-    let steer = with(servo, PhaseServo::coast);
-    // SAFETY: valid, says the caller.
-    hot(steer.map(|steer| unsafe { text::tell(steer_ns, steer.as_ns()) }))
+    // SAFETY: null or valid, says the caller.
+    unsafe { steer(steer_ns, servo, |steering| steering.servo.coast()) }
 }
 
 /// The wanted time of the reference at the releases, modulo the period, from now on.
 ///
-/// For the loop.
+/// For the loop. One thread at a time: set it in the loop, for a call from elsewhere could make a sample `-EBUSY`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_servo_set_target(servo: *mut prt_servo, target_ns: i64) -> c_int {
-    hot(with(servo, |servo| servo.set_target(Delta::from_ns(target_ns))))
+    hot(with(servo, |steering| steering.servo.set_target(Delta::from_ns(target_ns))))
 }
 
 /// The nominal period from now on; `PRT_E_SERVO` when the servo's other values can not be used with it.
 ///
-/// For the loop.
+/// For the loop. One thread at a time, as `prt_servo_set_target`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_servo_set_period(servo: *mut prt_servo, period_ns: i64) -> c_int {
-    let set = |period| with(servo, |servo| servo.set_period(period).map_err(|_| crate::PRT_E_SERVO));
+    let set = |period| with(servo, |steering| steering.servo.set_period(period).map_err(|_| crate::PRT_E_SERVO));
     hot(positive(period_ns).and_then(set).and_then(|set| set))
 }
 
-/// How the servo is doing.
+/// How the servo is doing: the state after the loop's last call. From any thread; the loop does not notice. `-EBUSY` when
+/// the loop is held up in the middle of writing it.
 ///
-/// For the loop.
+/// For the loop: some hundred nanoseconds, and bounded by some microseconds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_get_state(servo: *const prt_servo, state: *mut prt_servo_state) -> c_int {
-    let now = with(servo, |servo| prt_servo_state {
-        error_ns: servo.error().as_ns(),
-        target_ns: servo.target().as_ns(),
-        frequency_ppm: servo.ppm(),
-        rejected: servo.rejected(),
-        locked: u32::from(servo.locked()),
-        ..prt_servo_state::usual()
-    });
+    let now = handle::shared(servo).and_then(|servo| servo.open().seen());
     // SAFETY: null or valid, says the caller.
     hot(now.and_then(|now| unsafe { give(state, &now) }))
 }
@@ -212,4 +327,100 @@ pub unsafe extern "C" fn prt_servo_get_state(servo: *const prt_servo, state: *mu
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_servo_close(servo: *mut prt_servo) -> c_int {
     done(|| handle::free(servo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    fn servo() -> *mut prt_servo {
+        let config = prt_servo_config { period_ns: 1_000_000, ..prt_servo_config::usual() };
+        let mut servo = ptr::null_mut();
+        // SAFETY: both are valid.
+        assert_eq!(unsafe { prt_servo_open(&raw const config, &raw mut servo) }, 0);
+        servo
+    }
+
+    fn state(servo: *const prt_servo) -> (c_int, prt_servo_state) {
+        let mut state = prt_servo_state::usual();
+        // SAFETY: both are valid.
+        (unsafe { prt_servo_get_state(servo, &raw mut state) }, state)
+    }
+
+    #[test]
+    fn who_looks_at_it_refuses_the_loop_no_sample() {
+        let servo = servo();
+        let onlooker = handle::shared(servo).unwrap();
+        let mut steer = 77;
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_servo_sample(servo, 5, 5, 0, &raw mut steer) }, 0);
+        drop(onlooker);
+        let loop_inside = handle::alone(servo).unwrap();
+        assert_eq!(state(servo).0, 0, "and is not refused either");
+        drop(loop_inside);
+        assert_eq!(prt_servo_close(servo), 0);
+    }
+
+    #[test]
+    fn where_it_is_refused_nothing_is_steered() {
+        let servo = servo();
+        let other = handle::alone(servo).unwrap();
+        let mut steer = [77; 3];
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_servo_sample(servo, 5, 5, 0, &raw mut steer[0]) }, -libc::EBUSY);
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_servo_sample32(servo, 5, 5, 0, &raw mut steer[1]) }, -libc::EBUSY);
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_servo_coast(servo, &raw mut steer[2]) }, -libc::EBUSY);
+        assert_eq!(steer, [0; 3]);
+        drop(other);
+        assert_eq!(prt_servo_close(servo), 0);
+        // SAFETY: valid.
+        assert_eq!(unsafe { prt_servo_coast(servo, &raw mut steer[0]) }, crate::PRT_E_HANDLE);
+    }
+
+    #[test]
+    fn what_is_half_written_is_not_shown() {
+        let shown = Shown::default();
+        shown.turn.store(3, Relaxed);
+        assert_eq!(shown.seen().err(), Some(-libc::EBUSY));
+        shown.turn.store(4, Relaxed);
+        assert!(shown.seen().is_ok());
+    }
+
+    #[test]
+    fn a_state_that_changes_meanwhile_is_of_one_moment() {
+        const ROUNDS: u64 = if cfg!(miri) { 50 } else { 100_000 };
+        let shown = Shown::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| (1..=ROUNDS).for_each(|n| shown.store([n; WORDS])));
+            let mut last = 0;
+            while last < ROUNDS {
+                let Ok(words) = shown.load() else { continue };
+                assert!(words.iter().all(|word| *word == words[0]) && words[0] >= last, "{words:?} after {last}");
+                last = words[0];
+            }
+        });
+    }
+
+    #[test]
+    fn a_reference_of_32_bits_steers_as_one_of_64() {
+        let (whole, low) = (servo(), servo());
+        let mut steered = 0;
+        for cycle in 0..20_i64 {
+            let (local, reference) = (cycle * 1_000_000, (1_u64 << 33) - 5_000_000 + cycle.unsigned_abs() * 1_000_100);
+            let (mut a, mut b) = (1, 2);
+            // SAFETY: valid.
+            assert_eq!(unsafe { prt_servo_sample(whole, reference, local, local, &raw mut a) }, 0);
+            let half = u32::try_from(reference & u64::from(u32::MAX)).unwrap();
+            // SAFETY: valid.
+            assert_eq!(unsafe { prt_servo_sample32(low, half, local, local, &raw mut b) }, 0);
+            steered += i64::from(a != 0);
+            // The low half comes round at the fifth; the first one is taken as the second round.
+            assert_eq!(a, b, "cycle {cycle}");
+        }
+        assert!(steered > 0);
+        assert_eq!((prt_servo_close(whole), prt_servo_close(low)), (0, 0));
+    }
 }

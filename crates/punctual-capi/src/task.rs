@@ -142,7 +142,8 @@ pub unsafe extern "C" fn prt_task_spawn(
     })
 }
 
-/// Ends the task at its next release. From any thread, its own as well.
+/// Ends the task at its next release, or when the patience of an external wait is over; does not wait for that. From any
+/// thread, its own as well.
 ///
 /// For the loop: one store.
 #[unsafe(no_mangle)]
@@ -198,7 +199,8 @@ pub unsafe extern "C" fn prt_task_grants(task: *const prt_task, buffer: *mut c_c
     })
 }
 
-/// Ends the task if it still runs, waits for its end, and frees it. `-EBUSY` while another thread joins it.
+/// Ends the task if it still runs, waits for its end, and frees it. Its end comes at its next release or, when it waits for
+/// outside events, at the next one or when `external_patience_ns` is over; a body that does not return is waited for. `-EBUSY` while another thread joins it.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_task_close(task: *mut prt_task) -> c_int {
     done(|| {
@@ -240,7 +242,7 @@ pub unsafe extern "C" fn prt_cycle_steer(cycle: *mut prt_cycle, by_ns: i64, move
     hot(moved.map(|moved| unsafe { text::tell(moved_ns, moved) }))
 }
 
-/// Sets the period from the next release on.
+/// Sets the period from the next release on; `PRT_E_PERIOD` below 1 us, and the period stays.
 ///
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]

@@ -203,3 +203,14 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_could_not_be_started_says_why() {
+        assert_eq!(Error::of_thread(std::io::Error::from_raw_os_error(libc::ENOMEM)), Error::Thread(libc::ENOMEM));
+        assert_eq!(Error::of_thread(std::io::Error::other("a limit")), Error::Thread(libc::EAGAIN));
+    }
+}

@@ -194,6 +194,7 @@ static void cyclic(void)
     EXPECT_TRUE(cycles > 0);
     EXPECT(pthread_join(other, NULL), 0);
     EXPECT(prt_servo_coast(servo, &steer_ns), 0);
+    EXPECT(prt_servo_sample32(servo, 12345, prt_now(), prt_now(), &steer_ns), 0);
     EXPECT(prt_servo_set_target(servo, 1000), 0);
     EXPECT(prt_servo_set_period(servo, 2000000), 0);
     EXPECT(prt_servo_get_state(servo, &state), 0);
@@ -210,7 +211,17 @@ static void cyclic(void)
     EXPECT(prt_cyclic_close(cyclic), 0);
 }
 
-/* Activated by a signal, by a pipe, and by neither. */
+/* The next activation is one that timed out, after all of its patience. */
+static void comes_late(prt_cyclic *cyclic, prt_wake *wake, int64_t patience_ns)
+{
+    const int64_t began_ns = prt_now();
+
+    EXPECT(prt_cyclic_wait(cyclic, wake), 0);
+    EXPECT(wake->class_of, PRT_CLASS_TIMED_OUT);
+    EXPECT_TRUE(prt_now() - began_ns >= patience_ns);
+}
+
+/* Activated by a signal, by a pipe, by neither, and by a pipe that nobody writes to any more. */
 static void external(void)
 {
     prt_config config = config_of("external");
@@ -218,30 +229,40 @@ static void external(void)
     prt_cyclic *cyclic;
     prt_wake wake;
     int ends[2];
+    char byte;
 
     EXPECT(prt_wake_init(&wake, sizeof wake), 0);
     EXPECT(prt_signal_open(&signal), 0);
+    EXPECT(config.external_patience_ns, 1000000000);
     config.wait = PRT_WAIT_EXTERNAL;
-    config.external_patience_ns = 2000000;
     config.external_signal = signal;
     EXPECT(prt_cyclic_open(&config, &cyclic), 0);
     EXPECT(prt_signal_post(signal), 0);
     EXPECT(prt_signal_close(signal), 0);
     EXPECT(prt_cyclic_wait(cyclic, &wake), 0);
     EXPECT_TRUE(wake.class_of != PRT_CLASS_TIMED_OUT);
-    EXPECT(prt_cyclic_wait(cyclic, &wake), 0);
-    EXPECT(wake.class_of, PRT_CLASS_TIMED_OUT);
+    comes_late(cyclic, &wake, 990000000);
     EXPECT(prt_cyclic_close(cyclic), 0);
 
     EXPECT(pipe(ends), 0);
     EXPECT(write(ends[1], "x", 1), 1);
     config.external_signal = NULL;
     config.external_fd = ends[0];
+    config.external_patience_ns = 20000000;
     EXPECT(prt_cyclic_open(&config, &cyclic), 0);
     EXPECT(prt_cyclic_wait(cyclic, &wake), 0);
     EXPECT_TRUE(wake.class_of != PRT_CLASS_TIMED_OUT);
+    EXPECT(read(ends[0], &byte, 1), 1);
+    comes_late(cyclic, &wake, 19000000);
+    EXPECT(write(ends[1], "x", 1), 1);
+    EXPECT(prt_cyclic_wait(cyclic, &wake), 0);
+    EXPECT_TRUE(wake.class_of != PRT_CLASS_TIMED_OUT);
+    EXPECT(read(ends[0], &byte, 1), 1);
+    close(ends[1]);
+    comes_late(cyclic, &wake, 19000000); /* hung up: no reason to spin */
+    comes_late(cyclic, &wake, 19000000);
     EXPECT(prt_cyclic_close(cyclic), 0);
-    close(ends[0]), close(ends[1]);
+    close(ends[0]);
 }
 
 struct sample {
@@ -405,6 +426,135 @@ static void findings(void)
     EXPECT(prt_findings_close(findings), 0);
 }
 
+/* Two that are on one CPU with one priority: known only when both are looked at. */
+static void findings_together(void)
+{
+    static const uint32_t cpus[] = {0};
+    prt_config first = config_of("first"), second;
+    const prt_config *both[] = {&first, &second};
+    prt_findings *findings;
+    prt_finding finding;
+    int alone, together, seen = 0;
+
+    first.policy = PRT_POLICY_FIFO;
+    first.priority = 50;
+    first.cpus = cpus;
+    first.cpu_count = 1;
+    first.execution_ns = 600000;
+    second = first;
+    second.name = "second";
+    alone = prt_group_check(both, 1, &findings);
+    EXPECT_TRUE(alone >= 0);
+    EXPECT(prt_findings_close(findings), 0);
+    together = prt_group_check(both, 2, &findings);
+    EXPECT_TRUE(together > 2 * alone);
+    EXPECT(prt_finding_init(&finding, sizeof finding), 0);
+    for (int i = 0; i < together; i++) {
+        EXPECT(prt_findings_get(findings, (size_t)i, &finding), 0);
+        seen += strstr(finding.evidence, "second") != NULL || strcmp(finding.task, "second") == 0;
+    }
+    EXPECT_TRUE(seen > 0);
+    EXPECT(prt_findings_close(findings), 0);
+    EXPECT(prt_group_check(both, 0, &findings), 0);
+    EXPECT(prt_findings_close(findings), 0);
+}
+
+struct shared {
+    prt_pi_mutex *mutex;
+    long count;
+};
+
+static void *count_up(void *user)
+{
+    struct shared *shared = (struct shared *)user;
+
+    for (int n = 0; n < 20000; n++) {
+        EXPECT(prt_pi_mutex_lock(shared->mutex), 0);
+        shared->count++;
+        EXPECT(prt_pi_mutex_unlock(shared->mutex), 0);
+    }
+    return NULL;
+}
+
+static void *lock_and_leave(void *mutex)
+{
+    EXPECT(prt_pi_mutex_try_lock((prt_pi_mutex *)mutex), 0);
+    return NULL;
+}
+
+static void *find_it_held(void *mutex)
+{
+    const int64_t deadline_ns = prt_now() + 5000000;
+
+    EXPECT(prt_pi_mutex_try_lock((prt_pi_mutex *)mutex), -EBUSY);
+    EXPECT(prt_pi_mutex_lock_until((prt_pi_mutex *)mutex, deadline_ns), -ETIMEDOUT);
+    EXPECT_TRUE(prt_now() >= deadline_ns);
+    EXPECT(prt_pi_mutex_unlock((prt_pi_mutex *)mutex), -EPERM);
+    EXPECT(prt_pi_mutex_close((prt_pi_mutex *)mutex), -EBUSY);
+    return NULL;
+}
+
+static void mutexes(void)
+{
+    struct shared shared = {NULL, 0};
+    pthread_t threads[3];
+
+    EXPECT(prt_pi_mutex_open(&shared.mutex), 0);
+    for (int i = 0; i < 3; i++) {
+        EXPECT(pthread_create(&threads[i], NULL, count_up, &shared), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        EXPECT(pthread_join(threads[i], NULL), 0);
+    }
+    EXPECT(shared.count, 60000);
+    EXPECT(prt_pi_mutex_lock_until(shared.mutex, 0), 0); /* free: taken even then */
+    EXPECT(prt_pi_mutex_lock(shared.mutex), -EDEADLK);
+    EXPECT(pthread_create(&threads[0], NULL, find_it_held, shared.mutex), 0);
+    EXPECT(pthread_join(threads[0], NULL), 0);
+    EXPECT(prt_pi_mutex_unlock(shared.mutex), 0);
+    EXPECT(prt_pi_mutex_unlock(shared.mutex), -EPERM);
+    EXPECT(pthread_create(&threads[0], NULL, lock_and_leave, shared.mutex), 0);
+    EXPECT(pthread_join(threads[0], NULL), 0);
+    EXPECT(prt_pi_mutex_lock(shared.mutex), 1); /* its owner ended with it */
+    EXPECT(prt_pi_mutex_unlock(shared.mutex), 0);
+    EXPECT(prt_pi_mutex_lock(shared.mutex), 0);
+    EXPECT(prt_pi_mutex_unlock(shared.mutex), 0);
+    EXPECT(prt_pi_mutex_close(shared.mutex), 0);
+}
+
+static void missed(const char *heart, int64_t silent_ns, int64_t limit_ns, void *user)
+{
+    EXPECT(strcmp(heart, "loop"), 0);
+    EXPECT(limit_ns, 3000000);
+    EXPECT_TRUE(silent_ns > limit_ns);
+    ++*(volatile int *)user;
+}
+
+static void watchdog(void)
+{
+    prt_watchdog_config config;
+    prt_watchdog *watchdog;
+    prt_heart *heart;
+    volatile int told = 0;
+    uint64_t misses = 0;
+
+    EXPECT(prt_watchdog_config_init(&config, sizeof config), 0);
+    config.interval_ns = 1000000;
+    EXPECT(prt_watchdog_open(&config, missed, (void *)&told, &watchdog), 0);
+    EXPECT(prt_watchdog_watch(watchdog, "loop", 3000000, &heart), 0);
+    EXPECT(prt_heart_beat(heart), 0);
+    for (int n = 0; n < 1000 && misses == 0; n++) {
+        usleep(10000);
+        EXPECT(prt_watchdog_misses(watchdog, &misses), 0);
+    }
+    EXPECT(misses, 1);
+    EXPECT(prt_heart_retire(heart), 0);
+    EXPECT(prt_watchdog_close(watchdog), 0);
+    EXPECT(told, 1);
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), 0);
+    EXPECT(prt_watchdog_close(watchdog), 0);
+}
+
 int main(void)
 {
     EXPECT(strcmp(prt_version(), "0.1.0"), 0);
@@ -420,6 +570,9 @@ int main(void)
     signals();
     logging();
     findings();
+    findings_together();
+    mutexes();
+    watchdog();
     puts("all good");
     return 0;
 }

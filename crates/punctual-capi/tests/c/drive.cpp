@@ -75,6 +75,7 @@ static void loops()
         const auto steer_ns = servo.sample(static_cast<std::uint64_t>(wake.woke_ns), wake.woke_ns, wake.release_ns, &error);
         EXPECT_TRUE(!error && !cyclic.steer(steer_ns) && !cyclic.finish());
     }
+    EXPECT_TRUE(servo.sample32(1, prt::now(), prt::now(), &error) <= 5000 && !error);
     EXPECT(servo.coast(), servo.coast());
     EXPECT_TRUE(!servo.set_target(5) && !servo.set_period(1'000'000));
     EXPECT(servo.state().target_ns, 5);
@@ -120,6 +121,33 @@ static void talking()
     EXPECT(log.close(), 4);
 }
 
+static void locks_and_dogs()
+{
+    prt::PiMutex mutex;
+    {
+        const prt::Lock lock(mutex);
+        EXPECT_TRUE(lock && !lock.error() && !lock.owner_died());
+        std::thread([&mutex] {
+            EXPECT_TRUE(prt::Lock(mutex, std::try_to_lock).error() == std::errc::device_or_resource_busy);
+            EXPECT_TRUE(prt::Lock(mutex, prt::now() + 1000).error() == std::errc::timed_out);
+        }).join();
+    }
+    EXPECT_TRUE(static_cast<bool>(prt::Lock(mutex, std::try_to_lock)));
+
+    prt::Watchdog watchdog(prt::Watchdog::usual(1'000'000));
+    {
+        prt::Heart heart = watchdog.watch("stops", 60'000'000'000);
+        EXPECT_TRUE(!heart.beat() && !heart.retire());
+        EXPECT_TRUE(heart.beat() == std::errc::bad_address);
+        EXPECT(watchdog.misses(), 0);
+        prt::Heart thrown_away = watchdog.watch("dies", 3'000'000);
+    }
+    for (int n = 0; n < 1000 && watchdog.misses() == 0; ++n) {
+        prt::delay_until(prt::now() + 10'000'000);
+    }
+    EXPECT(watchdog.misses(), 1);
+}
+
 static void refusals()
 {
     try {
@@ -139,6 +167,7 @@ static void refusals()
     prt::Config config(1'000'000);
     config.fifo(80).cpus({0}).wait(PRT_WAIT_SPIN).lock_memory(65536, 0);
     const auto findings = config.findings();
+    EXPECT_TRUE(prt::Config::findings({config, config}).size() > findings.size());
     EXPECT_TRUE(!findings.empty() && !findings.front().code.empty() && !findings.front().remedy.empty());
 }
 
@@ -149,6 +178,7 @@ int main()
     groups();
     loops();
     talking();
+    locks_and_dogs();
     refusals();
     std::puts("all good");
     return 0;

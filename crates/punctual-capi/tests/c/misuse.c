@@ -81,6 +81,9 @@ static void configurations(void)
     REFUSED(config.confirm_interference = 77, PRT_E_CHOICE);
     REFUSED(config.flight_cycles = 1000, -EINVAL);
     REFUSED((config.latency_qos = PRT_LATENCY_GLOBAL, config.latency_us = -3), -EINVAL);
+    REFUSED(config.period_ns = 999, PRT_E_PERIOD);
+    REFUSED((config.wait = PRT_WAIT_EXTERNAL, config.external_fd = 0, config.external_patience_ns = 0), -EINVAL);
+    REFUSED((config.wait = PRT_WAIT_EXTERNAL, config.external_fd = 0, config.external_patience_ns = -1), -ERANGE);
     REFUSED(config.wait = PRT_WAIT_EXTERNAL, -EBADF);
     REFUSED((config.wait = PRT_WAIT_EXTERNAL, config.external_signal = (prt_signal *)(uintptr_t)0x1234), PRT_E_HANDLE);
     REFUSED((config.memory = PRT_MEMORY_LOCK, config.heap_bytes = UINT64_MAX), -ENOMEM);
@@ -124,6 +127,7 @@ static void ages(void)
 
 static void nothing(void)
 {
+    static const prt_config *const no_configs[1] = {NULL};
     prt_config config = usual();
     prt_wake wake;
     prt_task *task;
@@ -149,6 +153,9 @@ static void nothing(void)
     config = usual();
     EXPECT(prt_config_check(NULL, &findings), -EFAULT);
     EXPECT(prt_config_check(&config, NULL), -EFAULT);
+    EXPECT(prt_group_check(NULL, 1, &findings), -EFAULT);
+    EXPECT(prt_group_check(no_configs, 1, &findings), -EFAULT);
+    EXPECT(prt_group_check(no_configs, 1 << 20, &findings), -E2BIG);
     EXPECT(prt_findings_get(NULL, 0, NULL), -EFAULT);
     EXPECT(prt_findings_close(NULL), -EFAULT);
     EXPECT(prt_task_spawn(NULL, never, NULL, &task), -EFAULT);
@@ -188,7 +195,9 @@ static void nothing(void)
     servo.period_ns = 1000000;
     EXPECT(prt_servo_open(&servo, NULL), -EFAULT);
     EXPECT(prt_servo_sample(NULL, 0, 0, 0, &ns), -EFAULT);
+    EXPECT(prt_servo_sample32(NULL, 0, 0, 0, &ns), -EFAULT);
     EXPECT(prt_servo_coast(NULL, &ns), -EFAULT);
+    EXPECT(ns, 0); /* refused: nothing is steered */
     EXPECT(prt_servo_set_target(NULL, 0), -EFAULT);
     EXPECT(prt_servo_set_period(NULL, 1), -EFAULT);
     EXPECT(prt_servo_get_state(NULL, NULL), -EFAULT);
@@ -292,6 +301,7 @@ static void cyclic(void)
     EXPECT(prt_cyclic_next_release(cyclic, NULL), -EFAULT);
     EXPECT(prt_cyclic_set_period(cyclic, 0), PRT_E_PERIOD);
     EXPECT(prt_cyclic_set_period(cyclic, -1), PRT_E_PERIOD);
+    EXPECT(prt_cyclic_set_period(cyclic, 999), PRT_E_PERIOD);
     EXPECT(prt_cyclic_steer(cyclic, INT64_MIN, NULL), 0); /* limited, not refused */
     EXPECT(prt_cyclic_shift_phase(cyclic, INT64_MAX), 0);
     EXPECT(prt_cyclic_report(cyclic, NULL, 10), -EFAULT);
@@ -330,7 +340,7 @@ static int misbehaving(prt_cycle *cycle, void *user)
     inside->joined = prt_task_join(inside->task);
     inside->closed = prt_task_close(inside->task);
     inside->no_room = prt_cycle_wake(cycle, NULL);
-    inside->period = prt_cycle_set_period(cycle, 0);
+    inside->period = prt_cycle_set_period(cycle, 999);
     EXPECT(pthread_create(&other, NULL, use_cycle_elsewhere, inside), 0);
     EXPECT(pthread_join(other, NULL), 0);
     return 1;
@@ -500,6 +510,73 @@ static void servo(void)
     EXPECT(prt_servo_coast(servo, &steer_ns), PRT_E_HANDLE);
 }
 
+static void locks_and_dogs(void)
+{
+    prt_watchdog_config config;
+    prt_watchdog *watchdog = NULL;
+    prt_heart *heart = NULL;
+    prt_pi_mutex *mutex;
+    uint64_t misses;
+
+    EXPECT(prt_pi_mutex_open(NULL), -EFAULT);
+    EXPECT(prt_pi_mutex_lock(NULL), -EFAULT);
+    EXPECT(prt_pi_mutex_lock_until(NULL, 0), -EFAULT);
+    EXPECT(prt_pi_mutex_try_lock(NULL), -EFAULT);
+    EXPECT(prt_pi_mutex_unlock(NULL), -EFAULT);
+    EXPECT(prt_pi_mutex_close(NULL), -EFAULT);
+    EXPECT(prt_pi_mutex_open(&mutex), 0);
+    EXPECT(prt_pi_mutex_unlock(mutex), -EPERM); /* never locked */
+    EXPECT(prt_pi_mutex_lock(mutex), 0);
+    EXPECT(prt_pi_mutex_try_lock(mutex), -EBUSY);
+    EXPECT(prt_pi_mutex_close(mutex), -EBUSY);
+    EXPECT(prt_pi_mutex_unlock(mutex), 0);
+    EXPECT(prt_pi_mutex_close(mutex), 0);
+    EXPECT(prt_pi_mutex_lock(mutex), PRT_E_HANDLE);
+    EXPECT(prt_pi_mutex_unlock(mutex), PRT_E_HANDLE);
+    EXPECT(prt_pi_mutex_close(mutex), PRT_E_HANDLE);
+
+    EXPECT(prt_watchdog_config_init(NULL, sizeof config), -EFAULT);
+    EXPECT(prt_watchdog_config_init(&config, sizeof config), 0);
+    EXPECT(prt_watchdog_open(NULL, NULL, NULL, &watchdog), -EFAULT);
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, NULL), -EFAULT);
+    config.interval_ns = 0;
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), -EINVAL);
+    config.interval_ns = -1;
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), -ERANGE);
+    config.interval_ns = 1000000;
+    config.priority = 96;
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), PRT_E_PRIORITY);
+    config.priority = 256;
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), PRT_E_PRIORITY);
+    config.priority = 0;
+    config.cpu_count = 1;
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), -EFAULT);
+    config.cpus = &absent_cpu;
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), -EINVAL);
+    EXPECT_TRUE(watchdog == NULL);
+    config.cpu_count = 0;
+    EXPECT(prt_watchdog_open(&config, NULL, NULL, &watchdog), 0);
+    EXPECT(prt_watchdog_watch(NULL, "x", 1, &heart), -EFAULT);
+    EXPECT(prt_watchdog_watch(watchdog, NULL, 1, &heart), -EFAULT);
+    EXPECT(prt_watchdog_watch(watchdog, "x", 0, &heart), -EINVAL);
+    EXPECT(prt_watchdog_watch(watchdog, "x", -1, &heart), -ERANGE);
+    EXPECT(prt_watchdog_watch(watchdog, "x", 1000000000, NULL), -EFAULT);
+    EXPECT(prt_watchdog_watch(watchdog, "x", 1000000000, &heart), 0);
+    EXPECT(prt_watchdog_misses(NULL, &misses), -EFAULT);
+    EXPECT(prt_watchdog_misses(watchdog, NULL), -EFAULT);
+    EXPECT(prt_watchdog_close(NULL), -EFAULT);
+    EXPECT(prt_watchdog_close(watchdog), 0);
+    EXPECT(prt_watchdog_close(watchdog), PRT_E_HANDLE);
+    EXPECT(prt_heart_beat(NULL), -EFAULT);
+    EXPECT(prt_heart_beat(heart), 0); /* nobody listens any more */
+    EXPECT(prt_heart_retire(NULL), -EFAULT);
+    EXPECT(prt_heart_close(NULL), -EFAULT);
+    EXPECT(prt_heart_retire(heart), 0);
+    EXPECT(prt_heart_beat(heart), PRT_E_HANDLE);
+    EXPECT(prt_heart_retire(heart), PRT_E_HANDLE);
+    EXPECT(prt_heart_close(heart), PRT_E_HANDLE);
+}
+
 static void others(void)
 {
     prt_stats_reader *reader;
@@ -522,6 +599,7 @@ int main(void)
     tasks();
     talking();
     servo();
+    locks_and_dogs();
     others();
     puts("all refused");
     return 0;

@@ -57,6 +57,9 @@ fn members() -> Vec<Member> {
             first_woke_ns last_woke_ns activations missed outages lost_in_outages over_budget deadline_misses classes
             lateness early overshoot polled period_error execution response period_autocorrelation);
     }
+    {
+        members!(all, prt_watchdog_config: size version interval_ns priority cpu_count cpus);
+    }
     all
 }
 

@@ -25,6 +25,26 @@ fn every_misuse_from_c_is_a_number_and_no_crash() {
     }
 }
 
+/// Seen from the allocator: a library that is loaded late gets its threads' storage when it is first touched.
+#[cfg(target_env = "gnu")]
+#[test]
+fn the_first_cycles_of_a_library_loaded_late_allocate_nothing() {
+    let target = scratch().join("loaded");
+    let mut command = compiler(&own("loaded.c"));
+    output(command.arg("-I").arg(installed().join("include")).arg("-o").arg(&target).arg("-ldl"));
+    let out = output(run(&target).arg(installed().join("lib/libpunctual_rt.so")));
+    assert!(out.ends_with("nothing was allocated\n"), "{out}");
+}
+
+#[test]
+fn what_a_program_calls_is_bound_when_it_starts() {
+    for library in LIBRARIES {
+        let program = program(&own("drive.c"), library);
+        let dynamic = output(std::process::Command::new("readelf").arg("-d").arg(&program));
+        assert!(dynamic.contains("NOW"), "{library}: {dynamic}");
+    }
+}
+
 #[test]
 fn everything_works_from_cpp() {
     for library in LIBRARIES {

@@ -4,7 +4,7 @@
 
 use super::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
 use super::snapshot::StatsReader;
-use super::{MEMORY_NAME, Snapshot};
+use super::{MEMORY_NAME, Snapshot, is_obeyed};
 use crate::Error;
 use crate::sys::{PageMemory, page_bytes};
 use std::fs::{File, OpenOptions};
@@ -97,7 +97,7 @@ fn pages_of(pid: u32) -> Result<Vec<Found>, Error> {
         let link = std::fs::read_link(&descriptor).ok()?;
         let name = link.to_str()?.strip_prefix(LINK)?.strip_prefix(MEMORY_NAME)?.strip_suffix(DELETED)?;
         // Ours have none of those, and a terminal would obey them.
-        (!name.contains(char::is_control)).then(|| Found { name: name.to_owned(), descriptor })
+        (!name.contains(is_obeyed)).then(|| Found { name: name.to_owned(), descriptor })
     };
     let mut pages: Vec<Found> = entries.filter_map(found).collect();
     pages.sort_by(|a, b| a.name.cmp(&b.name));

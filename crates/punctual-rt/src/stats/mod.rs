@@ -57,7 +57,8 @@ pub(crate) const CLASSES: [Class; 8] = [
 /// What the statistics of a task need to know beforehand.
 #[derive(Clone, Debug)]
 pub struct StatsConfig {
-    /// Name by which other processes find the page: 1 to 32 bytes, no control characters.
+    /// Name by which other processes find the page: 1 to 32 bytes, without characters that a terminal would obey: control
+    /// characters, changes of direction, separators of lines and paragraphs.
     pub name: String,
     /// The nominal period.
     pub period: Nanos,
@@ -69,13 +70,22 @@ pub struct StatsConfig {
     pub cpu: Option<u32>,
     /// Activations the flight recorder keeps: a power of two from 64 to 65536.
     pub flight_cycles: u32,
+    /// Whether it is activated by events from outside, which its releases only follow.
+    pub follows_events: bool,
 }
 
 impl StatsConfig {
     /// A task without budget, deadline and CPU, with a flight recorder of [`FLIGHT_CYCLES`].
     pub fn new(name: &str, period: Nanos) -> Self {
-        let (budget, deadline, cpu) = (None, None, None);
-        Self { name: name.to_owned(), period, budget, deadline, cpu, flight_cycles: FLIGHT_CYCLES }
+        Self {
+            name: name.to_owned(),
+            period,
+            budget: None,
+            deadline: None,
+            cpu: None,
+            flight_cycles: FLIGHT_CYCLES,
+            follows_events: false,
+        }
     }
 
     /// Refuses what no page could be made of.
@@ -94,6 +104,9 @@ impl StatsConfig {
 }
 
 /// Makes the two ends of a task's statistics.
+///
+/// After a `fork` both processes have the same page: the child must neither write nor expect numbers of its own. It may
+/// read, and see the parent's. A task of its own makes statistics of its own.
 pub struct Stats;
 
 impl Stats {
@@ -132,12 +145,19 @@ fn fill(fixed: &Fixed, config: &StatsConfig, name: [u64; NAME_BYTES / 8]) {
     fixed.cpu.store(config.cpu.map(u64::from));
     fixed.started.store(mono.as_ns(), Relaxed);
     fixed.started_boot.store(boot, Relaxed);
+    fixed.follows_events.store(config.follows_events.into(), Relaxed);
     fixed.magic.store(MAGIC, Release);
+}
+
+/// Whether a terminal does something else with it than show it: the direction of what follows, or another line.
+fn is_obeyed(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// The name's bytes as words; `None` if there are too many, none, or such that a terminal would obey.
 fn name_words(name: &str) -> Option<[u64; NAME_BYTES / 8]> {
-    if name.is_empty() || name.len() > NAME_BYTES || name.chars().any(char::is_control) {
+    if name.is_empty() || name.len() > NAME_BYTES || name.contains(is_obeyed) {
         return None;
     }
     let mut words = [0; NAME_BYTES / 8];
@@ -152,7 +172,7 @@ fn name_words(name: &str) -> Option<[u64; NAME_BYTES / 8]> {
 /// The name that the words spell, without what a terminal would obey.
 fn name_from(words: [u64; NAME_BYTES / 8]) -> String {
     let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
-    String::from_utf8_lossy(&bytes).replace(char::is_control, "\u{fffd}")
+    String::from_utf8_lossy(&bytes).replace(is_obeyed, "\u{fffd}")
 }
 
 #[cfg(test)]

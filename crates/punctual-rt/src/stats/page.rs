@@ -80,6 +80,8 @@ pub(crate) struct Fixed {
     pub(crate) cpu: Optional,
     pub(crate) started: AtomicU64,
     pub(crate) started_boot: AtomicU64,
+    /// Other than zero where releases are a model of events from outside.
+    pub(crate) follows_events: AtomicU64,
 }
 
 /// What changes with every activation and is guarded by `sequence`, the histograms included.

@@ -48,6 +48,10 @@ pub enum Rhythm {
     Lasting,
     /// The latencies wander slowly.
     Wandering,
+    /// Some wake-ups were polled for, others late from sleep: see [`Snapshot::rhythm`](super::Snapshot::rhythm).
+    Mixed,
+    /// Many releases were missed, or activations timed out: see [`Snapshot::rhythm`](super::Snapshot::rhythm).
+    Broken,
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
@@ -116,7 +120,7 @@ impl PeriodMoments {
         far && self.ratio().is_some_and(|ratio| ratio < 0.2)
     }
 
-    /// What it says.
+    /// What it says, taken by itself; [`Snapshot::rhythm`](super::Snapshot::rhythm) knows of what kinds the wake-ups were.
     ///
     /// # Real-time
     /// Pure; floating point.
@@ -139,7 +143,7 @@ impl PeriodMoments {
 impl fmt::Display for Rhythm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TooFew => "too few periods in a row for a verdict",
+            Self::TooFew => "too few periods in a row for a verdict, which takes 1000 pairs",
             Self::Still => "all periods alike",
             Self::Oscillating => {
                 "a compensation that oscillates: it corrects by the last error; track a slow constant instead"
@@ -151,6 +155,8 @@ impl fmt::Display for Rhythm {
             Self::Drifting => "wake-ups run away from the grid: relative sleeping, or a reference that drifts",
             Self::Lasting => "few changes of latency, each of which lasts: look at the worst and at the modes",
             Self::Wandering => "a slow wander of the latency: clock frequency, temperature or steering",
+            Self::Mixed => "no verdict: more than 5 % late from sleep among polled ones, and the two kinds alternate",
+            Self::Broken => "no verdict: more than 5 % of the releases were missed or timed out",
         })
     }
 }

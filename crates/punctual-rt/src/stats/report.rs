@@ -3,7 +3,7 @@
 //!
 //! Pure: works on the copy, and on what is known about the CPU's idle states.
 
-use super::{CycleRecord, IdleState, Mode, OUTAGE, Snapshot, modes};
+use super::{CycleRecord, IdleState, Mode, OUTAGE, Rhythm, Snapshot, modes};
 use crate::wake::Class;
 use punctual_hist::{Counts, Nanos};
 use std::fmt;
@@ -93,7 +93,7 @@ impl Report<'_> {
         let elapsed = s.counters.last_woke.since(s.counters.first_woke);
         write!(f, "{}: process {}, period {}", s.name, s.pid, length(s.period))?;
         if let Some(cpu) = s.cpu {
-            write!(f, ", CPU {cpu}")?;
+            write!(f, ", set up for CPU {cpu}")?;
         }
         writeln!(f, "; {} activations in {}", s.counters.activations, length(elapsed))?;
         if !s.coherent {
@@ -118,22 +118,30 @@ impl Report<'_> {
         let s = self.snapshot;
         line(f, "period error", Spread(&s.period_error))?;
         let Some(periods) = &s.periods else { return Ok(()) };
+        let rhythm = s.rhythm().unwrap_or(Rhythm::TooFew);
         let Some(rho) = periods.autocorrelation() else {
-            return line(f, "", format_args!("lag-1 autocorrelation: {}", periods.rhythm()));
+            return line(f, "", format_args!("lag-1 autocorrelation: {rhythm}"));
         };
         if let (Some(sd), Some(ratio)) = (periods.sd_ns(), periods.ratio()) {
             let words = "times that of the wake-ups; expected ratio if latencies are independent: 1.41";
             line(f, "", format_args!("standard deviation {:.3} us, {ratio:.2} {words}", sd / 1e3))?;
+            let all = s.counters.activations.saturating_sub(1);
+            if periods.count < all {
+                let words = "those around missed or timed-out releases are left out";
+                line(f, "", format_args!("over {} of {all} periods: {words}", periods.count))?;
+            }
         }
-        line(f, "", format_args!("lag-1 autocorrelation {rho:+.3}: {}", periods.rhythm()))
+        line(f, "", format_args!("lag-1 autocorrelation {rho:+.3}: {rhythm}"))
     }
 
     fn body(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = self.snapshot;
+        if !s.execution.is_empty() {
+            line(f, "execution", Spread(&s.execution))?;
+        }
         if s.response.is_empty() {
             return Ok(());
         }
-        line(f, "execution", Spread(&s.execution))?;
         line(f, "response", Spread(&s.response))?;
         if let Some(deadline) = s.deadline {
             line(
@@ -154,7 +162,8 @@ impl Report<'_> {
             line(f, "polled", Spread(&s.polled))?;
             line(f, "", format_args!("{:.2} % of the time", share * 100.0))?;
         }
-        let classes: Vec<String> = s.classes().map(|(class, n)| format!("{n} {}", words_of(class))).collect();
+        let classes: Vec<String> =
+            s.classes().map(|(class, n)| format!("{n} {}", words_of(class, s.follows_events))).collect();
         line(f, "how it woke", classes.join(", "))
     }
 
@@ -193,9 +202,12 @@ impl Report<'_> {
                     ),
                 )
             }
+            (None, None) => line(f, "", "idle states were not looked at"),
+            (None, Some([])) if self.snapshot.cpu.is_none() => {
+                line(f, "", "idle states were not looked at, for the task was set up for no single CPU")
+            }
             (None, Some([])) => line(f, "", "the kernel shows no idle states of this CPU"),
             (None, Some(_)) => line(f, "", "no idle state of this CPU takes about that long to leave"),
-            (None, None) => Ok(()),
         }
     }
 
@@ -237,7 +249,7 @@ impl fmt::Display for Worst<'_> {
         let r = self.record;
         let after = r.woke.since(self.snapshot.started);
         write!(f, "{} late: activation {} after {:.6} s, ", length(r.lateness()), r.index, after.as_secs_f64())?;
-        f.write_str(words_of(r.class))?;
+        f.write_str(words_of(r.class, self.snapshot.follows_events))?;
         if let Some(overshoot) = r.overshoot {
             write!(f, ", overslept {}", length(overshoot))?;
         }
@@ -251,8 +263,10 @@ impl fmt::Display for Worst<'_> {
     }
 }
 
-fn words_of(class: Class) -> &'static str {
+fn words_of(class: Class, follows_events: bool) -> &'static str {
     match class {
+        // When it should have come, nobody knows.
+        Class::OnTime if follows_events => "came",
         Class::OnTime => "on time",
         Class::PastOnArrival => "past before the wait",
         Class::LateFromSleep => "late from sleep",

@@ -3,7 +3,7 @@
 //! A page of another process may hold anything: whatever its words are, a snapshot of them is made and printed.
 
 use super::page::{CycleRecord, CycleSlot, Head, Live};
-use super::{CLASSES, PeriodMoments, name_from};
+use super::{CLASSES, PeriodMoments, Rhythm, name_from};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
 use crate::sys::{PageMemory, boot_and_monotonic};
 use crate::wake::Class;
@@ -16,6 +16,8 @@ const TRIES: usize = 64;
 /// Of these so many in a row; then the loop is given time, for it may have been taken off its CPU while writing.
 const TRIES_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_micros(100);
+/// More than one in so many is a part of its own.
+const PART: u64 = 20;
 /// From here on the two clocks' difference is a suspend, not the time it takes to read them.
 const SUSPEND: Nanos = Nanos::from_ms(1);
 
@@ -65,8 +67,10 @@ pub struct Snapshot {
     pub name: String,
     /// The process, as it calls itself.
     pub pid: u32,
-    /// The CPU it is bound to.
+    /// The CPU it was set up for; somebody may have moved it since.
     pub cpu: Option<u32>,
+    /// Whether events from outside activate it; its releases are then a model of them, and lateness is against that.
+    pub follows_events: bool,
     /// The nominal period.
     pub period: Nanos,
     /// The largest lateness the user can live with.
@@ -80,11 +84,11 @@ pub struct Snapshot {
     /// For how long the machine was suspended in between; the grid does not see it.
     pub suspended: Nanos,
     /// Whether everything up to `periods` belongs together. If not, the loop wrote during every try (it is very fast,
-    /// or its process ended in the midst), and `activations` is what the lateness histogram holds.
+    /// or its process ended in the midst), and `activations` is what the lateness histogram holds, and those that timed out.
     pub coherent: bool,
     /// How many of what.
     pub counters: Counters,
-    /// Woke minus release; zero where early. One value per activation.
+    /// Woke minus release; zero where early. One value per activation that did not time out.
     pub lateness: Counts,
     /// Release minus woke, of the early ones.
     pub early: Counts,
@@ -97,7 +101,7 @@ pub struct Snapshot {
     pub period_error: Counts,
     /// Time from waking to the body's end.
     pub execution: Counts,
-    /// Time from the release to the body's end.
+    /// Time from the release to the body's end; none where the activation timed out.
     pub response: Counts,
     /// Sums over period errors; `None` if the copy is not coherent.
     pub periods: Option<PeriodMoments>,
@@ -154,7 +158,8 @@ impl StatsReader {
         let coherent = copied.is_some();
         let mut copied = copied.unwrap_or_else(|| Copied::of(head));
         if !coherent {
-            copied.counters.activations = copied.lateness.count();
+            let timed_out = copied.counters.of(Class::TimedOut);
+            copied.counters.activations = copied.lateness.count().saturating_add(timed_out);
         }
         let fixed = &head.fixed;
         let (started, taken) = (MonoTime::from_ns(load(&fixed.started)), boot_and_monotonic());
@@ -162,6 +167,7 @@ impl StatsReader {
             name: self.name(),
             pid: u32::try_from(load(&fixed.pid)).unwrap_or(0),
             cpu: fixed.cpu.load().and_then(|n| u32::try_from(n).ok()),
+            follows_events: load(&fixed.follows_events) != 0,
             period: Nanos::from_ns(load(&fixed.period)),
             budget: fixed.budget.load().map(Nanos::from_ns),
             deadline: fixed.deadline.load().map(Nanos::from_ns),
@@ -295,14 +301,36 @@ fn around_worst(head: &Head) -> Vec<CycleRecord> {
 }
 
 impl Snapshot {
-    /// Share of the time between the first and the last wake-up that was spent polling, 0 to 1; `None` before the
-    /// second.
+    /// Share of the time that was spent polling, 0 to 1; `None` before the second wake-up. The first one was polled for
+    /// as well, so the time begins a period before it.
     ///
     /// # Real-time
     /// Pure; floating point.
     pub fn spin_share(&self) -> Option<f64> {
-        let elapsed = self.counters.last_woke.since(self.counters.first_woke).as_secs_f64();
-        (elapsed > 0.0).then(|| (self.polled.sum().as_secs_f64() / elapsed).min(1.0))
+        let elapsed = self.counters.last_woke.since(self.counters.first_woke);
+        let whole = elapsed.plus(self.period).as_secs_f64();
+        (elapsed > Nanos::ZERO).then(|| (self.polled.sum().as_secs_f64() / whole).min(1.0))
+    }
+
+    /// What the sequence of period errors says of the loop; `None` if the copy is not coherent.
+    ///
+    /// Nothing where the wake-ups are of two kinds, some polled for and some late from sleep, or where many were missed or
+    /// timed out: then the sequence tells how these alternate, not what the program does.
+    ///
+    /// # Real-time
+    /// Pure; floating point.
+    pub fn rhythm(&self) -> Option<Rhythm> {
+        let periods = self.periods.as_ref()?;
+        let (c, slept) = (&self.counters, self.counters.of(Class::LateFromSleep));
+        let polled = self.polled.count().min(c.activations.saturating_sub(slept));
+        let lost = c.missed.saturating_add(c.lost_in_outages).saturating_add(c.of(Class::TimedOut));
+        let is_part = |part: u64, whole: u64| part > whole / PART;
+        Some(match periods.rhythm() {
+            certain @ (Rhythm::TooFew | Rhythm::Still) => certain,
+            _ if is_part(lost, c.activations.saturating_add(lost)) => Rhythm::Broken,
+            _ if is_part(slept, c.activations) && is_part(polled, c.activations) => Rhythm::Mixed,
+            told => told,
+        })
     }
 
     /// Classes that occurred, with their counts.

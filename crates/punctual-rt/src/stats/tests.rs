@@ -65,7 +65,7 @@ fn latencies(n: u32, mut next: impl FnMut(u32) -> f64) -> Vec<i64> {
 #[test]
 fn what_is_refused() {
     let refusal = |config: StatsConfig| Stats::create(&config).err();
-    for name in ["", "a\nb", "a\0b", &"x".repeat(33)] {
+    for name in ["", "a\nb", "a\0b", "a\u{202e}b", "a\u{2028}b", "a\u{2067}", "\u{200f}a", &"x".repeat(33)] {
         assert_eq!(refusal(config(name)), Some(Error::TaskName), "{name:?}");
     }
     for n in [0, 1, 32, 1000, 131_072] {
@@ -131,6 +131,81 @@ fn the_flight_recorder_keeps_the_last_and_what_was_around_the_worst() {
     assert!(s.around_worst.iter().all(|r| r.finished.is_some()));
     assert_eq!((s.worst[0].index, s.worst.len()), (200, WORST_KEPT));
     assert!(s.worst[0].finished.is_some());
+}
+
+/// What a wait that gave up is late for did not happen; the body runs all the same.
+#[test]
+fn what_timed_out_is_counted_and_that_is_all() {
+    let (mut writer, reader) = Stats::create(&StatsConfig { follows_events: true, ..config("outside") }).unwrap();
+    let came = |index, error_ns| Wake { class: Class::OnTime, overshoot: None, ..wake(index, error_ns, 0) };
+    for (index, class) in [Class::OnTime, Class::TimedOut, Class::OnTime, Class::OnTime].into_iter().enumerate() {
+        let index = index as u64;
+        let error = if class == Class::TimedOut { 700_000 } else { 3_000 };
+        writer.woke(&Wake { class, ..came(index, error) });
+        writer.finished(release(index).plus(Nanos::from_us(750)));
+    }
+    let s = reader.snapshot();
+    assert_eq!((s.counters.activations, s.counters.of(Class::TimedOut), s.lateness.count()), (4, 1, 3));
+    assert_eq!((s.lateness.max(), s.worst.len(), s.early.count()), (Some(Nanos::from_us(3)), 3, 0));
+    assert_eq!((s.period_error.count(), s.execution.count(), s.response.count()), (1, 4, 3), "2-3 is a period");
+    assert_eq!((s.counters.over_budget, s.counters.deadline_misses), (0, 3));
+    assert_eq!((s.recent.len(), s.recent[1].class), (4, Class::TimedOut));
+    let text = Report::new(&s).to_string();
+    assert!(text.contains("3 came, 1 timed out") && !text.contains("on time"), "{text}");
+}
+
+/// A short period: whenever the sleep came back too late, the next one is polled for; nothing there compensates.
+#[test]
+#[cfg_attr(miri, ignore = "slow")]
+fn two_kinds_of_wake_up_in_turns_get_no_verdict() {
+    let told = |late_each: u64, missed: u64| {
+        let (mut writer, reader) = Stats::create(&config("turns")).unwrap();
+        let (mut index, mut noise) = (0, Noise::new(6));
+        for n in 0..5_000u64 {
+            let slept = n % late_each == 0;
+            #[allow(clippy::cast_possible_truncation, reason = "a test's small values")]
+            let error = if slept { 30_000 } else { 10 } + (500.0 * noise.uniform()) as i64;
+            let (class, polled) = if slept { (Class::LateFromSleep, 0) } else { (Class::OnTime, 5_000) };
+            let missed = if n % 10 == 0 { missed } else { 0 };
+            writer.woke(&Wake { class, polled: Nanos::from_ns(polled), ..wake(index, error, missed) });
+            index += 1 + missed;
+        }
+        let s = reader.snapshot();
+        (s.periods.unwrap().rhythm(), s.rhythm().unwrap(), Report::new(&s).to_string())
+    };
+    let (alone, rhythm, text) = told(2, 0);
+    assert_eq!((alone, rhythm), (Rhythm::Oscillating, Rhythm::Mixed));
+    assert!(text.contains("no verdict: more than 5 % late from sleep"), "{text}");
+    let (alone, rhythm, _) = told(100, 0);
+    assert_eq!(alone, rhythm, "a few of the other kind are a tail");
+    let (_, rhythm, text) = told(100, 2);
+    assert_eq!(rhythm, Rhythm::Broken);
+    assert!(text.contains("no verdict: more than 5 % of the releases were missed"), "{text}");
+    assert!(text.contains("over 4000 of 4999 periods"), "{text}");
+}
+
+#[test]
+fn each_polled_activation_has_a_period_to_poll_in() {
+    let (mut writer, reader) = Stats::create(&config("share")).unwrap();
+    for index in 0..2 {
+        writer.woke(&Wake { polled: Nanos::from_us(500), ..wake(index, 0, 0) });
+    }
+    assert_eq!(reader.snapshot().spin_share(), Some(0.5));
+}
+
+/// With two humps, the report says why there is no idle state to blame.
+#[test]
+#[cfg_attr(miri, ignore = "slow")]
+fn idle_states_nobody_looked_at_are_not_absent() {
+    let mut s = run(latencies(5_000, |n| if n % 10 == 0 { 35_000.0 } else { 5_000.0 + f64::from(n % 7) }));
+    let of = |s: &Snapshot, looked: bool| {
+        let report = Report::new(s);
+        if looked { report.with_idle_states(&[]).to_string() } else { report.to_string() }
+    };
+    assert!(of(&s, false).contains("were not looked at\n") && of(&s, true).contains("for no single CPU"));
+    s.cpu = Some(1);
+    assert!(of(&s, true).contains("the kernel shows no idle states of this CPU"));
+    assert!(of(&s, true).contains(", set up for CPU 1;"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::page::{CycleSlot, FINISHED_WORD, FROZEN, Head, Live, PeriodSums, WORS
 use super::{OUTAGE, StatsConfig};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
 use crate::sys::PageMemory;
-use crate::wake::Wake;
+use crate::wake::{Class, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::sync::Arc;
 
@@ -48,6 +48,8 @@ struct Open {
     woke: MonoTime,
     cycle: u64,
     worst_place: Option<usize>,
+    /// Woken by nothing but its patience: there is no release it could be late for, or answer to.
+    timed_out: bool,
 }
 
 impl StatsWriter {
@@ -65,7 +67,8 @@ impl StatsWriter {
         }
     }
 
-    /// Records what a wait came to. Call right after it, or after the cycle's urgent work.
+    /// Records what a wait came to. Call right after it, or after the cycle's urgent work. One that timed out is counted,
+    /// and that is all.
     ///
     /// # Real-time
     /// Wait-free: no allocation, no kernel entry, no panic; with [`StatsWriter::finished`] about 30 ns while the caches
@@ -75,14 +78,17 @@ impl StatsWriter {
     pub fn woke(&mut self, wake: &Wake) {
         let (head, slots, cycle) = (self.page.head(), self.page.slots(), self.cycle);
         self.cycle = cycle.saturating_add(1);
-        let late = wake.lateness();
+        let timed_out = wake.class == Class::TimedOut;
+        let late = if timed_out { Nanos::ZERO } else { wake.lateness() };
 
         head.live.sequence.begin();
         count(&head.live, wake, cycle == 0);
         if late > self.budget {
             bump(&head.live.over_budget, 1);
         }
-        distribute(head, wake, late);
+        if !timed_out {
+            distribute(head, wake, late);
+        }
         let period_error = self.periods.note(head, wake);
         head.live.sequence.end();
 
@@ -105,7 +111,7 @@ impl StatsWriter {
             }
             worst_place = self.worst.insert(head, cycle, late, &words);
         }
-        self.open = Some(Open { release: wake.release, woke: wake.woke, cycle, worst_place });
+        self.open = Some(Open { release: wake.release, woke: wake.woke, cycle, worst_place, timed_out });
     }
 
     /// The nominal period from now on, for readers.
@@ -151,14 +157,18 @@ impl StatsWriter {
         let response = at.since(open.release);
         let execution = at.since(open.woke);
         self.last.execution = execution;
-        self.last.response = response;
+        if !open.timed_out {
+            self.last.response = response;
+        }
 
         head.live.sequence.begin();
         let histograms = head.histograms();
         histograms.execution.record(execution);
-        histograms.response.record(response);
-        if response > self.deadline {
-            bump(&head.live.deadline_misses, 1);
+        if !open.timed_out {
+            histograms.response.record(response);
+            if response > self.deadline {
+                bump(&head.live.deadline_misses, 1);
+            }
         }
         head.live.sequence.end();
 
@@ -219,7 +229,8 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
 
 /// Sums over period errors. Two activations make a period only if no release was missed between them, nor after the
 /// second: such a one was late by a period and more, which is an event with its own count, and as the period after it
-/// is none, the two would not make up for each other as late and early periods do.
+/// is none, the two would not make up for each other as late and early periods do. Nor does one that timed out end or
+/// begin a period.
 #[derive(Default)]
 struct Periods {
     former: Option<Former>,
@@ -245,6 +256,10 @@ struct Former {
 impl Periods {
     #[inline]
     fn note(&mut self, head: &Head, wake: &Wake) -> Nanos {
+        if wake.class == Class::TimedOut {
+            self.former = None;
+            return Nanos::ZERO;
+        }
         let error = wake.error().as_ns();
         let before = self.former.filter(|former| former.next == wake.index && wake.missed == 0);
         let period_error = before.map(|former| error.saturating_sub(former.error));

@@ -255,7 +255,14 @@ impl TaskConfig {
             _ => None,
         };
         let of_name = StatsConfig::new(&self.name, self.period);
-        StatsConfig { budget: self.budget, deadline: self.deadline, cpu, flight_cycles: self.flight_cycles, ..of_name }
+        StatsConfig {
+            budget: self.budget,
+            deadline: self.deadline,
+            cpu,
+            flight_cycles: self.flight_cycles,
+            follows_events: matches!(self.wait, Wait::External { .. }),
+            ..of_name
+        }
     }
 
     /// Room for what is touched in advance, and for the body as much as a thread gets by default.
