@@ -234,6 +234,13 @@ pub mod injected {
     }
 
     #[unsafe(no_mangle)]
+    #[allow(unsafe_code, reason = "to be found")]
+    pub fn injected_wrong_door() -> i32 {
+        // SAFETY: takes no arguments.
+        unsafe { libc::getpid() }
+    }
+
+    #[unsafe(no_mangle)]
     pub fn injected_system_call() -> u32 {
         punctual_rt::kernel::thread_id()
     }

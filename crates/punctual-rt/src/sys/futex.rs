@@ -24,11 +24,14 @@ impl Scope {
     }
 }
 
+// What a loop may enter the kernel by, beside its wait, is not inlined: the proof knows these functions by name.
+
 /// Sleeps while `word` is `expected`, at most until `deadline`. Returns `false` when the deadline was reached. May
 /// return early, for whatever reason: the caller looks at its word again.
 ///
 /// # Real-time
 /// One kernel entry.
+#[inline(never)]
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoTime>, scope: Scope) -> bool {
     let operation = libc::FUTEX_WAIT_BITSET | scope.flag();
     let time = deadline.map(|t| timespec(t.as_ns()));
@@ -44,6 +47,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline: Option<MonoT
 ///
 /// # Real-time
 /// One kernel entry, bounded.
+#[inline(never)]
 pub(crate) fn futex_wake_one(word: &AtomicU32, scope: Scope) {
     let operation = libc::FUTEX_WAKE | scope.flag();
     // SAFETY: the address serves as a name only.
@@ -74,6 +78,7 @@ pub(crate) fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Res
     lock_pi(word, libc::FUTEX_LOCK_PI, Some(real_time().saturating_add(deadline.since(now()).as_ns())))
 }
 
+#[inline(never)]
 fn lock_pi(word: &AtomicU32, operation: libc::c_int, deadline: Option<u64>) -> Result<(), i32> {
     let operation = operation | libc::FUTEX_PRIVATE_FLAG;
     let time = deadline.map(timespec);
@@ -86,6 +91,7 @@ fn lock_pi(word: &AtomicU32, operation: libc::c_int, deadline: Option<u64>) -> R
 ///
 /// # Errors
 /// The `errno`: `EPERM` when the caller does not own it, `EAGAIN` and `EINTR` to try again.
+#[inline(never)]
 pub(crate) fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
     let operation = libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word outlives the call and is only ever used by the protocol of PI futexes.
@@ -124,6 +130,7 @@ fn ask_for_thread_id() -> u32 {
 }
 
 /// Whether no thread of this process has the id.
+#[inline(never)]
 #[allow(clippy::cast_possible_wrap, reason = "thread ids are below 2^22")]
 pub(crate) fn thread_is_gone(id: u32) -> bool {
     // SAFETY: no pointers are passed.
