@@ -60,6 +60,7 @@ const MAY_BE_UNSAFE: [&str; 8] = [
     "crates/punctual-rt/src/sync/pi_mutex.rs",
     "crates/punctual-rt/src/sys/",
     "crates/punctual-rt/tests/",
+    "proofs/",
 ];
 
 /// Names that say nothing of what is inside.
