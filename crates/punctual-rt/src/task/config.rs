@@ -94,7 +94,8 @@ impl TaskConfig {
         }
     }
 
-    /// The name of the task and of its thread: 1 to 32 bytes without control characters. The kernel shows the first 15.
+    /// The name of the task and of its thread: 1 to 32 bytes without control characters, direction marks
+    /// and line separators. The kernel shows the first 15.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }

@@ -79,6 +79,9 @@ impl Cycle<'_> {
 }
 
 /// A running periodic task. Dropping it stops it and waits for its end: no control loop runs on unnoticed.
+///
+/// After a `fork` the child has no thread of the task, and shares the page of statistics: it must neither go on with the
+/// loop nor expect numbers of its own.
 pub struct Task {
     thread: Option<JoinHandle<Ended>>,
     stop: Stopper,
