@@ -15,7 +15,7 @@ const NODE: &str = "PRT_0.1";
 /// Changes when a program that was linked before would no longer run.
 const ABI: &str = "0";
 /// What a Rust program needs of the C library, on the linker's command line.
-const NEEDED: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
+const NEEDED: [&str; 5] = ["-lgcc_eh", "-lpthread", "-ldl", "-lm", "-lc"];
 /// Of the program that is linked: its calls are bound when it starts, not in the first cycle of a loop.
 const BOUND: &str = "-Wl,-z,now";
 const HEADERS: [&str; 2] = ["punctual_rt.h", "punctual_rt.hpp"];

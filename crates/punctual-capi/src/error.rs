@@ -4,9 +4,10 @@
 
 use punctual_rt::Error;
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::ffi::{CString, c_char, c_int};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::LocalKey;
 
 /// What a function returns: 0 or more when it did what was asked, negative otherwise.
 pub(crate) type Code = c_int;
@@ -88,19 +89,31 @@ fn meaning(code: Code) -> Cow<'static, str> {
     })
 }
 
+/// A sentence of a thread, at one place as long as the thread lives: a caller who still holds the former one reads the
+/// newer, and never what is gone.
+type Place = Cell<[u8; SENTENCE_BYTES]>;
+/// What is longer is cut.
+const SENTENCE_BYTES: usize = 1024;
+
 thread_local! {
-    static LAST: RefCell<CString> = RefCell::new(CString::default());
-    static MEANING: RefCell<CString> = RefCell::new(CString::default());
+    static LAST: Place = const { Cell::new([0; SENTENCE_BYTES]) };
+    static MEANING: Place = const { Cell::new([0; SENTENCE_BYTES]) };
 }
 
-fn keep(place: &'static std::thread::LocalKey<RefCell<CString>>, text: &str) -> *const c_char {
-    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    let kept = place.try_with(|kept| {
-        let Ok(mut kept) = kept.try_borrow_mut() else { return c"".as_ptr() };
-        *kept = text;
-        kept.as_ptr()
-    });
+fn keep(place: &'static LocalKey<Place>, text: &str) -> *const c_char {
+    let mut sentence = [0; SENTENCE_BYTES];
+    let mut end = text.len().min(SENTENCE_BYTES - 1);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    for (to, from) in sentence.iter_mut().zip(text.bytes().take(end)) {
+        *to = if from == 0 { b' ' } else { from };
+    }
     // Only a thread that is about to end has no such place any more.
+    let kept = place.try_with(|kept| {
+        kept.set(sentence);
+        kept.as_ptr().cast_const().cast()
+    });
     kept.unwrap_or(c"".as_ptr())
 }
 
@@ -137,11 +150,11 @@ pub(crate) const fn errno(error: Error) -> Code {
 }
 
 /// Why the last function of this thread that is not for the loop was refused: what, why, and what to do about it. Never
-/// NULL; valid until the next such refusal in this thread. The functions for the loop keep no text: see
+/// NULL, and valid as long as this thread: the next such refusal overwrites it. The functions for the loop keep no text: see
 /// `prt_error_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_last_error() -> *const c_char {
-    LAST.try_with(|kept| kept.try_borrow().map_or(c"".as_ptr(), |kept| kept.as_ptr())).unwrap_or(c"".as_ptr())
+    LAST.try_with(|kept| kept.as_ptr().cast_const().cast()).unwrap_or(c"".as_ptr())
 }
 
 /// What a returned number means. Never NULL; valid until the next call in this thread.
