@@ -102,10 +102,7 @@ thread_local! {
 
 fn keep(place: &'static LocalKey<Place>, text: &str) -> *const c_char {
     let mut sentence = [0; SENTENCE_BYTES];
-    let mut end = text.len().min(SENTENCE_BYTES - 1);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = (0..SENTENCE_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     for (to, from) in sentence.iter_mut().zip(text.bytes().take(end)) {
         *to = if from == 0 { b' ' } else { from };
     }
