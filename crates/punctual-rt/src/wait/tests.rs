@@ -342,10 +342,10 @@ fn a_signal_wakes_its_task_and_silence_times_out() {
 
 #[test]
 fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
+    const CYCLES: u64 = 40_000;
     let mut hybrid = engine(&Wait::Hybrid(Margin::AUTO), vec![]);
     hybrid.waiter().clock().reading = 200;
     let (mut noise, mut late, mut polled) = (noise(), 0, Nanos::ZERO);
-    const CYCLES: u64 = 40_000;
     for _ in 0..CYCLES {
         let whim = Whim::Oversleep(if noise() % 10 < 3 { 75_000 } else { 20_000 });
         hybrid.waiter().clock().take(whim);
