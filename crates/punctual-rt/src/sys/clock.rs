@@ -193,6 +193,7 @@ pub fn sleep_for(length: Nanos) {
 ///
 /// # Real-time
 /// One kernel entry; none when `release` is past.
+#[inline(never)]
 pub(crate) fn futex_wait_until(release: MonoTime) {
     let word = AtomicU32::new(0);
     let t = timespec(release.as_ns());
