@@ -528,7 +528,7 @@ extern "C" {
 #endif // __cplusplus
 
 /// Why the last function of this thread that is not for the loop was refused: what, why, and what to do about it. Never
-/// NULL; valid until the next such refusal in this thread. The functions for the loop keep no text: see
+/// NULL, and valid as long as this thread: the next such refusal overwrites it. The functions for the loop keep no text: see
 /// `prt_error_text`.
 const char *prt_last_error(void);
 
