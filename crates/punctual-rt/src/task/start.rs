@@ -36,7 +36,7 @@ impl Epoch {
             Phase::Auto => {
                 let scans = !matches!(config.setup.policy, Policy::Deadline { .. })
                     && !matches!(config.wait, Wait::External { .. });
-                let gaps = if scans { scan(SCAN) } else { Gaps::default() };
+                let gaps = if scans { scan(SCAN) } else { presumed(tick) };
                 return Self::from(&gaps, period, tick, sys::now());
             }
             Phase::Offset(offset) => (period, offset, Delta::ZERO),
@@ -60,6 +60,14 @@ impl Epoch {
         let steps = behind.plus(step.minus(Nanos::from_ns(1))).whole(step);
         self.first.plus(step.times(steps))
     }
+}
+
+/// What a scan would see of a tick that comes at the multiples of its length.
+fn presumed(tick: Nanos) -> Gaps {
+    const TICKS: u64 = 50;
+    let at = |n: u64| MonoTime::default().plus(tick.times(n));
+    let seen = (0..TICKS).map(|n| (at(n), Nanos::from_us(5))).collect();
+    Gaps { began: at(0), ended: at(TICKS), seen, ..Gaps::default() }
 }
 
 /// By how much a clock is ahead of `CLOCK_MONOTONIC` now.
@@ -105,6 +113,15 @@ mod tests {
 
     const MS: Nanos = Nanos::from_ms(1);
     const TICK: Nanos = Nanos::from_ms(4);
+
+    #[test]
+    fn what_cannot_scan_keeps_clear_of_where_the_tick_usually_is() {
+        let deadline = Policy::Deadline { runtime: Nanos::from_us(200), deadline: MS, period: MS };
+        let config = TaskConfig::periodic(MS).policy(deadline);
+        let epoch = Epoch::choose_by(&config, TICK, |_| panic!("a deadline task is throttled while it scans"));
+        let phase = epoch.first.as_ns() % MS.as_ns();
+        assert!((250_000..750_000).contains(&phase), "{phase}");
+    }
 
     /// What a scan sees of a tick that comes so long after each multiple of its length.
     fn ticks_at(phase: Nanos) -> Gaps {
