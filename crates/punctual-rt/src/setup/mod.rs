@@ -171,7 +171,7 @@ pub fn quiet_current() {
     sys::set_timer_slack(1);
 }
 
-/// Reads back what the current thread was granted of the scheduler; [`grants`] reads all else, too.
+/// Reads back what the current thread was granted of the scheduler; [`grants()`] reads all else, too.
 ///
 /// # Errors
 /// [`Error::ReadBack`].
