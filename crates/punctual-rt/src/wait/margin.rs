@@ -141,6 +141,7 @@ impl Offset {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wait::tests::noise;
 
     const MS: Nanos = Nanos::from_ms(1);
 
@@ -157,17 +158,6 @@ mod tests {
             tracker.spent(Nanos::from_ns(margin.saturating_sub(ns)), MS);
         }
         (f64::from(late) / f64::from(n), Nanos::from_ns(polled).as_secs_f64() / (f64::from(n) * 1e-3))
-    }
-
-    /// A sequence without pattern, the same each time.
-    fn noise() -> impl FnMut() -> u64 {
-        let mut state = 0x9E37_79B9_7F4A_7C15u64;
-        move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state >> 33
-        }
     }
 
     #[test]

@@ -165,7 +165,7 @@ fn an_outside_event_paces_the_task_and_its_absence_is_told() {
 }
 
 /// The same sequence each time, without pattern.
-fn noise() -> impl FnMut() -> u64 {
+pub(super) fn noise() -> impl FnMut() -> u64 {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     move || {
         state ^= state << 13;
