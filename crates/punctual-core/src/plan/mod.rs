@@ -1,0 +1,77 @@
+//! Findings to changes: what to do about a machine, in which order, and how each change is undone and proven.
+//!
+//! ```text
+//! Findings -> Remedies -> Changes (now) -\
+//!                     \-> Wanted (lasting) -> steps of the boot loader and the init -> Plan
+//! ```
+//!
+//! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to one;
+//! whoever carries a plan out knows these words and no others.
+
+mod step;
+
+pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
+
+use crate::knobs::Blast;
+
+/// How long a change holds by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lasts {
+    /// As long as a process of ours lives.
+    Process,
+    /// Until the machine is started again.
+    Reboot,
+    /// For good, until it is taken back.
+    ForGood,
+}
+
+impl Lasts {
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Reboot => "reboot",
+            Self::ForGood => "for good",
+        }
+    }
+}
+
+/// When a change takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Takes {
+    /// At once.
+    Now,
+    /// With the next start of the machine.
+    NextBoot,
+}
+
+/// One change of a plan: a knob, what is done about it, and how it is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The knob's id, as `audit --explain` takes it.
+    pub id: String,
+    /// What the change does, in a few words.
+    pub title: String,
+    /// What is there now.
+    pub before: String,
+    /// What will be there.
+    pub after: String,
+    /// What it does for punctuality.
+    pub why: String,
+    /// What it costs.
+    pub cost: String,
+    /// What can go wrong.
+    pub risk: String,
+    /// What it can do to a machine at work.
+    pub blast: Blast,
+    /// How long it holds.
+    pub lasts: Lasts,
+    /// When it takes effect.
+    pub takes: Takes,
+    /// How it is undone, in words.
+    pub undo: String,
+    /// What will show that it took effect.
+    pub proof: String,
+    /// What is done, in order; undone in reverse order.
+    pub steps: Vec<Step>,
+}
