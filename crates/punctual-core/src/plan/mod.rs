@@ -8,11 +8,18 @@
 //! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to one;
 //! whoever carries a plan out knows these words and no others.
 
+mod changes;
+mod derive;
+mod policy;
+mod standing;
 mod step;
 
+pub use changes::{Left, Reason, changes};
+pub use standing::{Asked, Row, Standing, standing};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 
 use crate::knobs::Blast;
+use crate::profile::Need;
 
 /// How long a change holds by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,4 +81,51 @@ pub struct Change {
     pub proof: String,
     /// What is done, in order; undone in reverse order.
     pub steps: Vec<Step>,
+    /// What is kept for the boots to come.
+    pub keeps: Vec<Keep>,
+    /// Other knobs it serves.
+    pub also: Vec<String>,
+}
+
+/// Something that is kept for the boots to come, wherever this machine keeps such things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// A word of the kernel's command line.
+    Word(String),
+    /// A word that is to be on it no more, by its name.
+    NoWord(String),
+    /// A value of sysctl's.
+    Sysctl {
+        /// Its name, with dots.
+        name: String,
+        /// The value.
+        value: String,
+    },
+    /// A value of a file below `/sys`.
+    Write {
+        /// The file.
+        path: String,
+        /// The value.
+        value: String,
+    },
+    /// Options of a module, beginning with its name.
+    ModuleOptions(String),
+    /// A module that is not to be loaded.
+    NoModule(String),
+    /// The steps are planned anew and done at each boot, since what they name (numbers of interrupts and threads,
+    /// devices) is another then.
+    Anew,
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// What the machine has to do; CPUs may be left to us.
+    pub need: Need,
+    /// Knobs to change, and no others; empty for those that matter.
+    pub only: Vec<String>,
+    /// Knobs to leave alone.
+    pub except: Vec<String>,
+    /// What a change may do to the machine at work.
+    pub blast: Blast,
 }

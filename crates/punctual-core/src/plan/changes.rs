@@ -1,0 +1,207 @@
+//! From findings to changes, in the order in which they are made, and what is left as it is.
+
+use super::derive::{Derived, derive};
+use super::policy::left_unasked;
+use super::{Change, Keep, Lasts, Step, Takes, Wishes};
+use crate::cmdline::{Evidence, Target, Verdict, lint, same_dashes};
+use crate::finding::{Finding, Severity, State};
+use crate::knobs::{self, Blast, Case, Knob};
+use std::collections::BTreeMap;
+
+/// A finding that is bad and stays so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The knob's id.
+    pub id: String,
+    /// The knob in a few words.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Why nothing is done.
+    pub reason: Reason,
+}
+
+/// Why a bad finding is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The user said so.
+    Excepted,
+    /// Only by name, because of this.
+    Unasked(&'static str),
+    /// The change can do more to the machine at work than is allowed.
+    Blast(Blast),
+    /// A person has to do this.
+    ByHand(String),
+    /// It cannot be done here, because of this.
+    NotHere(String),
+    /// Another change decides the same.
+    Decided {
+        /// The knob of that change.
+        by: String,
+    },
+}
+
+/// The changes that mend what is bad, in order, and what is left.
+pub fn changes(case: &Case<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
+    let mut gathered = Gathered::default();
+    for finding in findings.iter().filter(|finding| finding.state == State::Bad) {
+        let Some(knob) = knobs::find(&finding.id) else { continue };
+        if let Err(reason) = change(knob, finding, case, wishes).and_then(|change| gathered.add(change)) {
+            let (id, title) = (finding.id.clone(), finding.title.clone());
+            gathered.left.push(Left { id, title, severity: finding.severity, reason });
+        }
+    }
+    gathered.changes.sort_by_key(|change| (order(change), place(&change.id)));
+    (gathered.changes, gathered.left)
+}
+
+/// Those first that would undo the others; what counts from the next boot on last.
+fn order(change: &Change) -> u8 {
+    let silences = change.steps.iter().any(|step| matches!(step, Step::Silence { .. }));
+    match (silences, change.takes) {
+        (true, _) => 0,
+        (false, Takes::Now) => 1,
+        (false, Takes::NextBoot) => 2,
+    }
+}
+
+fn place(id: &str) -> usize {
+    knobs::ALL.iter().position(|knob| knob.id == id).unwrap_or(usize::MAX)
+}
+
+fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, wishes: &Wishes) -> Result<Change, Reason> {
+    let is_named = wishes.only.contains(&finding.id);
+    if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
+        return Err(Reason::Excepted);
+    }
+    if let Some(why) = left_unasked(finding).filter(|_| !is_named) {
+        return Err(Reason::Unasked(why));
+    }
+    let mut derived = derive(knob, case).map_err(Reason::ByHand)?;
+    keep_known_words(&mut derived, case)?;
+    let takes = if derived.steps.is_empty() { Takes::NextBoot } else { Takes::Now };
+    // Nothing is at work yet while the machine starts.
+    let blast = if takes == Takes::NextBoot && knob.blast == Blast::Disturbing { Blast::Harmless } else { knob.blast };
+    if blast > wishes.blast {
+        return Err(Reason::Blast(blast));
+    }
+    let proof: Vec<&str> = finding.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
+    let lasts = if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood };
+    Ok(Change {
+        id: finding.id.clone(),
+        title: finding.title.clone(),
+        before: told(&derived.before),
+        after: told(&derived.after),
+        why: finding.why.clone(),
+        cost: finding.cost.clone(),
+        risk: risk(blast, takes),
+        blast,
+        lasts,
+        takes,
+        undo: case.fill(knob.undo),
+        proof: told(&proof),
+        steps: derived.steps,
+        keeps: derived.keeps,
+        also: Vec::new(),
+    })
+}
+
+fn risk(blast: Blast, takes: Takes) -> String {
+    match (blast, takes) {
+        (_, Takes::NextBoot) => "the next boot is tried once, on an entry of its own where the loader has such",
+        (Blast::Harmless, Takes::Now) => "none known",
+        (Blast::Disturbing, Takes::Now) => "running real-time work may be late once, while it is done",
+        (Blast::Breaking, Takes::Now) => "a service or function may be lost",
+    }
+    .to_owned()
+}
+
+/// Values in a row, equal neighbours told once.
+fn told<S: AsRef<str>>(values: &[S]) -> String {
+    let mut rows: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+    rows.dedup();
+    rows.join(", ")
+}
+
+/// Words that this kernel would not take, or not as meant, are not asked for.
+fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason> {
+    let Some(target) = Target::of(case.machine) else { return Ok(()) };
+    let refusal = |keep: &Keep| {
+        let Keep::Word(word) = keep else { return None };
+        let judged = lint(word.as_bytes(), &target, &Evidence::none()).pop()?;
+        let is_dead = matches!(
+            judged.verdict,
+            Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::ModuleNotLoaded
+        );
+        is_dead.then(|| format!("{word}: {}", judged.why))
+    };
+    let refused: Vec<Option<String>> = derived.keeps.iter().map(refusal).collect();
+    let Some(first) = refused.iter().flatten().next().cloned() else { return Ok(()) };
+    let mut refused = refused.iter().map(Option::is_some);
+    derived.keeps.retain(|_| !refused.next().unwrap_or(false));
+    if derived.keeps.is_empty() && derived.steps.is_empty() { Err(Reason::NotHere(first)) } else { Ok(()) }
+}
+
+/// Changes so far; nothing is decided twice.
+#[derive(Default)]
+struct Gathered {
+    changes: Vec<Change>,
+    left: Vec<Left>,
+    /// What is decided, the value, and which change did.
+    decided: BTreeMap<String, (String, usize)>,
+}
+
+impl Gathered {
+    /// Adds a change. What others decide in the same way is left to them, and what they decide otherwise is theirs.
+    fn add(&mut self, mut change: Change) -> Result<(), Reason> {
+        let decided = |(what, value): (String, String)| {
+            let (known, by) = self.decided.get(&what)?;
+            Some((*by, *known == value))
+        };
+        let all = || change.steps.iter().filter_map(decision).chain(change.keeps.iter().filter_map(kept));
+        let known: Vec<(usize, bool)> = all().filter_map(decided).collect();
+        if let Some((by, _)) = known.iter().find(|(_, agrees)| !agrees) {
+            return Err(Reason::Decided { by: self.changes[*by].id.clone() });
+        }
+        let (count, place) = (all().count(), self.changes.len());
+        if let Some((by, _)) = known.first() {
+            self.changes[*by].also.push(change.id.clone());
+            if known.len() == count {
+                return Ok(());
+            }
+        }
+        let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !self.decided.contains_key(&what));
+        change.steps.retain(|step| is_new(decision(step)));
+        change.keeps.retain(|keep| is_new(kept(keep)));
+        let new: Vec<(String, String)> =
+            change.steps.iter().filter_map(decision).chain(change.keeps.iter().filter_map(kept)).collect();
+        self.decided.extend(new.into_iter().map(|(what, value)| (what, (value, place))));
+        self.changes.push(change);
+        Ok(())
+    }
+}
+
+/// What a step decides, and the value.
+fn decision(step: &Step) -> Option<(String, String)> {
+    match step {
+        Step::Write { path, value, .. } => Some((path.clone(), value.clone())),
+        Step::Affinity { task, cpus } => Some((format!("affinity of {}", task.pid), cpus.to_string())),
+        Step::Policy { task, policy } => Some((format!("policy of {}", task.pid), format!("{policy:?}"))),
+        Step::Silence { unit, .. } => Some((unit.clone(), "silent".to_owned())),
+        _ => None,
+    }
+}
+
+/// What is decided for the boots to come, where no step decides the same already.
+fn kept(keep: &Keep) -> Option<(String, String)> {
+    match keep {
+        Keep::Word(word) => {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            Some((format!("word {}", same_dashes(name)), value.to_owned()))
+        }
+        Keep::NoWord(name) => Some((format!("word {}", same_dashes(name)), "(none)".to_owned())),
+        Keep::ModuleOptions(line) => Some((format!("options {line}"), String::new())),
+        Keep::NoModule(name) => Some((format!("module {name}"), "(none)".to_owned())),
+        Keep::Sysctl { .. } | Keep::Write { .. } | Keep::Anew => None,
+    }
+}
