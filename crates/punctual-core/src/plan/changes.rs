@@ -2,6 +2,7 @@
 
 use super::derive::{Derived, derive};
 use super::policy::left_unasked;
+use super::remedies::{Notes, REMEDIES, Remedy, Site, remedy};
 use super::{Change, Keep, Lasts, Step, Takes, Wishes};
 use crate::cmdline::{Evidence, Target, Verdict, lint, same_dashes};
 use crate::finding::{Finding, Severity, State};
@@ -42,11 +43,11 @@ pub enum Reason {
 }
 
 /// The changes that mend what is bad, in order, and what is left.
-pub fn changes(case: &Case<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
+pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
     let mut gathered = Gathered::default();
     for finding in findings.iter().filter(|finding| finding.state == State::Bad) {
         let Some(knob) = knobs::find(&finding.id) else { continue };
-        if let Err(reason) = change(knob, finding, case, wishes).and_then(|change| gathered.add(change)) {
+        if let Err(reason) = change(knob, finding, site, wishes).and_then(|change| gathered.add(change)) {
             let (id, title) = (finding.id.clone(), finding.title.clone());
             gathered.left.push(Left { id, title, severity: finding.severity, reason });
         }
@@ -65,11 +66,14 @@ fn order(change: &Change) -> u8 {
     }
 }
 
-fn place(id: &str) -> usize {
-    knobs::ALL.iter().position(|knob| knob.id == id).unwrap_or(usize::MAX)
+/// In the order of the remedies, which is that in which they are best applied, then in that of the catalogue.
+fn place(id: &str) -> (usize, usize) {
+    let remedy = REMEDIES.iter().position(|(known, _)| *known == id);
+    let knob = knobs::ALL.iter().position(|knob| knob.id == id);
+    (remedy.unwrap_or(usize::MAX), knob.unwrap_or(usize::MAX))
 }
 
-fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, wishes: &Wishes) -> Result<Change, Reason> {
+fn change(knob: &Knob, finding: &Finding, site: &Site<'_>, wishes: &Wishes) -> Result<Change, Reason> {
     let is_named = wishes.only.contains(&finding.id);
     if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
         return Err(Reason::Excepted);
@@ -77,33 +81,55 @@ fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, wishes: &Wishes) -> R
     if let Some(why) = left_unasked(finding).filter(|_| !is_named) {
         return Err(Reason::Unasked(why));
     }
-    let mut derived = derive(knob, case).map_err(Reason::ByHand)?;
-    keep_known_words(&mut derived, case)?;
-    let takes = if derived.steps.is_empty() { Takes::NextBoot } else { Takes::Now };
+    let case = site.case;
+    let (derived, notes) = done_about(knob, site)?;
+    let takes = if derived.is_for_next_boot() { Takes::NextBoot } else { Takes::Now };
+    let blast = notes.blast.unwrap_or(knob.blast);
     // Nothing is at work yet while the machine starts.
-    let blast = if takes == Takes::NextBoot && knob.blast == Blast::Disturbing { Blast::Harmless } else { knob.blast };
+    let blast = if takes == Takes::NextBoot && blast == Blast::Disturbing { Blast::Harmless } else { blast };
     if blast > wishes.blast {
         return Err(Reason::Blast(blast));
     }
     let proof: Vec<&str> = finding.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
-    let lasts = if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood };
+    let or = |told: String, otherwise: String| if told.is_empty() { otherwise } else { told };
     Ok(Change {
         id: finding.id.clone(),
         title: finding.title.clone(),
-        before: told(&derived.before),
-        after: told(&derived.after),
+        before: or(notes.before, told(&derived.before)),
+        after: or(notes.after, told(&derived.after)),
         why: finding.why.clone(),
         cost: finding.cost.clone(),
-        risk: risk(blast, takes),
+        risk: or(notes.risk, risk(blast, takes)),
         blast,
-        lasts,
+        lasts: if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood },
         takes,
         undo: case.fill(knob.undo),
-        proof: told(&proof),
+        proof: or(notes.proof, told(&proof)),
         steps: derived.steps,
         keeps: derived.keeps,
         also: Vec::new(),
+        is_apart: notes.apart,
     })
+}
+
+/// What can be done about a knob: what a look at the machine gives, and what the catalogue says.
+fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
+    let derived = derive(knob, site.case, site.needs.partition);
+    let (mut derived, notes) = match (remedy(site, knob.id), derived) {
+        (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
+        (Some(Remedy::Steps(steps, notes)), derived) => {
+            (derived.unwrap_or_default().with_steps(steps), notes)
+        }
+        (Some(Remedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
+        // What cannot be done now may be asked for at the next boot.
+        (Some(Remedy::NotHere(_) | Remedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
+            (derived, Notes::default())
+        }
+        (Some(Remedy::NotHere(why)), _) => return Err(Reason::NotHere(why)),
+        (Some(Remedy::ByHand(how)), _) => return Err(Reason::ByHand(how)),
+    };
+    keep_known_words(&mut derived, site.case)?;
+    Ok((derived, notes))
 }
 
 fn risk(blast: Blast, takes: Takes) -> String {
@@ -202,6 +228,7 @@ fn kept(keep: &Keep) -> Option<(String, String)> {
         Keep::NoWord(name) => Some((format!("word {}", same_dashes(name)), "(none)".to_owned())),
         Keep::ModuleOptions(line) => Some((format!("options {line}"), String::new())),
         Keep::NoModule(name) => Some((format!("module {name}"), "(none)".to_owned())),
+        Keep::Hold(limit) => Some(("latency limit".to_owned(), limit.to_string())),
         Keep::Sysctl { .. } | Keep::Write { .. } | Keep::Anew => None,
     }
 }

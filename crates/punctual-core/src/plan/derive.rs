@@ -24,7 +24,8 @@ pub struct Derived {
 }
 
 /// What follows from the places in which a knob is made to last; what a person has to do instead, where nothing does.
-pub fn derive(knob: &Knob, case: &Case<'_>) -> Result<Derived, String> {
+/// With `is_partition` the CPUs are set apart while the machine runs, and not by a word.
+pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derived, String> {
     let mut derived = Derived::default();
     let places: Vec<&Lasting> = knob.persist.iter().map(|place| place.chosen(case)).collect();
     for place in &places {
@@ -32,7 +33,9 @@ pub fn derive(knob: &Knob, case: &Case<'_>) -> Result<Derived, String> {
     }
     // A word is the way where there is no other: what can be written now is written again at each boot.
     if derived.steps.is_empty() {
-        places.iter().for_each(|place| derived.take_word(place, case));
+        let sets_apart = |place: &&&Lasting| matches!(place, Lasting::Word(word) if word.starts_with("isolcpus="));
+        let words = places.iter().filter(|place| !(is_partition && sets_apart(place)));
+        words.for_each(|place| derived.take_word(place, case));
     }
     if derived.steps.is_empty() && derived.keeps.is_empty() { Err(by_hand(knob, case)) } else { Ok(derived) }
 }
@@ -45,6 +48,26 @@ fn by_hand(knob: &Knob, case: &Case<'_>) -> String {
 }
 
 impl Derived {
+    /// A process of ours asks for this limit.
+    pub fn holding(limit_us: u32) -> Self {
+        Self { keeps: vec![Keep::Hold(limit_us)], ..Self::default() }
+    }
+
+    /// These steps instead; what the catalogue alone does not give is planned anew at each boot.
+    #[must_use]
+    pub fn with_steps(mut self, steps: Vec<Step>) -> Self {
+        let is_kept = |step: &Step| self.steps.contains(step) || matches!(step, Step::Silence { .. });
+        if !steps.iter().all(is_kept) {
+            self.keeps.push(Keep::Anew);
+        }
+        Self { steps, before: Vec::new(), after: Vec::new(), ..self }
+    }
+
+    /// Whether nothing of it counts before the machine is started again.
+    pub fn is_for_next_boot(&self) -> bool {
+        self.steps.is_empty() && !self.keeps.iter().any(|keep| matches!(keep, Keep::Hold(_)))
+    }
+
     fn take(&mut self, place: &Lasting, case: &Case<'_>) {
         match place {
             Lasting::Sysctl(line) => self.sysctl(&case.fill(line), case),

@@ -9,17 +9,22 @@
 //! whoever carries a plan out knows these words and no others.
 
 mod changes;
+pub mod choice;
+pub mod conflicts;
 mod derive;
+pub mod lasting;
+mod make;
 mod policy;
+pub mod remedies;
 mod standing;
 mod step;
 
 pub use changes::{Left, Reason, changes};
+pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, plan, wanted};
 pub use standing::{Asked, Row, Standing, standing};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 
 use crate::knobs::Blast;
-use crate::profile::Need;
 
 /// How long a change holds by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +90,8 @@ pub struct Change {
     pub keeps: Vec<Keep>,
     /// Other knobs it serves.
     pub also: Vec<String>,
+    /// Whether each step stands for itself; otherwise the change is made whole or not at all.
+    pub is_apart: bool,
 }
 
 /// Something that is kept for the boots to come, wherever this machine keeps such things.
@@ -112,20 +119,9 @@ pub enum Keep {
     ModuleOptions(String),
     /// A module that is not to be loaded.
     NoModule(String),
+    /// The longest time to wake from idle, in microseconds, which a process of ours asks for all the time.
+    Hold(u32),
     /// The steps are planned anew and done at each boot, since what they name (numbers of interrupts and threads,
     /// devices) is another then.
     Anew,
-}
-
-/// What the user asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
-    /// What the machine has to do; CPUs may be left to us.
-    pub need: Need,
-    /// Knobs to change, and no others; empty for those that matter.
-    pub only: Vec<String>,
-    /// Knobs to leave alone.
-    pub except: Vec<String>,
-    /// What a change may do to the machine at work.
-    pub blast: Blast,
 }
