@@ -19,6 +19,7 @@ pub mod finding;
 pub mod knobs;
 pub mod machine;
 pub mod placement;
+pub mod plan;
 pub mod profile;
 pub mod recording;
 pub mod report;
