@@ -15,6 +15,7 @@ mod derive;
 pub mod lasting;
 mod make;
 mod policy;
+pub mod print;
 pub mod remedies;
 mod standing;
 mod step;
