@@ -23,9 +23,6 @@ mod storage;
 mod threads;
 mod workqueues;
 
-#[cfg(test)]
-mod tests;
-
 pub use caches::{CacheGroup, Resource};
 pub use memory::HugePages;
 pub use partition::{GROUP, SLICE};
