@@ -82,13 +82,16 @@ fn wish(need: &mut Need, needs: &mut Needs, word: &str) {
         "for-good" => needs.for_good = true,
         "pages" => needs.huge_pages.push(HugePages { size_kb: 2048, count: value.parse().unwrap(), node: None }),
         "ways" => {
-            let group = |name: &str, cpus: &CpuSet, mask: &str| CacheGroup {
+            let (what, parts) = value.split_once(':').unwrap();
+            let kinds = [("L3", Resource::L3), ("L2", Resource::L2), ("MB", Resource::Bandwidth)];
+            let resource = kinds.iter().find(|(name, _)| *name == what).unwrap().1;
+            let group = |name: &str, cpus: &CpuSet, part: &str| CacheGroup {
                 name: name.to_owned(),
                 cpus: cpus.clone(),
-                resource: Resource::L3,
-                schemata: format!("L3:0={mask}"),
+                resource,
+                schemata: format!("{what}:0={part}"),
             };
-            let (ours, rest) = value.split_once('+').unwrap();
+            let (ours, rest) = parts.split_once('+').unwrap();
             needs.caches = vec![group("punctual", &need.cpus, ours), group("", &CpuSet::new(), rest)];
         }
         kind => need.kind = *Kind::ALL.iter().find(|known| known.name() == kind).unwrap_or_else(|| panic!("{kind}?")),
@@ -124,7 +127,7 @@ fn remedies_on_machines_made_for_them() {
         }
         check(&path.with_extension("steps"), out.trim_end());
     }
-    // These two are for somebody to do.
+    // These are for somebody to do.
     let never = ["irq.managed", "pm.rapl", "iso.cpuset", "sched.features"];
     let lacking: Vec<&str> =
         REMEDIES.iter().map(|(id, _)| *id).filter(|id| !covered.contains(*id) && !never.contains(id)).collect();

@@ -16,6 +16,16 @@ const FIXED: &str = "punctual:/irq/fixed";
 const RISK: &str = "Moved while busy, an interrupt is handled on another CPU from the next one on; a CPU that gets all of \
     them may be too slow for a fast device.";
 
+/// Whether the name of a handler is that of a queue whose driver always leaves its placing to the kernel: `nvme0q1` (not
+/// `nvme0q0`, which administers the drive) and `virtio0-req.1`. Kernels before 6.12 show it nowhere else.
+fn is_managed_queue(handler: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let nvme = handler.strip_prefix("nvme").and_then(|rest| rest.split_once('q'));
+    let virtio = handler.strip_prefix("virtio").and_then(|rest| rest.split_once("-req."));
+    nvme.is_some_and(|(drive, queue)| is_number(drive) && is_number(queue) && queue != "0")
+        || virtio.is_some_and(|(disk, queue)| is_number(disk) && is_number(queue))
+}
+
 /// An interrupt that may be moved.
 struct Movable {
     number: u32,
@@ -37,7 +47,7 @@ impl Site<'_> {
     }
 
     /// Whether the kernel keeps an interrupt to itself, as far as it says so.
-    fn is_fixed(&self, number: u32) -> bool {
+    fn is_fixed(&self, number: u32, handlers: &[String]) -> bool {
         let case = self.case;
         let fixed = case.aside(|case| case.peek(FIXED));
         let is_listed = |list: &String| list.split_whitespace().any(|one| one.parse() == Ok(number));
@@ -45,7 +55,9 @@ impl Site<'_> {
         let is_held = |text: &String| {
             ["IRQD_AFFINITY_MANAGED", "IRQD_PER_CPU", "IRQD_NO_BALANCING"].iter().any(|flag| text.contains(flag))
         };
-        fixed.known().is_some_and(is_listed) || state.known().is_some_and(is_held)
+        fixed.known().is_some_and(is_listed)
+            || state.known().is_some_and(is_held)
+            || handlers.iter().all(|handler| is_managed_queue(handler))
     }
 
     /// Every interrupt that somebody handles and that may be moved, and where it belongs: to all housekeeping CPUs, or to
@@ -58,7 +70,7 @@ impl Site<'_> {
         let mut found: Vec<Movable> = Vec::new();
         for line in interrupt_lines(case)? {
             let handlers = line.handlers(case);
-            if handlers.is_empty() || self.keeps(line.number, handlers) || self.is_fixed(line.number) {
+            if handlers.is_empty() || self.keeps(line.number, handlers) || self.is_fixed(line.number, handlers) {
                 continue;
             }
             let asked = match case.peek(&format!("/proc/irq/{}/smp_affinity_list", line.number)) {
@@ -80,16 +92,19 @@ impl Site<'_> {
         let mut draft = Draft::default();
         for line in self.movable()?.iter().filter(|line| meant(line)) {
             let folder = format!("/proc/irq/{}", line.number);
-            let settles_at = line.delivered.is_some().then(|| format!("{folder}/effective_affinity_list"));
+            // What is delivered nowhere yet settles when it first comes.
+            let is_delivered = line.delivered.as_ref().is_some_and(|cpus| !cpus.is_empty());
+            let settles_at = is_delivered.then(|| format!("{folder}/effective_affinity_list"));
             let step = Step::Write {
                 path: format!("{folder}/smp_affinity_list"),
                 value: line.wanted.to_string(),
                 expected: Expected { reading: Reading::CpuList, settles_at, or_fewer: true },
             };
-            let told = |cpus: &Option<CpuSet>| cpus.as_ref().map_or("not known".to_owned(), CpuSet::to_string);
-            let before = match (&line.asked, &line.delivered) {
-                (asked, Some(delivered)) => format!("{delivered} of {}", told(asked)),
-                (asked, None) => told(asked),
+            let asked = line.asked.as_ref().map_or("not known".to_owned(), CpuSet::to_string);
+            let before = match &line.delivered {
+                Some(delivered) if delivered.is_empty() => format!("nowhere yet, of {asked}"),
+                Some(delivered) => format!("{delivered} of {asked}"),
+                None => asked,
             };
             draft.step(&format!("{} {}", line.number, line.handlers), &before, &line.wanted.to_string(), step);
         }

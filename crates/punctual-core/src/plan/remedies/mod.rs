@@ -204,3 +204,25 @@ pub fn remedy(site: &Site<'_>, id: &str) -> Option<Remedy> {
         Err(Doubt::Unknown(because) | Doubt::NotApplicable(because)) => Remedy::NotHere(because),
     })
 }
+
+/// What can be done about several knobs, in the order in which it is best done. A step that an earlier remedy has already
+/// is left out of the later ones.
+pub fn remedies(site: &Site<'_>, ids: &[&str]) -> Vec<(&'static str, Remedy)> {
+    let mut done: Vec<(&'static str, Step)> = Vec::new();
+    let mut found = Vec::new();
+    for (id, _) in REMEDIES.iter().filter(|(id, _)| ids.contains(id)) {
+        let Some(mut remedy) = remedy(site, id) else { continue };
+        if let Remedy::Steps(steps, _) = &mut remedy {
+            let earlier = |step: &Step| done.iter().find(|(_, known)| known == step).map(|(by, _)| *by);
+            match steps.iter().map(earlier).collect::<Option<Vec<_>>>().and_then(|by| by.first().copied()) {
+                Some(by) => remedy = Remedy::NotHere(format!("{by} does it already")),
+                None => {
+                    steps.retain(|step| earlier(step).is_none());
+                    done.extend(steps.iter().map(|step| (*id, step.clone())));
+                }
+            }
+        }
+        found.push((*id, remedy));
+    }
+    found
+}
