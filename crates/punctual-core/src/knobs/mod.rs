@@ -40,6 +40,7 @@ mod watchdogs;
 
 pub use case::{Case, Doubt, Judged, Missing};
 pub use chosen::Chosen;
+pub(crate) use interrupts::{Line as InterruptLine, all as interrupt_lines};
 pub use lasting::{Lasting, When};
 pub use tasks::{TASKS, Task};
 

@@ -18,6 +18,7 @@ mod policy;
 pub mod print;
 pub mod remedies;
 mod standing;
+pub mod remedies;
 mod step;
 
 pub use changes::{Left, Reason, changes};

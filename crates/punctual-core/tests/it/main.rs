@@ -8,6 +8,7 @@ mod cmdlines;
 mod diff;
 mod generated;
 mod machines;
+mod remedies;
 mod sizes;
 
 use std::path::{Path, PathBuf};

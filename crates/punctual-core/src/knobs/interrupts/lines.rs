@@ -173,17 +173,26 @@ pub(super) const KNOBS: &[Knob] = &[
 
 /// One interrupt line.
 #[derive(Clone, Debug)]
-pub(in crate::knobs) struct Line {
+pub(crate) struct Line {
     /// Its number.
-    pub number: u32,
+    pub(crate) number: u32,
     /// Where it is delivered, if the kernel shows it.
-    pub delivered: Option<CpuSet>,
+    pub(crate) delivered: Option<CpuSet>,
     handlers: Kept<Vec<String>>,
 }
 
 impl Line {
+    /// The device of a handler as far as its name tells: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
+    pub(crate) fn device(handler: &str) -> &str {
+        let name = handler.split(['-', '@', ':', ' ', '.']).next().unwrap_or(handler);
+        match name.rsplit_once('q') {
+            Some((name, queue)) if !queue.is_empty() && queue.bytes().all(|b| b.is_ascii_digit()) => name,
+            _ => name,
+        }
+    }
+
     /// Names of the handlers: each has a folder among the line's files.
-    pub(super) fn handlers(&self, case: &Case<'_>) -> &[String] {
+    pub(crate) fn handlers(&self, case: &Case<'_>) -> &[String] {
         const FILES: [&str; 9] = [
             "smp_affinity",
             "smp_affinity_list",
@@ -214,7 +223,7 @@ impl Line {
 }
 
 /// The lines, in the order of their numbers.
-pub(super) fn all<'a>(case: &'a Case<'_>) -> Result<&'a [Line], Doubt> {
+pub(crate) fn all<'a>(case: &'a Case<'_>) -> Result<&'a [Line], Doubt> {
     case.interrupt_lines(|| {
         let names = case.list("/proc/irq");
         if let Some(trouble) = names.trouble() {
@@ -258,19 +267,10 @@ pub(in crate::knobs) fn intruding(case: &Case<'_>) -> Result<Vec<u32>, Doubt> {
     Ok(delivered(case)?.iter().filter(|line| line.intrudes(case)).map(|line| line.number).collect())
 }
 
-/// The device of a handler as far as its name tells: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
-fn device(handler: &str) -> &str {
-    let name = handler.split(['-', '@', ':', ' ', '.']).next().unwrap_or(handler);
-    match name.rsplit_once('q') {
-        Some((name, queue)) if !queue.is_empty() && queue.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => name,
-    }
-}
-
 fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
     let Ok(lines) = delivered(case) else { return severity };
     let ours = lines.iter().filter(|line| line.intrudes(case));
-    let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| device(name)).collect();
+    let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| Line::device(name)).collect();
     if devices.len() == 1 { severity.min(Medium) } else { severity }
 }
 

@@ -5,7 +5,8 @@ mod lines;
 mod threads;
 
 pub(super) use counts::rises;
-pub(super) use lines::{Line, intruding};
+pub(super) use lines::intruding;
+pub(crate) use lines::{Line, all};
 
 use super::{Blast, Case, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
 use crate::finding::Confidence;
