@@ -63,6 +63,11 @@ impl Derived {
         Self { steps, before: Vec::new(), after: Vec::new(), ..self }
     }
 
+    /// Whether nothing is left of it.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.keeps.iter().all(|keep| *keep == Keep::Anew)
+    }
+
     /// Whether nothing of it counts before the machine is started again.
     pub fn is_for_next_boot(&self) -> bool {
         self.steps.is_empty() && !self.keeps.iter().any(|keep| matches!(keep, Keep::Hold(_)))

@@ -18,7 +18,6 @@ mod policy;
 pub mod print;
 pub mod remedies;
 mod standing;
-pub mod remedies;
 mod step;
 
 pub use changes::{Left, Reason, changes};
