@@ -67,7 +67,8 @@ pub enum Step {
         /// `other`, `fifo` or `rr`.
         policy: SchedPolicy,
     },
-    /// Settings of a network device, by ethtool's names: `("rx-usecs", 0)`.
+    /// Settings of a network device, by ethtool's names: `("rx-usecs", 0)` is a coalescing one; others carry their
+    /// subject: `channels/combined`, `pause/rx`, `eee/enabled`.
     Nic {
         /// The device.
         device: String,
@@ -139,6 +140,11 @@ pub enum Reading {
     CpuList,
     /// A mask of CPUs: `f`.
     CpuMask,
+    /// What is on is listed, and switched by signs: `+cpuset` is written, `cpu cpuset` is read (a control group's
+    /// `cgroup.subtree_control`).
+    Switches,
+    /// Lines of resctrl's `schemata`: only those of the names written are kept and compared.
+    Schemata,
 }
 
 /// What is to be seen after a value was written.
@@ -179,6 +185,8 @@ pub enum Before {
         uid: u32,
         /// Group.
         gid: u32,
+        /// Checksum of the bytes (CRC-32), so that a damaged copy is not put back.
+        sum: u32,
     },
     /// CPUs a thread could run on.
     Cpus(CpuSet),
