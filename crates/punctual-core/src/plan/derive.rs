@@ -126,8 +126,8 @@ impl Derived {
     fn write(&mut self, path: &str, value: &str, case: &Case<'_>, keep: impl Fn(String, String) -> Keep) {
         let Fact::Known(text) = case.peek(path) else { return };
         let reading = reading(path, &text);
-        let before = reading.value(&text).to_owned();
-        if reading.is_same(&before, value) {
+        let before = reading.value(&text, value);
+        if reading.same(&before, value) {
             return;
         }
         let (path, value) = (path.to_owned(), value.to_owned());

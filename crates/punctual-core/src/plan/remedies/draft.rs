@@ -45,7 +45,14 @@ impl Draft {
     }
 
     /// The same, for a file that reads back in another way.
-    pub(super) fn write_as(&mut self, case: &Case<'_>, subject: &str, path: &str, value: &str, expected: Expected) -> bool {
+    pub(super) fn write_as(
+        &mut self,
+        case: &Case<'_>,
+        subject: &str,
+        path: &str,
+        value: &str,
+        expected: Expected,
+    ) -> bool {
         let before = match case.peek(path) {
             Fact::Absent => return false,
             Fact::Known(text) => in_force(&text, expected.reading),
@@ -90,7 +97,7 @@ fn in_force(text: &str, reading: Reading) -> String {
     match reading {
         Reading::Marked => marked().unwrap_or_else(|| text.trim().to_owned()),
         Reading::Plain => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        Reading::CpuList | Reading::CpuMask => text.trim().to_owned(),
+        other => other.value(text, ""),
     }
 }
 
