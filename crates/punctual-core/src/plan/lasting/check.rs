@@ -109,7 +109,10 @@ pub(super) fn limit(limit: &str) -> Result<(), Why> {
 pub(super) fn exe(path: &str) -> Result<(), Why> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,/+-".contains(&b);
     if !path.starts_with('/') || path.ends_with('/') || !path.bytes().all(is_plain) || path.contains("/../") {
-        return unfit(path, "a program that runs at boot needs a plain absolute path: install punctual in /usr/local/bin");
+        return unfit(
+            path,
+            "a program that runs at boot needs a plain absolute path: install punctual in /usr/local/bin",
+        );
     }
     Ok(())
 }

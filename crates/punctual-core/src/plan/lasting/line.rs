@@ -38,19 +38,22 @@ pub(super) struct Settled {
 impl Settled {
     /// Merges. The new line may be longer than the kernel keeps only where the old one was.
     pub(super) fn of(current: &str, wanted: &Wanted) -> Result<Self, Why> {
+        if current.matches('"').count() % 2 == 1 {
+            let why = "the command line holds a quote that is not closed; words behind it would be lost".to_owned();
+            return Err(Why::Unfit { value: current.to_owned(), why });
+        }
         let tokens = words(current.as_bytes());
         let ours = tokens.iter().position(|token| token.raw == "--").unwrap_or(tokens.len());
         let (kernels, inits) = tokens.split_at(ours);
         let add = added(kernels, wanted);
         let strip = stripped(&add, wanted);
         let new: Vec<Token> = words(add.join(" ").as_bytes());
-        let missing = missing(kernels, &new);
-        let keeps = |token: &&Token| !is_stripped(token, &strip) || is_in_place(kernels, token, &new);
-        let kept = kernels.iter().filter(keeps).map(|token| token.raw.as_str());
-        let all = kept.chain(missing.iter().map(|token| token.raw.as_str()));
-        let line = all.chain(inits.iter().map(|token| token.raw.as_str())).collect::<Vec<_>>().join(" ");
-        let is_same = words(line.as_bytes()).iter().map(|t| &t.raw).eq(tokens.iter().map(|t| &t.raw));
-        let line = if is_same { current.to_owned() } else { fitting(line)? };
+        let stays = |token: &&Token| !is_stripped(token, &strip) || is_in_place(kernels, token, &new);
+        let kept: Vec<&Token> = kernels.iter().filter(stays).collect();
+        let all = kept.iter().copied().chain(missing(&kept, &new)).chain(inits);
+        let line = all.map(|token| token.raw.as_str()).collect::<Vec<_>>().join(" ");
+        let is_unchanged = words(line.as_bytes()).iter().map(|t| &t.raw).eq(tokens.iter().map(|t| &t.raw));
+        let line = if is_unchanged { current.to_owned() } else { fitting(line)? };
         Ok(Self { line, add, strip })
     }
 
@@ -82,7 +85,7 @@ fn adds_up(name: &str) -> bool {
 }
 
 /// The name of a word as the kernel compares it.
-fn name_of(word: &str) -> String {
+pub(super) fn name_of(word: &str) -> String {
     same_dashes(word.split('=').next().unwrap_or(word))
 }
 
@@ -149,18 +152,21 @@ fn is_stripped(token: &Token, strip: &[String]) -> bool {
 
 /// Whether this is a wanted word that stands there once, as it is wanted: it stays where it is.
 fn is_in_place(kernels: &[Token], token: &Token, new: &[Token]) -> bool {
-    let is_wanted = new.iter().any(|word| word.name == token.name && word.value == token.value);
+    let is_wanted = new.iter().any(|word| is_same(word, token));
     is_wanted && !adds_up(&token.name) && kernels.iter().filter(|other| other.name == token.name).count() == 1
 }
 
 /// Wanted words that do not stand there. Words that add up count as there only all together, since their order tells.
-fn missing(kernels: &[Token], new: &[Token]) -> Vec<Token> {
-    let same = |a: &Token, b: &Token| a.name == b.name && a.value == b.value;
+fn missing<'a>(kept: &[&Token], new: &'a [Token]) -> impl Iterator<Item = &'a Token> {
     let run: Vec<&Token> = new.iter().filter(|word| adds_up(&word.name)).collect();
     let has_run = !run.is_empty()
-        && kernels.windows(run.len()).any(|window| window.iter().zip(&run).all(|(there, word)| same(there, word)));
+        && kept.windows(run.len()).any(|window| window.iter().zip(&run).all(|(there, word)| is_same(there, word)));
     let is_missing = |word: &&Token| {
-        if adds_up(&word.name) { !has_run } else { !kernels.iter().any(|token| is_in_place(kernels, token, std::slice::from_ref(word))) }
+        if adds_up(&word.name) { !has_run } else { !kept.iter().any(|token| is_same(token, word)) }
     };
-    new.iter().filter(is_missing).cloned().collect()
+    new.iter().filter(is_missing).collect::<Vec<_>>().into_iter()
+}
+
+fn is_same(a: &Token, b: &Token) -> bool {
+    a.name == b.name && a.value == b.value
 }

@@ -135,7 +135,8 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
         Loader::Extlinux | Loader::UBootMenu => extlinux::trial(tree, wanted),
         Loader::RaspberryPi => raspberry_pi::trial(tree, wanted),
         Loader::Armbian => Err(Why::NoTrial(
-            "Armbian's boot script knows one command line only; adopt it where somebody can reach the console".to_owned(),
+            "Armbian's boot script knows one command line only; adopt it where somebody can reach the console"
+                .to_owned(),
         )),
         other => Err(by_hand::why(other, wanted)),
     }
@@ -168,7 +169,9 @@ fn the_loader(machine: &Machine) -> Result<Loader, Why> {
     match machine.boot.loaders.as_slice() {
         [] => Err(Why::NoLoader),
         [one] => Ok(one.what),
-        several => Err(Why::SeveralLoaders(several.iter().map(|l| format!("{} ({})", l.what.name(), l.seen)).collect())),
+        several => {
+            Err(Why::SeveralLoaders(several.iter().map(|l| format!("{} ({})", l.what.name(), l.seen)).collect()))
+        }
     }
 }
 
