@@ -10,9 +10,9 @@ const NAME: &str = "extraargs=";
 pub(super) fn adopt(tree: &dyn crate::tree::Tree, wanted: &Wanted) -> Result<Lasted, Why> {
     let seen = required(tree, ENV)?;
     let base = block::without(&seen).unwrap_or_else(|| seen.clone());
-    let current = base.lines().filter_map(|line| line.strip_prefix(NAME)).next_back().unwrap_or("");
+    let current = seen.lines().filter_map(|line| line.strip_prefix(NAME)).next_back().unwrap_or("");
     let settled = Settled::of(current, wanted)?;
-    if settled.line == current && base == seen {
+    if settled.line == current {
         return Ok(Lasted::default());
     }
     let content = block::appended(&base, &format!("{NAME}{}\n", settled.line));

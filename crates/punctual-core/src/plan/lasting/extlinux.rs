@@ -152,7 +152,7 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
     if Settled::of(&line, wanted)?.line == line && !line.is_empty() {
         return Ok(Lasted::default());
     }
-    let settled = Settled::of(&line, &all)?;
+    let settled = Settled::of(&line, &all)?.stripping_only(&line, &shell::stripped(earlier));
     // What u-boot-update means where nothing is set.
     let text = format!(": \"${{{PARAMETERS}:=ro quiet}}\"\n{}", shell::fragment(PARAMETERS, &[], &settled));
     let step = if has_fragments {

@@ -57,6 +57,14 @@ impl Settled {
         Ok(Self { line, add, strip })
     }
 
+    /// Takes off only what stands in that line, or what was taken off before.
+    pub(super) fn stripping_only(mut self, line: &str, before: &[String]) -> Self {
+        let tokens = words(line.as_bytes());
+        let stands = |word: &String| tokens.iter().any(|token| is_stripped(token, std::slice::from_ref(word)));
+        self.strip.retain(|word| stands(word) || before.contains(word));
+        self
+    }
+
     /// The line, with a word that makes a kernel that panics boot again.
     pub(super) fn with_panic(self, seconds: u32) -> Result<String, Why> {
         let tokens = words(self.line.as_bytes());
@@ -96,7 +104,10 @@ fn added(kernels: &[Token], wanted: &Wanted) -> Vec<String> {
         adds_up(&name) || !wanted.words[at + 1..].iter().any(|later| name_of(later) == name)
     };
     let words = wanted.words.iter().enumerate().filter(is_last).map(|(_, word)| word);
-    words.map(|word| isolcpus(kernels, word).unwrap_or_else(|| word.clone())).collect()
+    // Words that add up stay together, in their order.
+    let (last, first): (Vec<&String>, Vec<&String>) = words.partition(|word| adds_up(&name_of(word)));
+    let all = first.into_iter().chain(last);
+    all.map(|word| isolcpus(kernels, word).unwrap_or_else(|| word.clone())).collect()
 }
 
 /// `isolcpus=` with its flags and those that stand there: to take one away is not ours.
@@ -150,10 +161,10 @@ fn is_stripped(token: &Token, strip: &[String]) -> bool {
     })
 }
 
-/// Whether this is a wanted word that stands there once, as it is wanted: it stays where it is.
+/// Whether this is a wanted word that stands there as it is wanted, and once unless it adds up: it stays where it is.
 fn is_in_place(kernels: &[Token], token: &Token, new: &[Token]) -> bool {
-    let is_wanted = new.iter().any(|word| is_same(word, token));
-    is_wanted && !adds_up(&token.name) && kernels.iter().filter(|other| other.name == token.name).count() == 1
+    let is_once = || kernels.iter().filter(|other| other.name == token.name).count() == 1;
+    new.iter().any(|word| is_same(word, token)) && (adds_up(&token.name) || is_once())
 }
 
 /// Wanted words that do not stand there. Words that add up count as there only all together, since their order tells.

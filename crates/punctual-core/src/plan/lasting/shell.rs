@@ -31,8 +31,6 @@ pub(super) fn fragment(first: &str, others: &[&str], settled: &Settled) -> Strin
 pub(super) fn with_earlier(earlier: &str, first: &str, wanted: &Wanted) -> Wanted {
     let assigned = earlier.lines().rev().find_map(|line| line.strip_prefix(first)?.strip_prefix("=\""));
     let assigned = assigned.and_then(|line| line.strip_suffix(&format!(" ${first}\"")));
-    let without = earlier.lines().find_map(|line| line.strip_prefix(WITHOUT));
-    let list = |text: Option<&str>| text.unwrap_or("").split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let is_to_go = |word: &String| {
         let is_named = |gone: &String| if gone.contains('=') { gone == word } else { name_of(gone) == name_of(word) };
         wanted.no_words.iter().any(is_named)
@@ -40,10 +38,19 @@ pub(super) fn with_earlier(earlier: &str, first: &str, wanted: &Wanted) -> Wante
     let mut words = list(assigned);
     words.retain(|word| !is_to_go(word) && !wanted.words.contains(word));
     words.extend(wanted.words.iter().cloned());
-    let mut no_words = list(without);
+    let mut no_words = stripped(earlier);
     no_words.retain(|word| !wanted.no_words.contains(word));
     no_words.extend(wanted.no_words.iter().cloned());
     Wanted { words, no_words, ..Wanted::default() }
+}
+
+/// What an earlier fragment of ours takes out.
+pub(super) fn stripped(earlier: &str) -> Vec<String> {
+    list(earlier.lines().find_map(|line| line.strip_prefix(WITHOUT)))
+}
+
+fn list(text: Option<&str>) -> Vec<String> {
+    text.unwrap_or("").split_whitespace().map(str::to_owned).collect()
 }
 
 /// Copies the variable word by word, without those that match, up to a lone `--`.

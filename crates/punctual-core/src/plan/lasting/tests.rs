@@ -187,7 +187,8 @@ fn what_was_done_is_not_done_again() {
 #[test]
 fn an_earlier_fragment_is_read_as_a_shell_would_read_it() {
     let (mut tree, machine) = fixture("debian-12-grub-menu");
-    done(&mut tree, &adopt(&tree.clone(), &machine, &wanted()).unwrap().steps);
+    let adopted = adopt(&tree, &machine, &wanted()).unwrap();
+    done(&mut tree, &adopted.steps);
     let places = crate::machine::configured(&tree, &machine.boot, None);
     let line = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1  quiet";
     assert_eq!(places[0].line, Fact::Known(line.to_owned()));

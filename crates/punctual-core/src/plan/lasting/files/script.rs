@@ -75,8 +75,10 @@ fn key(line: &str) -> &str {
 }
 
 fn open_rc(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Why> {
+    let before = lasted.steps.len();
     script(tree, "/etc/local.d/punctual.start", &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted)?;
-    if !names(tree, "/etc/runlevels/default")?.iter().any(|name| name == "local") {
+    let is_run = names(tree, "/etc/runlevels/default")?.iter().any(|name| name == "local");
+    if lasted.steps.len() > before && !is_run {
         lasted.steps.push(Step::Run {
             doing: Some(Invocation::new("rc-update", ["add", "local", "default"])),
             undoing: Some(Invocation::new("rc-update", ["del", "local", "default"])),

@@ -47,6 +47,11 @@ impl<'a> Entry<'a> {
         found.iter().find(as_booted).or_else(|| found.first()).cloned()
     }
 
+    /// The first entry of the menu.
+    pub(super) fn first(config: &'a str) -> Option<Self> {
+        entries(config).into_iter().next()
+    }
+
     /// Its words for the kernel, where they mean to GRUB what they mean to the kernel.
     pub(super) fn args(&self) -> Result<&'a str, String> {
         match self.args.chars().find(|c| matches!(c, '\'' | '\\' | '`' | ';' | '{' | '}') || c.is_control()) {

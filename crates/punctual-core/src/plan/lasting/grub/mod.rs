@@ -65,8 +65,21 @@ pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Resu
     if wanted.panic_seconds > 0 {
         limits.push(only_panics(wanted.panic_seconds));
     }
+    limits.extend(another_default(&config, &entry));
     let starts = if once.is_once { Starts::NextBoot } else { Starts::Menu(super::TITLE.to_owned()) };
     Ok(Trial { steps, limits, starts })
+}
+
+/// The first entry is the default, and boots another kernel.
+fn another_default(config: &str, tried: &Entry<'_>) -> Option<String> {
+    let first = Entry::first(config).filter(|first| first.image != tried.image)?;
+    config.contains("set default=\"0\"").then(|| {
+        format!(
+            "what is tried is the kernel that runs ({}); the default entry boots another one ({}), which gets the words \
+             untried once they are adopted",
+            tried.image, first.image
+        )
+    })
 }
 
 /// What a trial cannot catch.
@@ -118,7 +131,7 @@ pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted
     let path = format!("{FRAGMENTS}/{LAST}.cfg");
     let earlier = optional(tree, &path)?.unwrap_or_default();
     let all = shell::with_earlier(&earlier, LINUX, wanted);
-    let Some(settled) = settle(tree, machine, wanted, &all)? else {
+    let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(&earlier))? else {
         return wrapped(machine, Vec::new(), without_trial(tree, machine)?);
     };
     let ours = format!("{LAST}.cfg");
@@ -139,7 +152,7 @@ pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
     let base = block::without(&seen).unwrap_or_else(|| seen.clone());
     let earlier = if base == seen { "" } else { &seen };
     let all = shell::with_earlier(earlier, LINUX, wanted);
-    let Some(settled) = settle(tree, machine, wanted, &all)? else {
+    let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(earlier))? else {
         return wrapped(machine, Vec::new(), without_trial(tree, machine)?);
     };
     let content = block::appended(&base, &shell::fragment(LINUX, OTHERS, &settled));
@@ -147,7 +160,13 @@ pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
 }
 
 /// What the files of the user make of the words; `None` where they say already what is wanted.
-fn settle(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, all: &Wanted) -> Result<Option<Settled>, Why> {
+fn settle(
+    tree: &dyn Tree,
+    machine: &Machine,
+    wanted: &Wanted,
+    all: &Wanted,
+    before: &[String],
+) -> Result<Option<Settled>, Why> {
     let booted = machine.cmdline.known().map(crate::machine::Cmdline::for_the_kernel).unwrap_or_default();
     // The words of this boot are as long as those of the next one, apart from ours.
     Settled::of(&booted, all)?;
@@ -161,7 +180,7 @@ fn settle(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, all: &Wanted) -> 
     if Settled::of(&line, wanted)?.line == line {
         return Ok(None);
     }
-    Settled::of(&line, all).map(Some)
+    Ok(Some(Settled::of(&line, all)?.stripping_only(&line, before)))
 }
 
 /// `grub.cfg` is written anew after the files were changed, and again after they were put back.
