@@ -145,7 +145,7 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
     let path = if has_fragments { format!("{MENU_FRAGMENTS}/{LAST}.conf") } else { MENU_DEFAULTS.to_owned() };
     let seen = optional(tree, &path)?;
     let earlier = seen.as_deref().filter(|text| has_fragments || block::without(text).is_some()).unwrap_or("");
-    let all = shell::with_earlier(earlier, PARAMETERS, wanted);
+    let all = shell::with_earlier(earlier, &[PARAMETERS], wanted);
     let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
     let line = places.iter().find(|place| place.place != CONF).and_then(|place| place.line.known().cloned());
     let line = line.unwrap_or_default();

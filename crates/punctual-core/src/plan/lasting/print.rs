@@ -1,7 +1,7 @@
 //! The artefacts alone, for people who build images: what would be written, as text.
 
 use super::line::Settled;
-use super::{ENTRY, MADE_BY, TITLE, Wanted, Why, check, files, shell};
+use super::{ENTRY, MADE_BY, TITLE, Wanted, Why, check, files, grub};
 use crate::machine::Machine;
 
 /// What can be printed.
@@ -62,10 +62,7 @@ pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<Strin
     let settled = Settled::of(&current.join(" "), wanted)?;
     Ok(match kind {
         Artefact::Cmdline => format!("{}\n", settled.add.join(" ")),
-        Artefact::Grub => {
-            let fragment = shell::fragment("GRUB_CMDLINE_LINUX", &["GRUB_CMDLINE_LINUX_DEFAULT"], &settled);
-            format!("{MADE_BY}{fragment}")
-        }
+        Artefact::Grub => format!("{MADE_BY}{}", grub::fragment(&settled)),
         Artefact::Extlinux => format!("LABEL {ENTRY}\n    MENU LABEL {TITLE}\n    APPEND {}\n", settled.line),
         Artefact::Uboot => format!("extraargs={}\n", settled.add.join(" ")),
         Artefact::SystemdBoot => format!("title {TITLE}\noptions {}\n", settled.line),

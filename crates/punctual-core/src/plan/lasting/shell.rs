@@ -28,9 +28,12 @@ pub(super) fn fragment(first: &str, others: &[&str], settled: &Settled) -> Strin
 }
 
 /// What an earlier fragment of ours asks for and a new one keeps.
-pub(super) fn with_earlier(earlier: &str, first: &str, wanted: &Wanted) -> Wanted {
-    let assigned = earlier.lines().rev().find_map(|line| line.strip_prefix(first)?.strip_prefix("=\""));
-    let assigned = assigned.and_then(|line| line.strip_suffix(&format!(" ${first}\"")));
+pub(super) fn with_earlier(earlier: &str, variables: &[&str], wanted: &Wanted) -> Wanted {
+    let words_for = |name: &&str| {
+        let mut lines = earlier.lines().rev();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix(&format!(" ${name}\"")))
+    };
+    let assigned = variables.iter().find_map(words_for);
     let is_to_go = |word: &String| {
         let is_named = |gone: &String| if gone.contains('=') { gone == word } else { name_of(gone) == name_of(word) };
         wanted.no_words.iter().any(is_named)

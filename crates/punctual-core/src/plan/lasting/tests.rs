@@ -190,7 +190,7 @@ fn an_earlier_fragment_is_read_as_a_shell_would_read_it() {
     let adopted = adopt(&tree, &machine, &wanted()).unwrap();
     done(&mut tree, &adopted.steps);
     let places = crate::machine::configured(&tree, &machine.boot, None);
-    let line = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1  quiet";
+    let line = " isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 quiet";
     assert_eq!(places[0].line, Fact::Known(line.to_owned()));
 }
 
@@ -203,6 +203,12 @@ fn a_file_that_counts_more_than_ours_is_a_conflict() {
         "/usr/lib/tmpfiles.d/00-a.conf",
         Fact::Known(b"w /sys/devices/virtual/workqueue/cpumask - - - - f\n".to_vec()),
     );
+    assert!(matches!(files(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
+    tree.file("/usr/lib/tmpfiles.d/00-a.conf", Fact::Absent);
+    assert!(files(&tree, &machine, &wanted()).is_ok());
+    // A file named as it is counts more than one that is matched, whichever line comes first.
+    let named = "w /sys/kernel/debug/sched/fair_server/cpu2/runtime - - - - 50000000\n";
+    tree.file("/usr/lib/tmpfiles.d/x.conf", Fact::Known(named.as_bytes().to_vec()));
     assert!(matches!(files(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
     let other = "# GRUB Environment Block\nnext_entry=2\n##################################################";
     tree.file("/boot/grub/grubenv", Fact::Known(other.as_bytes().to_vec()));

@@ -137,19 +137,35 @@ fn tmpfiles_path(line: &str) -> String {
 /// Values written at boot by systemd-tmpfiles.
 pub(super) fn tmpfiles(tree: &dyn Tree, writes: &[(String, String)]) -> Result<Option<Step>, Why> {
     for folder in folders("tmpfiles.d") {
-        for name in
-            names(tree, &folder)?.iter().filter(|name| name.ends_with(".conf") && name.as_str() < "00-punctual.conf")
-        {
+        for name in names(tree, &folder)?.iter().filter(|name| name.ends_with(".conf")) {
             let path = format!("{folder}/{name}");
-            let text = optional(tree, &path)?.unwrap_or_default();
-            let set = text.lines().find(|line| writes.iter().any(|(ours, _)| tmpfiles_path(line) == *ours));
-            if let Some(line) = set {
-                let why =
-                    format!("is read before ours, and the first one counts: {}", crate::fact::printable(line, 80));
-                return Err(Why::Conflict { path, why });
+            if path != TMPFILES {
+                let text = optional(tree, &path)?.unwrap_or_default();
+                refuse_write(&path, name.as_str() < "00-punctual.conf", &text, writes)?;
             }
         }
     }
     let lines = writes.iter().map(|(path, value)| tmpfiles_line(path, value)).collect();
     list(tree, TMPFILES, lines, tmpfiles_path)
+}
+
+/// A line that counts more than ours: for the same path, the first one; and any that names a file which ours matches.
+fn refuse_write(path: &str, is_first: bool, text: &str, writes: &[(String, String)]) -> Result<(), Why> {
+    for line in text.lines().filter(|line| line.starts_with(['w', 'f', 'F'])) {
+        let theirs = tmpfiles_path(line);
+        let counts_more = |ours: &str| (is_first && theirs == ours) || (theirs != ours && is_match(ours, &theirs));
+        if writes.iter().any(|(ours, _)| counts_more(ours)) {
+            let why = format!("counts more than a line of ours: {}", crate::fact::printable(line, 80));
+            return Err(Why::Conflict { path: path.to_owned(), why });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path matches a pattern whose stars stand for part of a name.
+fn is_match(pattern: &str, path: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
+    let Some(rest) = path.strip_prefix(head) else { return false };
+    let name_end = rest.find('/').unwrap_or(rest.len());
+    (0..=name_end).any(|at| rest.get(at..).is_some_and(|rest| is_match(tail, rest)))
 }

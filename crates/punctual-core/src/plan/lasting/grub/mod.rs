@@ -25,8 +25,8 @@ use menu::Entry;
 
 const DEFAULTS: &str = "/etc/default/grub";
 const FRAGMENTS: &str = "/etc/default/grub.d";
-const LINUX: &str = "GRUB_CMDLINE_LINUX";
-const OTHERS: &[&str] = &["GRUB_CMDLINE_LINUX_DEFAULT"];
+/// Words for all entries, and for those that are not for recovery; in this order on the line.
+const VARIABLES: [&str; 2] = ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"];
 /// What makes an entry of ours where `grub.cfg` reads no file of its user.
 const GENERATOR: &str = "/etc/grub.d/42_punctual";
 
@@ -130,19 +130,19 @@ fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Why> {
 pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
     let path = format!("{FRAGMENTS}/{LAST}.cfg");
     let earlier = optional(tree, &path)?.unwrap_or_default();
-    let all = shell::with_earlier(&earlier, LINUX, wanted);
+    let all = shell::with_earlier(&earlier, &VARIABLES, wanted);
     let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(&earlier))? else {
         return wrapped(machine, Vec::new(), without_trial(tree, machine)?);
     };
     let ours = format!("{LAST}.cfg");
     for name in names(tree, FRAGMENTS)?.iter().filter(|name| name.ends_with(".cfg") && **name > ours) {
         let later = format!("{FRAGMENTS}/{name}");
-        if required(tree, &later)?.lines().any(|line| line.trim_start().starts_with(LINUX)) {
+        if required(tree, &later)?.lines().any(|line| line.trim_start().starts_with(VARIABLES[0])) {
             let why = format!("is read after {ours} and sets the kernel's words anew");
             return Err(Why::Conflict { path: later, why });
         }
     }
-    let text = format!("{MADE_BY}{}", shell::fragment(LINUX, OTHERS, &settled));
+    let text = format!("{MADE_BY}{}", fragment(&settled));
     wrapped(machine, vec![own(&path, text)], without_trial(tree, machine)?)
 }
 
@@ -151,12 +151,20 @@ pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
     let seen = required(tree, DEFAULTS)?;
     let base = block::without(&seen).unwrap_or_else(|| seen.clone());
     let earlier = if base == seen { "" } else { &seen };
-    let all = shell::with_earlier(earlier, LINUX, wanted);
+    let all = shell::with_earlier(earlier, &VARIABLES, wanted);
     let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(earlier))? else {
         return wrapped(machine, Vec::new(), without_trial(tree, machine)?);
     };
-    let content = block::appended(&base, &shell::fragment(LINUX, OTHERS, &settled));
+    let content = block::appended(&base, &fragment(&settled));
     wrapped(machine, vec![edit(DEFAULTS, &seen, content)], without_trial(tree, machine)?)
+}
+
+/// The words for every entry but those for recovery, which stay as they were: a way back that needs nobody's foresight.
+/// Only where words for the init stand in front of them do ours have to go to all entries.
+pub(super) fn fragment(settled: &Settled) -> String {
+    let [all, ordinary] = VARIABLES;
+    let has_inits = settled.line.split_whitespace().any(|word| word == "--");
+    if has_inits { shell::fragment(all, &[ordinary], settled) } else { shell::fragment(ordinary, &[all], settled) }
 }
 
 /// What the files of the user make of the words; `None` where they say already what is wanted.
