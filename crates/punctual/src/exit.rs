@@ -12,6 +12,8 @@ pub enum Exit {
     Doubtful,
     /// 2: a limit was exceeded, the need was not held, or findings reached `--fail-on`.
     Exceeded,
+    /// What a command ended with that was run in our place.
+    Passed(u8),
     /// 1: something failed; usage errors too.
     Error,
 }
@@ -41,6 +43,7 @@ impl From<Exit> for ExitCode {
             Exit::Error => 1,
             Exit::Exceeded => 2,
             Exit::Doubtful => 3,
+            Exit::Passed(code) => code,
         })
     }
 }

@@ -71,7 +71,7 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     if !wishes.lasting {
         until_reboot(&mut changes);
     }
-    let wanted = wanted(&changes, &wishes.exe);
+    let wanted = wanted(changes.iter().flat_map(|change| &change.keeps), &wishes.exe);
     let conflicts = conflicts(&case, &changes);
     let mut plan = Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
     if wishes.lasting {
@@ -199,10 +199,10 @@ fn until_reboot(changes: &mut Vec<Change>) {
     changes.retain(|change| !change.steps.is_empty());
 }
 
-/// What the changes want to hold after the next boot.
-pub fn wanted(changes: &[Change], exe: &str) -> Wanted {
+/// What is to hold after the next boot.
+pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
     let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
-    for keep in changes.iter().flat_map(|change| &change.keeps) {
+    for keep in keeps {
         match keep.clone() {
             Keep::Word(word) => wanted.words.push(word),
             Keep::NoWord(name) => wanted.no_words.push(name),

@@ -23,7 +23,7 @@ mod step;
 
 pub use changes::{Left, Reason, changes};
 pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, plan, wanted};
-pub use standing::{Asked, Row, Standing, standing};
+pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 
 use crate::knobs::Blast;

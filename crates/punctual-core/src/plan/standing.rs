@@ -3,7 +3,7 @@
 //!
 //! Requested is not effective: only what the kernel itself shows now makes a row good.
 
-use super::{SchedPolicy, Step, TaskName};
+use super::{Keep, SchedPolicy, Step, TaskName};
 use crate::audit;
 use crate::cmdline::{Evidence, Target, lint};
 use crate::cpu_set::CpuSet;
@@ -40,6 +40,18 @@ pub enum Asked {
         /// Whether that was in this boot.
         is_this_boot: bool,
     },
+}
+
+impl Asked {
+    /// A word that is to be kept, or to be gone.
+    pub fn of_word(id: &str, keep: &Keep) -> Option<Self> {
+        let id = id.to_owned();
+        match keep {
+            Keep::Word(word) => Some(Self::Word { id, word: word.clone() }),
+            Keep::NoWord(name) => Some(Self::NoWord { id, name: name.clone() }),
+            _ => None,
+        }
+    }
 }
 
 /// One line of the status.
@@ -112,7 +124,7 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
         }
         Asked::NoWord { id, name } => word_row(id, name, None, name, case),
         Asked::Done { id, step, is_this_boot } => {
-            let (what, seen) = seen(step, case);
+            let (what, seen) = (subject(step), seen(step, case));
             let mut row = Row {
                 id: id.clone(),
                 what,
@@ -124,7 +136,7 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
                 // A value of the kernel's is another one after each boot until somebody writes it again.
-                Fact::Known(_) if !is_this_boot && !is_file(step) => Standing::WaitsForBoot,
+                Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
                 Fact::Known(_) => Standing::Drifted,
                 Fact::Absent => Standing::Gone,
                 other => Standing::Unknown(other.trouble().unwrap_or_default()),
@@ -132,10 +144,6 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             row
         }
     }
-}
-
-fn is_file(step: &Step) -> bool {
-    matches!(step, Step::Own { .. } | Step::Edit { .. } | Step::Remove { .. })
 }
 
 /// A word of the command line: wanted with that value, or not at all.
@@ -180,35 +188,45 @@ struct Seen {
     is_wanted: bool,
 }
 
-/// What a step was about, and what is seen of it.
-fn seen(step: &Step, tree: &dyn Tree) -> (String, Fact<Seen>) {
+/// What a step is about: a file, a thread, a device, a unit, a program.
+pub fn subject(step: &Step) -> String {
+    match step {
+        Step::Write { path, .. }
+        | Step::Own { path, .. }
+        | Step::Edit { path, .. }
+        | Step::Remove { path }
+        | Step::Folder { path } => path.clone(),
+        Step::Affinity { task, .. } => of_task("affinity", task),
+        Step::Policy { task, .. } => of_task("policy", task),
+        Step::Nic { device, .. } => device.clone(),
+        Step::Silence { unit, .. } => unit.clone(),
+        Step::Run { doing, undoing } => {
+            doing.as_ref().or(undoing.as_ref()).map_or_else(String::new, |run| run.program.clone())
+        }
+    }
+}
+
+/// What is seen of what a step was about.
+fn seen(step: &Step, tree: &dyn Tree) -> Fact<Seen> {
     match step {
         Step::Write { path, value, expected } => {
             let place = expected.settles_at.as_deref().unwrap_or(path);
-            let see = |seen: String| {
+            text(tree, place).map(|seen| {
                 let text = expected.reading.value(&seen, value);
                 Seen { is_wanted: expected.met(value, &text), text }
-            };
-            (path.clone(), text(tree, place).map(see))
+            })
         }
-        Step::Own { path, content, .. } => (path.clone(), file(tree, path, content.as_bytes())),
+        Step::Own { path, content, .. } => file(tree, path, content.as_bytes()),
         Step::Edit { path, content, also_ours, .. } => {
-            let now = tree.read(path);
-            let is_ours = |bytes: &Vec<u8>| bytes == content || also_ours.contains(bytes);
-            (path.clone(), now.map(|bytes| see_file(is_ours(&bytes))))
+            tree.read(path).map(|bytes| see_file(bytes == *content || also_ours.contains(&bytes)))
         }
-        Step::Remove { path } => (path.clone(), Fact::Known(see_file(tree.read(path) == Fact::Absent))),
-        Step::Folder { path } => {
-            (path.clone(), tree.list(path).map(|_| Seen { text: "there".to_owned(), is_wanted: true }))
-        }
-        Step::Affinity { task, cpus } => (of_task("affinity", task), affinity(tree, task, cpus)),
-        Step::Policy { task, policy } => (of_task("policy", task), policy_of(tree, task, *policy)),
-        Step::Nic { device, .. } => (device.clone(), Fact::Garbled("is not looked at again".to_owned())),
-        Step::Silence { unit, .. } => (unit.clone(), Fact::Garbled("only systemd knows".to_owned())),
-        Step::Run { doing, .. } => {
-            let program = doing.as_ref().map_or_else(String::new, |run| run.program.clone());
-            (program, Fact::Known(Seen { text: "was run".to_owned(), is_wanted: true }))
-        }
+        Step::Remove { path } => Fact::Known(see_file(tree.read(path) == Fact::Absent)),
+        Step::Folder { path } => tree.list(path).map(|_| Seen { text: "there".to_owned(), is_wanted: true }),
+        Step::Affinity { task, cpus } => affinity(tree, task, cpus),
+        Step::Policy { task, policy } => policy_of(tree, task, *policy),
+        Step::Nic { .. } => Fact::Garbled("is not looked at again".to_owned()),
+        Step::Silence { .. } => Fact::Garbled("only systemd knows".to_owned()),
+        Step::Run { .. } => Fact::Known(Seen { text: "was run".to_owned(), is_wanted: true }),
     }
 }
 

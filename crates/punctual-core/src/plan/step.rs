@@ -92,6 +92,13 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Whether what it does outlives the boot in which it is done: it is about a file on a disk.
+    pub fn is_kept(&self) -> bool {
+        matches!(self, Self::Own { .. } | Self::Edit { .. } | Self::Remove { .. } | Self::Silence { lasting: true, .. })
+    }
+}
+
 /// A program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {

@@ -60,6 +60,21 @@ pub enum Command {
     /// (internal) read files for another process of this program
     #[command(name = "__read", hide = true)]
     Read,
+    /// (internal) set anew what a boot has lost
+    #[command(name = "__boot", hide = true)]
+    Boot,
+    /// (internal) put things back when nobody else is left to
+    #[command(name = "__guard", hide = true)]
+    Guard {
+        /// For whom, until when.
+        words: Vec<String>,
+    },
+    /// (internal) ask for short sleeps of the CPUs as long as this runs
+    #[command(name = "__hold-latency", hide = true)]
+    HoldLatency {
+        /// Microseconds.
+        us: i32,
+    },
     /// (internal) write man pages into a directory
     #[command(name = "__man", hide = true)]
     Man {

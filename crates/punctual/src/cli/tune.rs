@@ -125,7 +125,10 @@ pub struct TuneArgs {
     /// With --print: architecture it is for [default: this machine's]
     #[arg(long, value_enum, requires = "print")]
     pub arch: Option<ArchName>,
-    /// With --print rk3568-l3: which CPUs own which quarters, for example 0-2=0-1,3=2-3
+    /// With --print cmdline: version of Xenomai 3 it is for [default: 3.3]
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, requires = "print")]
+    pub xenomai: Option<Version>,
+    /// With --print rk3568-l3: which CPUs own which quarters, for example '0-2=0-1;3=2-3'
     #[arg(long, value_name = "SPEC", requires = "print")]
     pub owners: Option<String>,
     /// Print one JSON document
@@ -150,9 +153,12 @@ pub struct StatusArgs {
 /// `punctual revert`.
 #[derive(Args, Clone, Debug)]
 pub struct RevertArgs {
-    /// Put back to what was before transaction N [default: everything]
+    /// Put back what came after transaction N, which stays [default: everything]
     #[arg(long, value_name = "N")]
     pub to: Option<u32>,
+    /// Leave what somebody else changed since as it is, and forget it
+    #[arg(long)]
+    pub leave_conflicts: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

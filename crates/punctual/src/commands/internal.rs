@@ -22,6 +22,21 @@ pub fn read() -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// Waits, and puts things back when nobody else is left to.
+pub fn guard(words: &[String]) -> Result<Exit> {
+    punctual_linux::apply::guard::run(&punctual_linux::apply::Machine::here(), words)?;
+    Ok(Exit::Fine)
+}
+
+/// Asks for short sleeps of the CPUs until this process is ended.
+pub fn hold_latency(us: i32) -> Result<Exit> {
+    let _held = punctual_rt::setup::LatencyRequest::global(us)
+        .map_err(|error| anyhow::anyhow!("/dev/cpu_dma_latency cannot be held: {error}; run this as root"))?;
+    loop {
+        std::thread::park();
+    }
+}
+
 /// The commands a user is told of.
 fn public() -> Command {
     let all = Cli::command();

@@ -23,5 +23,5 @@ pub mod tune;
 pub mod units;
 pub mod words;
 
-pub use out::{columns, error, print, say, style};
+pub use out::{ask, columns, error, print, say, style};
 pub use snapshot::snapshot;

@@ -23,6 +23,13 @@ pub fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{}", text.replace(THIN, " "));
 }
 
+/// Asks something; the answer comes on the same line.
+pub fn ask(question: &str) {
+    let mut err = anstream::stderr();
+    // Nobody can be told that standard error is gone.
+    let _ = write!(err, "{question}").and_then(|()| err.flush());
+}
+
 /// Says why the program ends with an error: what failed, and what that was caused by.
 pub fn error(error: &dyn Display) {
     say(&format!("error: {error:#}"));

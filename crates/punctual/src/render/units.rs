@@ -174,6 +174,101 @@ fn two_leading_digits(n: u64) -> u64 {
     n / unit * unit
 }
 
+/// The share `part` is of `whole`, in percent, rounded down to as many decimals as it takes to tell it from 100 %:
+/// only all of it is `100 %`. `None` when there is no whole.
+pub fn share(part: u64, whole: u64) -> Option<String> {
+    if whole == 0 {
+        return None;
+    }
+    if part >= whole {
+        return Some(format!("100{THIN}%"));
+    }
+    let scaled = |decimals: u32| u128::from(part) * 10u128.pow(decimals + 2) / u128::from(whole);
+    let two_digits_below = |decimals: &u32| 10u128.pow(decimals + 2).saturating_sub(scaled(*decimals)) >= 10;
+    let decimals = (1..=12).find(two_digits_below).unwrap_or(12);
+    let one = 10u128.pow(decimals);
+    let value = scaled(decimals);
+    Some(format!("{}.{:0width$}{THIN}%", value / one, value % one, width = decimals as usize))
+}
+
+/// An upper bound of a probability, as odds that never claim more than the bound does: `fewer than 1 in 20 000
+/// releases`. Bounds too large to be odds are percentages: `fewer than 54 % of releases`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
+pub fn at_most(probability: f64, nouns: &str) -> String {
+    if !probability.is_finite() || probability >= 1.0 {
+        return format!("up to 100{THIN}% of {nouns}");
+    }
+    if probability > 0.1 {
+        let percent = (probability * 100.0).ceil().clamp(0.0, 100.0) as u64;
+        return format!("fewer than {percent}{THIN}% of {nouns}");
+    }
+    let odds = (1.0 / probability.max(1e-18)).floor().clamp(1.0, 1e18) as u64;
+    format!("fewer than 1 in {} {nouns}", count(two_leading_digits(odds)))
+}
+
+/// How often per second: `1 234/s`, `12.3 M/s`. `None` when no time passed.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
+#[allow(clippy::cast_precision_loss, reason = "a rate is shown with three digits")]
+pub fn rate(operations: u64, time: Nanos) -> Option<String> {
+    if time == Nanos::ZERO {
+        return None;
+    }
+    let per_second = operations as f64 / time.as_secs_f64();
+    Some(match per_second {
+        r if r < 10.0 => format!("{r:.1}/s"),
+        r if r < 1e6 => format!("{}/s", count(r.round() as u64)),
+        r if r < 1e9 => format!("{:.1}{THIN}M/s", r / 1e6),
+        r => format!("{:.1}{THIN}G/s", r / 1e9),
+    })
+}
+
+/// A wall-clock instant in UTC: `2026-11-21 09:41:17 UTC`. A dash for an instant no calendar holds.
+pub fn date(unix_ns: u64) -> String {
+    let stamp = jiff::Timestamp::from_nanosecond(i128::from(unix_ns));
+    stamp.map_or_else(|_| ABSENT.to_owned(), |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+/// The wall clock now, as part of a file name.
+pub fn file_stamp() -> String {
+    jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
+}
+
+/// The wall clock now, the same for readers everywhere.
+pub fn utc_stamp() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// `value / per_unit` with this many decimals, rounded up.
+fn decimal_up(value: u64, per_unit: u64, decimals: u32) -> String {
+    let one = 10u128.pow(decimals);
+    let scaled = (u128::from(value) * one).div_ceil(u128::from(per_unit));
+    let whole = count(u64::try_from(scaled / one).unwrap_or(u64::MAX));
+    if decimals == 0 { whole } else { format!("{whole}.{:0width$}", scaled % one, width = decimals as usize) }
+}
+
+/// Without decimals that are all zero; those of `50.0` say nothing when the value is exactly 50.
+fn shorter(decimal: &str) -> &str {
+    match decimal.split_once('.') {
+        Some((whole, rest)) if rest.bytes().all(|b| b == b'0') => whole,
+        _ => decimal,
+    }
+}
+
+/// `n` with all but its two leading digits set to zero.
+fn two_leading_digits(n: u64) -> u64 {
+    let mut unit = 1;
+    while n / unit >= 100 {
+        unit *= 10;
+    }
+    n / unit * unit
+}
+
+/// A moment of Unix time, to the minute.
+pub fn moment(unix_s: u64) -> String {
+    let stamp = i64::try_from(unix_s).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    stamp.map_or_else(|| "at a time nobody knows".to_owned(), |stamp| stamp.strftime("%Y-%m-%d %H:%M UTC").to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,9 +2,13 @@
 //! means.
 
 use super::plan::why;
+use super::results::told;
 use crate::render::words;
 use punctual_core::plan::lasting::Starts;
+use punctual_core::plan::subject;
 use punctual_core::plan::{Change, Lasts, Plan, Row, Step, Takes, Wishes};
+use punctual_linux::apply::{Applied, Reverted, Tried};
+use punctual_linux::journal::Undone;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -184,5 +188,95 @@ pub fn status(sentences: &[(bool, String)], rows: &[Row]) -> serde_json::Result<
                 because: row.standing.because(),
             })
             .collect(),
+    })
+}
+
+#[derive(Serialize)]
+struct AppliedDocument<'a> {
+    schema: &'static str,
+    tool_version: &'static str,
+    transaction: u32,
+    stands: bool,
+    changes: Vec<FateEntry<'a>>,
+    limits: &'a [String],
+}
+
+#[derive(Serialize)]
+struct FateEntry<'a> {
+    id: &'a str,
+    fate: &'static str,
+    because: String,
+}
+
+/// What became of a plan as one JSON document.
+pub fn results(plan: &Plan, applied: &Applied) -> serde_json::Result<String> {
+    let entry = |tried: &'_ Tried| {
+        let (_, fate, because) = told(&tried.fate);
+        (tried.id.clone(), fate, because)
+    };
+    let told: Vec<(String, &'static str, String)> = applied.changes.iter().map(entry).collect();
+    serde_json::to_string_pretty(&AppliedDocument {
+        schema: "punctual/applied/1",
+        tool_version: env!("CARGO_PKG_VERSION"),
+        transaction: applied.transaction,
+        stands: applied.stands,
+        changes: told.iter().map(|(id, fate, because)| FateEntry { id, fate, because: because.clone() }).collect(),
+        limits: &plan.limits,
+    })
+}
+
+#[derive(Serialize)]
+struct RevertedDocument<'a> {
+    schema: &'static str,
+    tool_version: &'static str,
+    is_closed: bool,
+    transactions: &'a [u32],
+    undone: Vec<UndoneEntry<'a>>,
+    trouble: Vec<TroubleEntry<'a>>,
+    damage: Vec<String>,
+    unwritten: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct UndoneEntry<'a> {
+    id: &'a str,
+    what: String,
+    how: &'static str,
+    because: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct TroubleEntry<'a> {
+    id: &'a str,
+    what: String,
+    why: &'a str,
+    is_conflict: bool,
+}
+
+/// What was put back as one JSON document.
+pub fn reverted(reverted: &Reverted) -> serde_json::Result<String> {
+    let undone = reverted.undone.iter().map(|(intent, how)| {
+        let (how, because) = match how {
+            Undone::Restored => ("restored", None),
+            Undone::Nothing { why } => ("nothing", Some(why.as_str())),
+            Undone::Left { what } => ("left", Some(what.as_str())),
+        };
+        UndoneEntry { id: &intent.change, what: subject(&intent.step), how, because }
+    });
+    let trouble = reverted.trouble.iter().map(|trouble| TroubleEntry {
+        id: &trouble.intent.change,
+        what: subject(&trouble.intent.step),
+        why: &trouble.why,
+        is_conflict: trouble.conflict,
+    });
+    serde_json::to_string_pretty(&RevertedDocument {
+        schema: "punctual/reverted/1",
+        tool_version: env!("CARGO_PKG_VERSION"),
+        is_closed: reverted.closed,
+        transactions: &reverted.transactions,
+        undone: undone.collect(),
+        trouble: trouble.collect(),
+        damage: reverted.damage.iter().map(ToString::to_string).collect(),
+        unwritten: reverted.unwritten.as_deref(),
     })
 }

@@ -4,10 +4,12 @@
 
 mod json;
 mod plan;
+mod results;
 mod status;
 
-pub use json::{plan as plan_json, status as status_json};
+pub use json::{plan as plan_json, results as results_json, reverted as reverted_json, status as status_json};
 pub use plan::plan;
+pub use results::{results, reverted};
 pub use status::status;
 
 /// Width of the column of names.

@@ -1,0 +1,86 @@
+//! What the service of ours does once in each boot: what names numbers of interrupts and threads is planned anew and
+//! done, and a new command line that is good is kept, where the user asked for that.
+
+use super::source::Source;
+use super::tune::{planned, wishes};
+use crate::cli::{Cli, Command, TuneArgs};
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use punctual_core::machine::Machine;
+use punctual_core::plan::{self, Standing};
+use punctual_core::profile::Need;
+use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
+use punctual_linux::journal::{self, Contents, Kind, Session};
+
+/// Sets anew, checks, and keeps.
+pub fn run() -> Result<Exit> {
+    super::tune::allowed_to_change()?;
+    super::status::put_back_abandoned()?;
+    let hand = apply::Machine::here();
+    let Some(contents) = journal::read(&hand)? else { return Ok(Exit::Fine) };
+    let Some(session) = tuned(&contents) else { return Ok(Exit::Fine) };
+    let args = arguments(session)?;
+    forget_earlier(&hand, &contents)?;
+    let source = Source::open(None)?;
+    let machine = Machine::read(source.tree.as_ref());
+    let mut wishes = wishes(&args)?;
+    wishes.lasting = false;
+    wishes.needs.for_good = false;
+    let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
+    let mut asked = session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
+    asked.keeps.clear();
+    let transaction = Transaction::begin(&hand, &Request { kind: Kind::Boot, asked, confirm_within: None })?;
+    let applied = transaction.apply(&plan.changes, wishes.blast)?;
+    render::print(&render::tune::results(&plan, &applied, &[], render::style()))?;
+    if args.confirm_at_boot {
+        keep_if_good(&contents, &source, &machine, &Need { cpus: plan.choice.cpus.clone(), ..wishes.need.clone() })?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// The last transaction that tuned this machine.
+fn tuned(contents: &Contents) -> Option<&Session> {
+    contents.standing().rev().find(|session| session.begun.as_ref().is_some_and(|begun| begun.kind == Kind::Tuned))
+}
+
+/// What the user typed then.
+fn arguments(session: &Session) -> Result<TuneArgs> {
+    let words = session.begun.iter().flat_map(|begun| begun.asked.arguments.clone());
+    let cli = Cli::try_parse_from(std::iter::once("punctual".to_owned()).chain(words))
+        .context("the journal holds words that this version does not understand")?;
+    match cli.command {
+        Command::Tune(args) => Ok(args),
+        _ => bail!("the journal's last transaction was not made by tune"),
+    }
+}
+
+/// What earlier boots set anew went with them.
+fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
+    for session in contents.standing() {
+        if session.begun.as_ref().is_some_and(|begun| begun.kind == Kind::Boot) {
+            revert(hand, Extent::Only(session.transaction), false)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the new command line the default when this boot was given it and honours all of it.
+fn keep_if_good(contents: &Contents, source: &Source, machine: &Machine, need: &Need) -> Result<()> {
+    let Some(trial) = super::adopt::trial(contents, machine).filter(|trial| trial.is_booted && !trial.is_adopted)
+    else {
+        return Ok(());
+    };
+    let keeps = trial.session.begun.iter().flat_map(|begun| &begun.asked.keeps);
+    let asked: Vec<plan::Asked> = keeps.filter_map(|(id, keep)| plan::Asked::of_word(id, keep)).collect();
+    let rows = plan::standing(source.tree.as_ref(), machine, need, &asked);
+    if let Some(row) = rows.iter().find(|row| row.standing != Standing::InForce) {
+        render::say(&format!("not kept: {} is {}", row.what, row.standing.name()));
+        return Ok(());
+    }
+    for (_, sentence) in super::adopt::adopt(contents, source.tree.as_ref(), machine)?.unwrap_or_default() {
+        render::say(&sentence);
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! `punctual revert`: puts back exactly what was there.
+
+use super::tune::allowed_to_change;
+use crate::cli::RevertArgs;
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Context, Result};
+use punctual_linux::apply::{Extent, Machine, revert};
+
+/// Puts back, and says what could not be.
+pub fn run(args: &RevertArgs) -> Result<Exit> {
+    allowed_to_change()?;
+    let extent = args.to.map_or(Extent::All, Extent::DownTo);
+    let reverted = revert(&Machine::here(), extent, args.leave_conflicts)?;
+    let text = if args.json {
+        render::tune::reverted_json(&reverted)?
+    } else {
+        render::tune::reverted(&reverted, render::style())
+    };
+    render::print(&text).context("cannot write to standard output")?;
+    let is_whole = reverted.trouble.is_empty() && reverted.damage.is_empty() && reverted.unwritten.is_none();
+    Ok(Exit::doubtful_if(!is_whole))
+}

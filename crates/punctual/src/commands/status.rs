@@ -1,0 +1,237 @@
+//! `punctual status`: what was asked for, and how it stands: configured, booted, effective.
+//!
+//! Whoever may also puts back what nobody is left to put back: transactions whose command has ended, whose time is up,
+//! or in whose middle the program ended.
+
+use super::source::Source;
+use super::tune::allowed_to_change;
+use crate::cli::StatusArgs;
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Context, Result, anyhow, bail};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::machine::Machine;
+use punctual_core::plan::{self, ENTRY, Row, Standing};
+use punctual_core::profile::{Kind, Need};
+use punctual_core::tree::Tree;
+use punctual_linux::apply::guard::revert_patiently;
+use punctual_linux::apply::{self, EngineError, Extent, is_alive, now};
+use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session};
+
+/// Tells how things stand; with `--confirm`, keeps them.
+pub fn run(args: &StatusArgs) -> Result<Exit> {
+    let source = Source::open(None)?;
+    let machine = Machine::read(source.tree.as_ref());
+    let mut standing = Standings::default();
+    if rustix::process::geteuid().is_root() {
+        standing.sentences.extend(put_back_abandoned()?);
+    }
+    if args.confirm {
+        allowed_to_change()?;
+        standing.confirm(source.tree.as_ref(), &machine)?;
+    }
+    let hand = apply::Machine::here();
+    let is_readable = match journal::read(&hand) {
+        Ok(Some(contents)) => {
+            standing.tell(&contents, source.tree.as_ref(), &machine)?;
+            true
+        }
+        Ok(None) => {
+            standing.say(true, "Nothing is applied: the machine is as it was.".to_owned());
+            true
+        }
+        Err(error) => {
+            standing.say(false, error.to_string());
+            false
+        }
+    };
+    let Standings { sentences, rows } = standing;
+    let text = if args.json {
+        render::tune::status_json(&sentences, &rows)?
+    } else {
+        render::tune::status(&sentences, &rows, render::style())
+    };
+    render::print(&text).context("cannot write to standard output")?;
+    Ok(exit(&rows).and(Exit::doubtful_if(!is_readable)))
+}
+
+/// The worst of what stands.
+fn exit(rows: &[Row]) -> Exit {
+    let of = |row: &Row| match row.standing {
+        Standing::InForce | Standing::Gone => Exit::Fine,
+        Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
+        Standing::Drifted | Standing::NotHonoured(_) => Exit::Exceeded,
+    };
+    rows.iter().map(of).fold(Exit::Fine, Exit::and)
+}
+
+/// Puts back what nobody else will; sentences on what became of it.
+pub fn put_back_abandoned() -> Result<Vec<(bool, String)>> {
+    let hand = apply::Machine::here();
+    // What cannot be read is told when it is read for its own sake.
+    let Ok(Some(contents)) = journal::read(&hand) else { return Ok(Vec::new()) };
+    let present = now(&hand).context("cannot tell the time since the machine was started")?;
+    let pending: Vec<(u32, Pending)> =
+        contents.pending(&present, &is_alive).map(|(session, why)| (session.transaction, why)).collect();
+    let mut sentences = Vec::new();
+    for (number, why) in pending {
+        let reverted = revert_patiently(&hand, Extent::Only(number))?;
+        let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();
+        let left = if left.is_empty() { String::new() } else { format!("; not put back: {}", left.join("; ")) };
+        let sentence = format!("Transaction {number} was put back now, since {}{left}.", because(why));
+        sentences.push((left.is_empty(), sentence));
+    }
+    Ok(sentences)
+}
+
+/// What there is to tell.
+#[derive(Default)]
+struct Standings {
+    /// Whether it is good, and what.
+    sentences: Vec<(bool, String)>,
+    rows: Vec<Row>,
+}
+
+impl Standings {
+    fn say(&mut self, is_good: bool, sentence: String) {
+        self.sentences.push((is_good, sentence));
+    }
+
+    /// Keeps what waits to be confirmed, and makes a command line that was tried the default.
+    fn confirm(&mut self, tree: &dyn Tree, machine: &Machine) -> Result<()> {
+        let hand = apply::Machine::here();
+        let waited = match apply::confirm(&hand, None) {
+            Ok(number) => {
+                self.say(true, format!("Transaction {number} is confirmed and stays."));
+                true
+            }
+            Err(EngineError::NothingToConfirm(_)) => false,
+            Err(error) => return Err(error.into()),
+        };
+        let Some(contents) = journal::read(&hand)? else { bail!("nothing is applied, so there is nothing to confirm") };
+        let adopted = super::adopt::adopt(&contents, tree, machine)?;
+        match adopted {
+            Some(sentences) => sentences.into_iter().for_each(|(is_good, sentence)| self.say(is_good, sentence)),
+            None if !waited => self.say(true, "Nothing waits to be confirmed.".to_owned()),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Standings {
+    /// All that the journal tells of, held against the machine.
+    fn tell(&mut self, contents: &Contents, tree: &dyn Tree, machine: &Machine) -> Result<()> {
+        for damage in &contents.damage {
+            self.say(false, format!("The journal is damaged: {damage}; the rest of it is kept."));
+        }
+        if contents.torn {
+            self.say(false, "The journal's last line was cut off; what it announced was not done.".to_owned());
+        }
+        let present = now(&apply::Machine::here()).context("cannot tell the time since the machine was started")?;
+        for session in contents.standing() {
+            let (is_good, sentence) = told(session, &present);
+            self.say(is_good, sentence);
+        }
+        if let Some(sentence) = super::adopt::trial(contents, machine).and_then(|trial| of_trial(&trial, &present.boot))
+        {
+            self.sentences.push(sentence);
+        }
+        let need = need(contents)?;
+        self.rows = plan::standing(tree, machine, &need, &asked(contents, &present.boot));
+        Ok(())
+    }
+}
+
+/// A transaction in a sentence.
+fn told(session: &Session, present: &journal::Now) -> (bool, String) {
+    let number = session.transaction;
+    let Some(begun) = &session.begun else {
+        return (false, format!("Transaction {number}: its beginning is lost; punctual revert puts back its steps."));
+    };
+    let Asked { cpus, profile, .. } = &begun.asked;
+    let when = render::units::date(begun.at_unix_s.saturating_mul(1_000_000_000));
+    let what = match &begun.kind {
+        journal::Kind::Tuned => format!("tuned for {profile} work on CPUs {cpus}"),
+        journal::Kind::ForCommand { command } => format!("tuned as long as {} runs", command.join(" ")),
+        journal::Kind::Adopted { of } => format!("the command line of transaction {of} made the default"),
+        journal::Kind::Boot => format!("set anew at boot for {profile} work on CPUs {cpus}"),
+    };
+    let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
+    let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
+    let more = match (left, session.applied) {
+        (_, false) => "; it ended in the middle of being applied: punctual revert puts it back".to_owned(),
+        (Some(seconds), true) => format!("; goes back in {seconds} s unless confirmed (punctual status --confirm)"),
+        (None, true) => String::new(),
+    };
+    (more.is_empty(), format!("Transaction {number}, {when}: {what}{more}."))
+}
+
+/// How a new command line stands.
+fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String)> {
+    let is_same_boot = trial.session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
+    let sentence = match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
+        (true, ..) => return None,
+        (_, true, true, _) => (true, "This boot tries the new command line; punctual status --confirm keeps it."),
+        (_, true, false, _) => return None,
+        (_, false, true, true) => (false, "The new command line waits for a reboot, which tries it once."),
+        (_, false, true, false) => (
+            false,
+            "The new command line was tried and did not come up, or was not booted: this boot is the old one. punctual \
+             revert takes it back; punctual lint tells what the kernel makes of its words.",
+        ),
+        (_, false, false, _) => (
+            false,
+            "The new command line is on no boot entry yet: punctual status --confirm makes it the default untried.",
+        ),
+    };
+    Some((sentence.0, sentence.1.to_owned()))
+}
+
+/// What the machine was tuned for, last.
+fn need(contents: &Contents) -> Result<Need> {
+    let asked = contents.standing().rev().find_map(|session| session.begun.as_ref()).map(|begun| &begun.asked);
+    let Some(asked) = asked else { return Ok(Need::default()) };
+    let cpus =
+        CpuSet::parse_list(&asked.cpus).map_err(|e| anyhow!("the journal names CPUs that make no sense: {e}"))?;
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == asked.profile).unwrap_or_default();
+    Ok(Need { kind, cpus, ..Need::default() })
+}
+
+/// Everything that was asked for and not taken back. What was set anew in this boot stands for the same of earlier ones.
+fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
+    let is_this_boot = |session: &Session| session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
+    let was_set_anew = contents.standing().any(|session| {
+        is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Kind::Boot)
+    });
+    let mut asked = Vec::new();
+    for session in contents.standing() {
+        let keeps = session.begun.iter().flat_map(|begun| &begun.asked.keeps);
+        asked.extend(keeps.filter_map(|(id, keep)| plan::Asked::of_word(id, keep)));
+        let is_in_force =
+            |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Effective | Outcome::Waits { .. }));
+        let entries = session.entries.iter().filter(|entry| entry.undone.is_none() && is_in_force(&entry.outcome));
+        let is_now = is_this_boot(session);
+        let steps = entries.map(|entry| (&entry.intent.change, &entry.intent.step));
+        let steps = steps.filter(|(change, step)| {
+            // The entry that is tried is the loader's to use up and ours to take away; it stands in a sentence.
+            change.as_str() != ENTRY && (is_now || step.is_kept() || !was_set_anew)
+        });
+        asked.extend(steps.map(|(id, step)| plan::Asked::Done {
+            id: id.clone(),
+            step: step.clone(),
+            is_this_boot: is_now,
+        }));
+    }
+    asked
+}
+
+/// Why something is put back unasked, as a clause.
+fn because(why: Pending) -> &'static str {
+    match why {
+        Pending::HalfApplied => "the program ended in the middle of applying it",
+        Pending::HalfReverted => "the program ended in the middle of putting it back",
+        Pending::OwnerGone => "the command it was for has ended",
+        Pending::NotConfirmed => "it was not confirmed in time",
+    }
+}

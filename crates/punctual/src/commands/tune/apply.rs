@@ -1,0 +1,127 @@
+//! Carrying a plan out: at once and for good, or as long as a command runs.
+
+use crate::cli::TuneArgs;
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Context, Result, bail};
+use punctual_core::plan::lasting::Starts;
+use punctual_core::plan::{Plan, Wishes};
+use punctual_linux::apply::guard::{Program, watch_deadline};
+use punctual_linux::apply::supervise::{Supervised, supervise};
+use punctual_linux::apply::{Applied, Fate, Machine, Request, Transaction};
+use punctual_linux::journal::{Asked, Kind};
+use punctual_rt::setup::LatencyRequest;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// The word that makes this program a guard.
+pub const GUARD: &str = "__guard";
+
+/// Goes on only for who may change the machine.
+pub fn allowed_to_change() -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    bail!(
+        "to change the machine takes root: files of /proc, /sys, /etc and the boot loader are written, and the journal in \
+         /var/lib/punctual is root's alone; nothing was changed. Run it with sudo; --dry-run plans without"
+    )
+}
+
+/// Applies a plan.
+pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
+    let request = Request {
+        kind: Kind::Tuned,
+        asked: asked(plan, wishes),
+        confirm_within: args.confirm_within.map(|time| Duration::from_nanos(time.as_nanos())),
+    };
+    if args.command.is_empty() {
+        for_good(args, plan, wishes, &request)
+    } else {
+        for_command(args, plan, wishes, &request)
+    }
+}
+
+/// What was asked for, as the journal keeps it.
+fn asked(plan: &Plan, wishes: &Wishes) -> Asked {
+    let keeps =
+        plan.changes.iter().flat_map(|change| change.keeps.iter().map(|keep| (change.id.clone(), keep.clone())));
+    Asked {
+        cpus: plan.choice.cpus.to_string(),
+        profile: wishes.need.kind.name().to_owned(),
+        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        keeps: keeps.collect(),
+    }
+}
+
+fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
+    let hand = Machine::here();
+    let transaction = Transaction::begin(&hand, request)?;
+    if args.confirm_within.is_some() {
+        let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
+        if let Err(error) = watch_deadline(&guard, transaction.number()) {
+            transaction.cancel()?;
+            return Err(error.into());
+        }
+    }
+    let applied = transaction.apply(&plan.changes, wishes.blast)?;
+    let text = if args.json {
+        render::tune::results_json(plan, &applied)?
+    } else {
+        render::tune::results(plan, &applied, &next(args, plan, &applied), render::style())
+    };
+    render::print(&text).context("cannot write to standard output")?;
+    Ok(outcome(&applied))
+}
+
+/// What to do next, one sentence each.
+fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
+    let mut next = Vec::new();
+    if !applied.stands {
+        return next;
+    }
+    if args.confirm_within.is_some() {
+        next.push("Everything goes back unless `punctual status --confirm` comes in time.".to_owned());
+    }
+    if plan.starts != Starts::NotNeeded {
+        next.push(
+            "Boot the machine to try the new command line; then `punctual status`, and `punctual status --confirm` to \
+             keep it."
+                .to_owned(),
+        );
+    }
+    next.push("`punctual status` tells how it stands, `punctual revert` puts everything back.".to_owned());
+    next
+}
+
+/// Doubtful where something that was planned was not done.
+fn outcome(applied: &Applied) -> Exit {
+    let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::Gone);
+    Exit::doubtful_if(applied.changes.iter().any(|tried| !is_done(&tried.fate)))
+}
+
+fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
+    let hand = Machine::here();
+    let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
+    // Ours, so that it goes with us however we end.
+    let _held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX)));
+    let mut ready = |applied: &Applied| {
+        let text = render::tune::results(plan, applied, &[], render::style());
+        render::say(&text);
+        true
+    };
+    let Supervised { status, reverted, .. } =
+        supervise(&hand, &guard, request, (&plan.changes, wishes.blast), &args.command, &mut ready)?;
+    for trouble in &reverted.trouble {
+        render::say(&format!("not put back: {}", trouble.why));
+    }
+    let status = status.with_context(|| format!("cannot run {}", args.command[0].to_string_lossy()))?;
+    Ok(if reverted.trouble.is_empty() { Exit::Passed(code(status)) } else { Exit::Error })
+}
+
+/// As a shell tells it: the command's own code, or 128 and the signal that ended it.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code & 0xff).unwrap_or(1)
+}

@@ -1,0 +1,92 @@
+//! What became of a plan, change by change.
+
+use crate::render::text::Style;
+use crate::render::text::sheet::{Sheet, Tone};
+use punctual_core::plan::{Plan, subject};
+use punctual_linux::apply::{Applied, Fate, Reverted, Tried};
+use punctual_linux::journal::{Outcome, Undone};
+
+/// One line a change, and what to do next.
+pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(&format!("Transaction {}", applied.transaction));
+    for tried in &applied.changes {
+        let (tone, word, why) = told(&tried.fate);
+        let title = plan.changes.iter().find(|change| change.id == tried.id).map_or("", |change| change.title.as_str());
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        sheet.toned_entry(2, 11, tone, word, &format!("{} {title}{why}", tried.id));
+        for seen in waits(tried) {
+            sheet.entry(4, 9, "", &seen);
+        }
+    }
+    sheet.gap();
+    for sentence in next {
+        sheet.paragraph(0, sentence);
+    }
+    sheet.finish()
+}
+
+/// What is in force meanwhile, where a step takes effect later.
+fn waits(tried: &Tried) -> Vec<String> {
+    let waits = tried.steps.iter().flatten().filter_map(|outcome| match outcome {
+        Outcome::Waits { seen } => Some(format!("still reads {seen}")),
+        Outcome::Refused { why } if tried.fate == Fate::Done => Some(format!("in part only: {why}")),
+        _ => None,
+    });
+    waits.collect()
+}
+
+/// A fate in a word, and why.
+pub(super) fn told(fate: &Fate) -> (Tone, &'static str, String) {
+    match fate {
+        Fate::Done => (Tone::Good, "done", String::new()),
+        Fate::Already => (Tone::Quiet, "was so", String::new()),
+        Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
+        Fate::Waits => (Tone::Doubt, "waits", "done, and in force only later".to_owned()),
+        Fate::TooBroad { blast } => (Tone::Bad, "left out", format!("it is {}, which was not allowed", blast.name())),
+        Fate::TakenBack { why } => (Tone::Bad, "refused", format!("{why}; what had been done of it was undone")),
+        Fate::Stuck { why, left } => (Tone::Bad, "stuck", format!("{why}; not undone: {}", left.join("; "))),
+    }
+}
+
+/// What was put back, and what could not be.
+pub fn reverted(reverted: &Reverted, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    for (intent, how) in &reverted.undone {
+        let what = subject(&intent.step);
+        match how {
+            Undone::Restored => sheet.toned_entry(2, 11, Tone::Good, "put back", &format!("{} {what}", intent.change)),
+            Undone::Nothing { why } => {
+                sheet.toned_entry(2, 11, Tone::Quiet, "nothing", &format!("{} {what}: {why}", intent.change));
+            }
+            Undone::Left { what: left } => {
+                sheet.toned_entry(2, 11, Tone::Doubt, "left", &format!("{} {what}: {left}", intent.change));
+            }
+        }
+    }
+    for trouble in &reverted.trouble {
+        let what = subject(&trouble.intent.step);
+        let remedy = if trouble.conflict { " (--leave-conflicts keeps it as it is now)" } else { "" };
+        let text = format!("{} {what}: {}{remedy}", trouble.intent.change, trouble.why);
+        sheet.toned_entry(2, 11, Tone::Bad, "not undone", &text);
+    }
+    for damage in &reverted.damage {
+        sheet.toned_entry(2, 11, Tone::Bad, "damaged", &format!("the journal: {damage}"));
+    }
+    if let Some(why) = &reverted.unwritten {
+        sheet.toned_entry(2, 11, Tone::Bad, "unwritten", why);
+    }
+    sheet.gap();
+    sheet.paragraph(0, summary(reverted));
+    sheet.finish()
+}
+
+fn summary(reverted: &Reverted) -> &'static str {
+    match (reverted.closed, reverted.undone.is_empty(), reverted.trouble.is_empty()) {
+        (true, true, _) => "Nothing was applied: the machine is as it was.",
+        (true, false, _) => "Everything is put back; what a boot was given stays until the next one.",
+        (false, true, true) => "There was nothing to put back.",
+        (false, false, true) => "That much is put back; earlier transactions stand.",
+        (false, _, false) => "Not everything could be put back; the journal is kept, and revert can be run again.",
+    }
+}
