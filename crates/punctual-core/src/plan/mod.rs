@@ -8,6 +8,7 @@
 //! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to one;
 //! whoever carries a plan out knows these words and no others.
 
+pub mod conflicts;
 pub mod remedies;
 mod step;
 

@@ -139,6 +139,8 @@ pub enum Reading {
     CpuList,
     /// A mask of CPUs: `f`.
     CpuMask,
+    /// One line of several, white space apart: `schemata` of a resctrl group. All of them are saved and put back.
+    Line,
 }
 
 /// What is to be seen after a value was written.

@@ -55,7 +55,7 @@ fn groups(site: &Site<'_>, resource: Resource) -> Found {
         }
         let before = line_of(case.peek(&format!("{folder}/schemata")), &group.schemata);
         if before != group.schemata {
-            let expected = Expected::same(Reading::Plain);
+            let expected = Expected::same(Reading::Line);
             let (path, value) = (format!("{folder}/schemata"), group.schemata.clone());
             draft.step(named, &before, &group.schemata, Step::Write { path, value, expected });
         }

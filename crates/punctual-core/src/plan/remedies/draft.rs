@@ -90,7 +90,7 @@ fn in_force(text: &str, reading: Reading) -> String {
     match reading {
         Reading::Marked => marked().unwrap_or_else(|| text.trim().to_owned()),
         Reading::Plain => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        Reading::CpuList | Reading::CpuMask => text.trim().to_owned(),
+        Reading::CpuList | Reading::CpuMask | Reading::Line => text.trim().to_owned(),
     }
 }
 

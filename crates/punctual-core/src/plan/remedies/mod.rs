@@ -26,6 +26,7 @@ mod workqueues;
 pub use caches::{CacheGroup, Resource};
 pub use memory::HugePages;
 pub use partition::{GROUP, SLICE};
+pub(super) use services::is_at_work;
 
 use super::Step;
 use crate::knobs::{Blast, Case, Doubt};
