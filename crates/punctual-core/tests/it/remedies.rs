@@ -40,10 +40,16 @@ fn called(call: &Option<Invocation>) -> String {
 fn line(step: &Step) -> String {
     match step {
         Step::Write { path, value, expected: seen } => format!("write {path} = {value} [{}]", expected(seen)),
-        Step::Own { path, content, mode } => format!("own {path} {mode:o}: {}", content.trim_end().replace('\n', " / ")),
+        Step::Own { path, content, mode } => {
+            format!("own {path} {mode:o}: {}", content.trim_end().replace('\n', " / "))
+        }
         Step::Folder { path } => format!("folder {path}"),
-        Step::Affinity { task, cpus } => format!("move {} ({}, started {}) to {cpus}", task.comm, task.pid, task.started),
-        Step::Policy { task, policy } => format!("rank {} ({}, started {}) {policy:?}", task.comm, task.pid, task.started),
+        Step::Affinity { task, cpus } => {
+            format!("move {} ({}, started {}) to {cpus}", task.comm, task.pid, task.started)
+        }
+        Step::Policy { task, policy } => {
+            format!("rank {} ({}, started {}) {policy:?}", task.comm, task.pid, task.started)
+        }
         Step::Nic { device, settings } => format!("set {device} {settings:?}"),
         Step::Silence { unit, lasting } => format!("silence {unit}{}", if *lasting { " for good" } else { "" }),
         Step::Run { doing, undoing } => format!("run {} | undo {}", called(doing), called(undoing)),
@@ -111,7 +117,8 @@ fn remedies_on_machines_made_for_them() {
             let (head, body) = part.split_once('\n').unwrap_or((part, ""));
             let mut words = head.trim().trim_end_matches(']').split_whitespace();
             let id = words.next().unwrap();
-            let (mut need, mut needs) = (Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() }, Needs::default());
+            let (mut need, mut needs) =
+                (Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() }, Needs::default());
             words.for_each(|word| wish(&mut need, &mut needs, word));
             let mut tree = base.clone();
             tree.overlay(&format!("{body}\n"), 1).unwrap_or_else(|e| panic!("{} {head}: {e}", path.display()));
@@ -174,7 +181,10 @@ fn sound<'a>(place: &str, found: impl IntoIterator<Item = (&'a str, &'a Remedy)>
 #[test]
 fn remedies_on_every_machine_are_sound() {
     let mut out = String::new();
-    for path in files(&repository("fixtures/machines"), "machine").into_iter().chain(files(&repository("fixtures/boot"), "machine")) {
+    for path in files(&repository("fixtures/machines"), "machine")
+        .into_iter()
+        .chain(files(&repository("fixtures/boot"), "machine"))
+    {
         let tree = MemTree::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let machine = Machine::read(&tree);
         let all = machine.topology.online.known().cloned().unwrap_or_default();
@@ -196,7 +206,9 @@ fn remedies_on_every_machine_are_sound() {
             sound(&name, found.iter().map(|(id, found)| (*id, found)), &case.rt);
             if needs.partition {
                 let _ = writeln!(out, "{name}, CPUs {cpus}");
-                for (id, found) in found.iter().filter(|(_, found)| matches!(found, Remedy::Steps(..) | Remedy::Hold(..))) {
+                for (id, found) in
+                    found.iter().filter(|(_, found)| matches!(found, Remedy::Steps(..) | Remedy::Hold(..)))
+                {
                     let _ = write!(out, "  {id}\n{}", shown(found));
                 }
             }

@@ -104,7 +104,9 @@ fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let all = wanted.chain(touched.no_words.iter().map(|name| (name, None)));
     let mut found = Vec::new();
     for (name, wanted) in all {
-        let other = |line: &Cmdline| line.value(name).filter(|value| Some(*value) != wanted.map(String::as_str)).map(str::to_owned);
+        let other = |line: &Cmdline| {
+            line.value(name).filter(|value| Some(*value) != wanted.map(String::as_str)).map(str::to_owned)
+        };
         let shown = |value: &str| if value.is_empty() { name.clone() } else { format!("{name}={value}") };
         let mut is_configured = false;
         for place in case.configured() {
@@ -118,7 +120,11 @@ fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
                 text.known().is_some_and(parts)
             };
             let evidence = place.files.iter().find(holds).unwrap_or(&place.place).clone();
-            found.push(Conflict { what: format!("{} on the command line", shown(&value)), evidence, resolved: Resolution::Replaced });
+            found.push(Conflict {
+                what: format!("{} on the command line", shown(&value)),
+                evidence,
+                resolved: Resolution::Replaced,
+            });
         }
         if let (false, Some(value)) = (is_configured, case.cmdline().and_then(other)) {
             let what = format!("{} on the command line of this boot", shown(&value));

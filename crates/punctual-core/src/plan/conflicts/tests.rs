@@ -34,7 +34,9 @@ fn programs_are_silenced_or_said_to_be_left() {
     let interrupts = Touched { files: pairs(&[("/proc/irq/24/smp_affinity_list", "0-1")]), ..touched() };
     let both = found(machine, &interrupts);
     assert_eq!(both.len(), 2, "{both:?}");
-    assert!(both[0].starts_with("irqbalance sets affinities") && both[0].ends_with("the plan leaves irq.irqbalance out"));
+    assert!(
+        both[0].starts_with("irqbalance sets affinities") && both[0].ends_with("the plan leaves irq.irqbalance out")
+    );
     let silenced = Touched { silenced: vec!["irqbalance.service".to_owned()], ..interrupts };
     assert!(found(machine, &silenced)[0].ends_with("runs (irqbalance) | Silenced"));
     let ranked = Touched { threads: vec!["irq/24-eth0".to_owned()], ..touched() };

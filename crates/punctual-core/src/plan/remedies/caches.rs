@@ -65,7 +65,8 @@ fn groups(site: &Site<'_>, resource: Resource) -> Found {
             draft.step(named, "no CPUs", &format!("CPUs {value}"), Step::Write { path, value, expected });
         }
     }
-    Ok(draft.remedy("The rest of the machine gets by with less of it.", "schemata and cpus_list of each group; bit_usage"))
+    Ok(draft
+        .remedy("The rest of the machine gets by with less of it.", "schemata and cpus_list of each group; bit_usage"))
 }
 
 /// The line of the same resource, out of a `schemata` file.

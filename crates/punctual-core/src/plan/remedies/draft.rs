@@ -45,7 +45,14 @@ impl Draft {
     }
 
     /// The same, for a file that reads back in another way.
-    pub(super) fn write_as(&mut self, case: &Case<'_>, subject: &str, path: &str, value: &str, expected: Expected) -> bool {
+    pub(super) fn write_as(
+        &mut self,
+        case: &Case<'_>,
+        subject: &str,
+        path: &str,
+        value: &str,
+        expected: Expected,
+    ) -> bool {
         let before = match case.peek(path) {
             Fact::Absent => return false,
             Fact::Known(text) => in_force(&text, expected.reading),

@@ -87,7 +87,8 @@ pub(super) fn clock_domain(site: &Site<'_>) -> Found {
 /// What the CPU is told where it chooses its own clock.
 pub(super) fn preference(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
-    if !site.per_cpu(&mut draft, site.case.rt.iter(), &of_each("cpufreq/energy_performance_preference"), "performance") {
+    if !site.per_cpu(&mut draft, site.case.rt.iter(), &of_each("cpufreq/energy_performance_preference"), "performance")
+    {
         return Doubt::not_applicable("the CPU does not choose its clock by a preference here");
     }
     Ok(draft.remedy(HEAT, "energy_performance_preference"))
@@ -172,9 +173,18 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
         };
         let lowest = khz(case, cpu, "scaling_min_freq").unwrap_or_default();
         // The kernel refuses a lowest above the highest, so whichever makes room goes first.
-        let files = if wanted < lowest { ["scaling_min_freq", "scaling_max_freq"] } else { ["scaling_max_freq", "scaling_min_freq"] };
+        let files = if wanted < lowest {
+            ["scaling_min_freq", "scaling_max_freq"]
+        } else {
+            ["scaling_max_freq", "scaling_min_freq"]
+        };
         for file in files {
-            draft.write(case, &format!("{subject} {}", if file == "scaling_min_freq" { "lowest" } else { "highest" }), &of(cpu, file), &wanted.to_string());
+            draft.write(
+                case,
+                &format!("{subject} {}", if file == "scaling_min_freq" { "lowest" } else { "highest" }),
+                &of(cpu, file),
+                &wanted.to_string(),
+            );
         }
     }
     Ok(draft.remedy(HEAT, "scaling_min_freq and scaling_max_freq, and scaling_cur_freq under load"))
@@ -263,7 +273,8 @@ fn devfreq(site: &Site<'_>, parts: &[&str]) -> Found {
             }
         }
     }
-    Ok(draft.remedy("The change itself stops whoever uses the device for a moment; more heat.", "cur_freq stands still"))
+    Ok(draft
+        .remedy("The change itself stops whoever uses the device for a moment; more heat.", "cur_freq stands still"))
 }
 
 /// The memory controller.

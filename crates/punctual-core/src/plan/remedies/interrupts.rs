@@ -151,8 +151,7 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     }
     let mut draft = Draft::default();
     let mask = case.housekeeping.mask();
-    let step =
-        Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };
+    let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };
     draft.step("interrupts requested from now on", &before, &mask, step);
     Ok(draft.remedy("None: it counts for interrupts requested from now on.", path))
 }

@@ -77,7 +77,8 @@ pub(super) fn watermark(site: &Site<'_>) -> Found {
     let case = site.case;
     let missing = Missing::TellsNothing("how much memory there is is not shown");
     let table = case.known("/proc/meminfo", case.peek("/proc/meminfo"), missing)?;
-    let total = table.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok());
+    let total =
+        table.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok());
     let Some(total_kb) = total else { return Doubt::unknown("/proc/meminfo does not tell MemTotal") };
     let wanted_kb = MOST_KB.min(total_kb / 100);
     let path = "/proc/sys/vm/min_free_kbytes";

@@ -47,13 +47,20 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
             Some(now) => now != value,
             None => false,
         };
-        let settings: Vec<(String, u32)> =
-            wanted.iter().filter(|(name, value)| is_due(name, *value)).map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let settings: Vec<(String, u32)> = wanted
+            .iter()
+            .filter(|(name, value)| is_due(name, *value))
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect();
         if settings.is_empty() {
             continue;
         }
         let told = |value: &dyn Fn(&str, u32) -> u32| {
-            settings.iter().map(|(name, wanted)| format!("{name} {}", value(name, *wanted))).collect::<Vec<_>>().join(", ")
+            settings
+                .iter()
+                .map(|(name, wanted)| format!("{name} {}", value(name, *wanted)))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         let (before, after) = (told(&|name, _| now(name).unwrap_or_default()), told(&|_, wanted| wanted));
         draft.step(&device, &before, &after, Step::Nic { device: device.clone(), settings });
@@ -79,7 +86,10 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
     if draft.is_empty() {
         return Doubt::not_applicable("no device here has combined queues to give up");
     }
-    Ok(breaking(draft.apart("The device is reset: its link goes down for seconds, and what talks over it with it.", "ethtool -l DEVICE")))
+    Ok(breaking(draft.apart(
+        "The device is reset: its link goes down for seconds, and what talks over it with it.",
+        "ethtool -l DEVICE",
+    )))
 }
 
 fn breaking(remedy: Remedy) -> Remedy {
@@ -99,7 +109,9 @@ pub(super) fn threaded(site: &Site<'_>) -> Found {
     }
     let priority = site.device_priority();
     for thread in site.kernel_threads().unwrap_or_default() {
-        let of_device = |device: &String| thread.name.comm.strip_prefix("napi/").is_some_and(|rest| rest.starts_with(&format!("{device}-")));
+        let of_device = |device: &String| {
+            thread.name.comm.strip_prefix("napi/").is_some_and(|rest| rest.starts_with(&format!("{device}-")))
+        };
         if devices.iter().any(of_device) && thread.policy != SchedPolicy::Fifo(priority) {
             let step = Step::Policy { task: thread.name.clone(), policy: SchedPolicy::Fifo(priority) };
             draft.step(&thread.name.comm, &told(thread.policy), &format!("fifo {priority}"), step);

@@ -73,7 +73,9 @@ fn group(site: &Site<'_>, draft: &mut Draft) -> Result<(), Doubt> {
 pub(super) fn domain(site: &Site<'_>) -> Found {
     let case = site.case;
     if !site.needs.partition {
-        return Doubt::not_applicable("isolcpus= does it from the next boot on; a cpuset partition, if asked for, does it now");
+        return Doubt::not_applicable(
+            "isolcpus= does it from the next boot on; a cpuset partition, if asked for, does it now",
+        );
     }
     case.has_housekeeping()?;
     if let Some(container) = case.container() {
@@ -83,10 +85,14 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
         return Doubt::not_applicable("isolated partitions came with kernel 6.1");
     }
     if !offers_cpusets(site, "cgroup.controllers") {
-        return Doubt::unknown(format!("{ROOT}/cgroup.controllers does not offer cpuset: control groups of the first kind, or none"));
+        return Doubt::unknown(format!(
+            "{ROOT}/cgroup.controllers does not offer cpuset: control groups of the first kind, or none"
+        ));
     }
     if let Some(other) = in_the_way(site) {
-        return Doubt::unknown(format!("{other}/cpuset.cpus holds some of these CPUs, and the kernel lets only one group have them"));
+        return Doubt::unknown(format!(
+            "{other}/cpuset.cpus holds some of these CPUs, and the kernel lets only one group have them"
+        ));
     }
     let mut draft = Draft::default();
     group(site, &mut draft)?;
@@ -97,7 +103,11 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     draft.step(&format!("CPUs {}", *case.rt), before, "isolated partition", step);
     let risk = "Whatever runs on these CPUs now is moved off, real-time work included: it has to be started in the slice \
         (Slice=punctual.slice, systemd-run --slice=punctual.slice).";
-    let more = if case.version()? < WHOLE_SINCE { " Kernel threads still roam there before 7.0, see kthr.affinity." } else { "" };
+    let more = if case.version()? < WHOLE_SINCE {
+        " Kernel threads still roam there before 7.0, see kthr.affinity."
+    } else {
+        ""
+    };
     let proof = format!("{GROUP}/{STATE} reads 'isolated', and nothing after it");
     Ok(match draft.remedy(&format!("{risk}{more}"), &proof) {
         Remedy::Steps(steps, notes) => {

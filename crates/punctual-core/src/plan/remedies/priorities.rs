@@ -39,7 +39,8 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     for thread in site.kernel_threads()? {
         let Some((name, cpu)) = thread.name.comm.split_once('/') else { continue };
-        let is_here = cpu.split(':').next().and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| site.case.rt.contains(cpu));
+        let is_here =
+            cpu.split(':').next().and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| site.case.rt.contains(cpu));
         if !is_here || priority(thread.policy) < INTERRUPTS {
             continue;
         }
@@ -67,9 +68,11 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
         let Some((number, handler)) = line_of(&thread.name.comm) else { continue };
         any = true;
         // The kernel cuts names to 15 bytes, so the end of a long handler's name is missing.
-        let is_named = site.needs.devices.iter().any(|device| {
-            device == number || device == handler || InterruptLine::device(handler) == device
-        });
+        let is_named = site
+            .needs
+            .devices
+            .iter()
+            .any(|device| device == number || device == handler || InterruptLine::device(handler) == device);
         let now = priority(thread.policy);
         if is_named {
             rank(&mut draft, thread, SchedPolicy::Fifo(wanted));
@@ -81,7 +84,9 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
         return Doubt::not_applicable("no interrupt has a thread, see irq.threadirqs");
     }
     if draft.is_empty() && site.needs.devices.is_empty() {
-        return Ok(Remedy::ByHand("name the device of the real-time work: its interrupt's thread is to come first".to_owned()));
+        return Ok(Remedy::ByHand(
+            "name the device of the real-time work: its interrupt's thread is to come first".to_owned(),
+        ));
     }
     Ok(draft.apart(
         "On PREEMPT_RT the soft interrupts that a thread raises run at its priority, too.",

@@ -45,13 +45,20 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     for cpu in case.rt.iter() {
         let path = format!("{DEBUG}/{name}/cpu{cpu}/runtime");
         match case.peek(&path) {
-            Fact::Known(text) if text.parse::<u64>().is_ok() => any |= draft.write(case, &format!("CPU {cpu}"), &path, "0"),
+            Fact::Known(text) if text.parse::<u64>().is_ok() => {
+                any |= draft.write(case, &format!("CPU {cpu}"), &path, "0")
+            }
             Fact::Known(text) => return Doubt::unknown(format!("{path} holds '{text}', not a number")),
             // Whoever is refused without a lockdown is not root, and says so when it comes to writing.
             Fact::Denied | Fact::Garbled(_) => {
                 any = true;
                 let expected = Expected::same(Reading::Plain);
-                draft.step(&format!("CPU {cpu}"), "not known", "0", Step::Write { path, value: "0".to_owned(), expected });
+                draft.step(
+                    &format!("CPU {cpu}"),
+                    "not known",
+                    "0",
+                    Step::Write { path, value: "0".to_owned(), expected },
+                );
             }
             Fact::Absent => {}
         }
@@ -99,7 +106,9 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
     if !draft.write(case, "real-time threads", path, "-1") {
         return Doubt::not_applicable("this kernel does not show its limit for real-time threads");
     }
-    Ok(breaking(draft.remedy("A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.", path)))
+    Ok(breaking(
+        draft.remedy("A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.", path),
+    ))
 }
 
 /// Whether the kernel lets somebody in wherever it can.

@@ -83,7 +83,8 @@ fn reaching(found: Found, blast: Blast) -> Found {
 
 /// Who moves interrupts about.
 pub(super) fn irqbalance(site: &Site<'_>) -> Found {
-    let risk = "Interrupts are redistributed for about a second; from then on nobody spreads them but what is set here.";
+    let risk =
+        "Interrupts are redistributed for about a second; from then on nobody spreads them but what is set here.";
     silenced(site, &[("irqbalance.service", &["irqbalance"])], risk)
 }
 

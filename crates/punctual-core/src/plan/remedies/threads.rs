@@ -103,7 +103,8 @@ impl Site<'_> {
     fn read_threads(&self) -> Result<Vec<Thread>, Doubt> {
         let case = self.case;
         let names = case.list("/proc");
-        let mut processes: Vec<u32> = names.known().into_iter().flatten().filter_map(|name| name.parse().ok()).collect();
+        let mut processes: Vec<u32> =
+            names.known().into_iter().flatten().filter_map(|name| name.parse().ok()).collect();
         processes.sort_unstable();
         let mut threads = Vec::new();
         for process in processes {
@@ -113,7 +114,9 @@ impl Site<'_> {
             threads.push(first);
             let others = others.known().into_iter().flatten().filter_map(|name| name.parse::<u32>().ok());
             threads.extend(
-                others.filter(|thread| *thread != process).filter_map(|thread| self.read_thread(process, &format!("{folder}/task/{thread}"))),
+                others
+                    .filter(|thread| *thread != process)
+                    .filter_map(|thread| self.read_thread(process, &format!("{folder}/task/{thread}"))),
             );
             if threads.len() > MOST_THREADS {
                 return Doubt::unknown(format!("there are more than {MOST_THREADS} threads"));
@@ -141,7 +144,8 @@ impl Site<'_> {
     /// threads stay where they are, and so do we.
     fn ours(&self) -> Result<BTreeSet<u32>, Doubt> {
         let is_ours = |thread: &&Thread| {
-            !thread.is_kernel && (thread.is_real_time && thread.touches(&self.case.rt) || thread.name.comm == "punctual")
+            !thread.is_kernel
+                && (thread.is_real_time && thread.touches(&self.case.rt) || thread.name.comm == "punctual")
         };
         Ok(self.threads()?.iter().filter(is_ours).map(|thread| thread.process).collect())
     }

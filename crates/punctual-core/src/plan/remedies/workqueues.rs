@@ -10,7 +10,8 @@ use crate::knobs::{Doubt, Missing};
 const QUEUES: &str = "/sys/devices/virtual/workqueue";
 /// More queues than this are not looked at.
 const MOST_QUEUES: usize = 512;
-const STALL: &str = "Workers move at once; on a busy machine rewriting the mask was seen to stall the network for a moment.";
+const STALL: &str =
+    "Workers move at once; on a busy machine rewriting the mask was seen to stall the network for a moment.";
 
 /// The common mask of unbound work.
 pub(super) fn unbound(site: &Site<'_>) -> Found {
