@@ -8,10 +8,21 @@
 //! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to one;
 //! whoever carries a plan out knows these words and no others.
 
+mod changes;
+pub mod choice;
 pub mod conflicts;
+mod derive;
+pub mod lasting;
+mod make;
+mod policy;
+pub mod print;
 pub mod remedies;
+mod standing;
 mod step;
 
+pub use changes::{Left, Reason, changes};
+pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, plan, wanted};
+pub use standing::{Asked, Row, Standing, standing};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 
 use crate::knobs::Blast;
@@ -76,4 +87,42 @@ pub struct Change {
     pub proof: String,
     /// What is done, in order; undone in reverse order.
     pub steps: Vec<Step>,
+    /// What is kept for the boots to come.
+    pub keeps: Vec<Keep>,
+    /// Other knobs it serves.
+    pub also: Vec<String>,
+    /// Whether each step stands for itself; otherwise the change is made whole or not at all.
+    pub is_apart: bool,
+}
+
+/// Something that is kept for the boots to come, wherever this machine keeps such things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// A word of the kernel's command line.
+    Word(String),
+    /// A word that is to be on it no more, by its name.
+    NoWord(String),
+    /// A value of sysctl's.
+    Sysctl {
+        /// Its name, with dots.
+        name: String,
+        /// The value.
+        value: String,
+    },
+    /// A value of a file below `/sys`.
+    Write {
+        /// The file.
+        path: String,
+        /// The value.
+        value: String,
+    },
+    /// Options of a module, beginning with its name.
+    ModuleOptions(String),
+    /// A module that is not to be loaded.
+    NoModule(String),
+    /// The longest time to wake from idle, in microseconds, which a process of ours asks for all the time.
+    Hold(u32),
+    /// The steps are planned anew and done at each boot, since what they name (numbers of interrupts and threads,
+    /// devices) is another then.
+    Anew,
 }

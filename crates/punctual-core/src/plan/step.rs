@@ -4,6 +4,7 @@
 //! A step decides nothing and knows nothing of knobs.
 
 use crate::cpu_set::CpuSet;
+use std::fmt;
 
 /// One thing that is done to the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +129,17 @@ pub enum SchedPolicy {
     Rr(u32),
 }
 
+impl fmt::Display for SchedPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(0) => f.write_str("other"),
+            Self::Other(nice) => write!(f, "other, nice {nice}"),
+            Self::Fifo(priority) => write!(f, "fifo {priority}"),
+            Self::Rr(priority) => write!(f, "rr {priority}"),
+        }
+    }
+}
+
 /// How the text of a kernel's file stands for its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
@@ -143,6 +155,38 @@ pub enum Reading {
     Line,
 }
 
+impl Reading {
+    /// The value a file's text stands for.
+    pub fn value(self, text: &str) -> &str {
+        let text = text.trim();
+        match self {
+            Self::Marked => {
+                let marked = |word: &&str| word.starts_with(['[', '(']) && word.ends_with([']', ')']);
+                let word = text.split_whitespace().find(marked).unwrap_or(text);
+                word.trim_start_matches(['[', '(']).trim_end_matches([']', ')'])
+            }
+            _ => text,
+        }
+    }
+
+    /// The CPUs a value names, where it names CPUs.
+    pub fn cpus(self, value: &str) -> Option<CpuSet> {
+        match self {
+            Self::CpuList => CpuSet::parse_list(if value.trim() == "(null)" { "" } else { value }).ok(),
+            Self::CpuMask => CpuSet::parse_mask(value).ok(),
+            Self::Plain | Self::Marked => None,
+        }
+    }
+
+    /// Whether two values are the same one.
+    pub fn is_same(self, one: &str, other: &str) -> bool {
+        match (self.cpus(one), self.cpus(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => one.split_whitespace().eq(other.split_whitespace()),
+        }
+    }
+}
+
 /// What is to be seen after a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
@@ -155,6 +199,15 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Whether what is seen is what was wanted.
+    pub fn is_met(&self, seen: &str, wanted: &str) -> bool {
+        let seen = self.reading.value(seen);
+        match (self.reading.cpus(seen), self.reading.cpus(wanted)) {
+            (Some(seen), Some(wanted)) if self.or_fewer => !seen.is_empty() && seen.is_subset(&wanted),
+            _ => self.reading.is_same(seen, wanted),
+        }
+    }
+
     /// The same file, read in this way, holds the same value.
     pub fn same(reading: Reading) -> Self {
         Self { reading, settles_at: None, or_fewer: false }

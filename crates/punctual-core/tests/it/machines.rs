@@ -12,8 +12,13 @@ use std::fmt::Write as _;
 
 /// A remark `# need: KIND cpus=LIST` in the snapshot says what is asked of the machine.
 fn need(text: &str) -> Need {
+    need_of(text.lines().find_map(|line| line.strip_prefix("# need:")).unwrap_or_default())
+}
+
+/// What the words of such a remark ask for.
+pub fn need_of(words: &str) -> Need {
     let mut need = Need::default();
-    for word in text.lines().find_map(|line| line.strip_prefix("# need:")).unwrap_or_default().split_whitespace() {
+    for word in words.split_whitespace() {
         match word.strip_prefix("cpus=") {
             Some(list) => need.cpus = CpuSet::parse_list(list).unwrap(),
             None => need.kind = *Kind::ALL.iter().find(|kind| kind.name() == word).unwrap(),

@@ -118,7 +118,7 @@ impl Lasting {
     }
 
     /// The place that counts in this case.
-    fn chosen(&self, case: &Case<'_>) -> &Self {
+    pub(crate) fn chosen(&self, case: &Case<'_>) -> &Self {
         match self {
             Self::Either { when, then, otherwise } => (if when.holds(case) { *then } else { *otherwise }).chosen(case),
             plain => plain,

@@ -1,0 +1,234 @@
+//! From findings to changes, in the order in which they are made, and what is left as it is.
+
+use super::derive::{Derived, derive};
+use super::policy::left_unasked;
+use super::remedies::{Notes, REMEDIES, Remedy, Site, remedy};
+use super::{Change, Keep, Lasts, Step, Takes, Wishes};
+use crate::cmdline::{Evidence, Target, Verdict, lint, same_dashes};
+use crate::finding::{Finding, Severity, State};
+use crate::knobs::{self, Blast, Case, Knob};
+use std::collections::BTreeMap;
+
+/// A finding that is bad and stays so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The knob's id.
+    pub id: String,
+    /// The knob in a few words.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Why nothing is done.
+    pub reason: Reason,
+}
+
+/// Why a bad finding is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The user said so.
+    Excepted,
+    /// Only by name, because of this.
+    Unasked(&'static str),
+    /// The change can do more to the machine at work than is allowed.
+    Blast(Blast),
+    /// A person has to do this.
+    ByHand(String),
+    /// It cannot be done here, because of this.
+    NotHere(String),
+    /// Another change decides the same.
+    Decided {
+        /// The knob of that change.
+        by: String,
+    },
+}
+
+/// The changes that mend what is bad, in order, and what is left.
+pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
+    let mut gathered = Gathered::default();
+    for finding in findings.iter().filter(|finding| finding.state == State::Bad) {
+        let Some(knob) = knobs::find(&finding.id) else { continue };
+        if let Err(reason) = change(knob, finding, site, wishes).and_then(|change| gathered.add(change)) {
+            let (id, title) = (finding.id.clone(), finding.title.clone());
+            gathered.left.push(Left { id, title, severity: finding.severity, reason });
+        }
+    }
+    gathered.changes.sort_by_key(|change| (order(change), place(&change.id)));
+    (gathered.changes, gathered.left)
+}
+
+/// Those first that would undo the others; what counts from the next boot on last.
+fn order(change: &Change) -> u8 {
+    let silences = change.steps.iter().any(|step| matches!(step, Step::Silence { .. }));
+    match (silences, change.takes) {
+        (true, _) => 0,
+        (false, Takes::Now) => 1,
+        (false, Takes::NextBoot) => 2,
+    }
+}
+
+/// In the order of the remedies, which is that in which they are best applied, then in that of the catalogue.
+fn place(id: &str) -> (usize, usize) {
+    let remedy = REMEDIES.iter().position(|(known, _)| *known == id);
+    let knob = knobs::ALL.iter().position(|knob| knob.id == id);
+    (remedy.unwrap_or(usize::MAX), knob.unwrap_or(usize::MAX))
+}
+
+fn change(knob: &Knob, finding: &Finding, site: &Site<'_>, wishes: &Wishes) -> Result<Change, Reason> {
+    let is_named = wishes.only.contains(&finding.id);
+    if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
+        return Err(Reason::Excepted);
+    }
+    if let Some(why) = left_unasked(finding).filter(|_| !is_named) {
+        return Err(Reason::Unasked(why));
+    }
+    let case = site.case;
+    let (derived, notes) = done_about(knob, site)?;
+    let takes = if derived.is_for_next_boot() { Takes::NextBoot } else { Takes::Now };
+    let blast = notes.blast.unwrap_or(knob.blast);
+    // Nothing is at work yet while the machine starts.
+    let blast = if takes == Takes::NextBoot && blast == Blast::Disturbing { Blast::Harmless } else { blast };
+    if blast > wishes.blast {
+        return Err(Reason::Blast(blast));
+    }
+    let proof: Vec<&str> = finding.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
+    let or = |told: String, otherwise: String| if told.is_empty() { otherwise } else { told };
+    Ok(Change {
+        id: finding.id.clone(),
+        title: finding.title.clone(),
+        before: or(notes.before, told(&derived.before)),
+        after: or(notes.after, told(&derived.after)),
+        why: finding.why.clone(),
+        cost: finding.cost.clone(),
+        risk: or(notes.risk, risk(blast, takes)),
+        blast,
+        lasts: if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood },
+        takes,
+        undo: case.fill(knob.undo),
+        proof: or(notes.proof, told(&proof)),
+        steps: derived.steps,
+        keeps: derived.keeps,
+        also: Vec::new(),
+        is_apart: notes.apart,
+    })
+}
+
+/// What can be done about a knob: what a look at the machine gives, and what the catalogue says.
+fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
+    let derived = derive(knob, site.case, site.needs.partition);
+    let (mut derived, notes) = match (remedy(site, knob.id), derived) {
+        (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
+        (Some(Remedy::Steps(steps, notes)), derived) => {
+            (derived.unwrap_or_default().with_steps(steps), notes)
+        }
+        (Some(Remedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
+        // What cannot be done now may be asked for at the next boot.
+        (Some(Remedy::NotHere(_) | Remedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
+            (derived, Notes::default())
+        }
+        (Some(Remedy::NotHere(why)), _) => return Err(Reason::NotHere(why)),
+        (Some(Remedy::ByHand(how)), _) => return Err(Reason::ByHand(how)),
+    };
+    keep_known_words(&mut derived, site.case)?;
+    Ok((derived, notes))
+}
+
+fn risk(blast: Blast, takes: Takes) -> String {
+    match (blast, takes) {
+        (_, Takes::NextBoot) => "the next boot is tried once, on an entry of its own where the loader has such",
+        (Blast::Harmless, Takes::Now) => "none known",
+        (Blast::Disturbing, Takes::Now) => "running real-time work may be late once, while it is done",
+        (Blast::Breaking, Takes::Now) => "a service or function may be lost",
+    }
+    .to_owned()
+}
+
+/// Values in a row, equal neighbours told once.
+fn told<S: AsRef<str>>(values: &[S]) -> String {
+    let mut rows: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+    rows.dedup();
+    rows.join(", ")
+}
+
+/// Words that this kernel would not take, or not as meant, are not asked for.
+fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason> {
+    let Some(target) = Target::of(case.machine) else { return Ok(()) };
+    let refusal = |keep: &Keep| {
+        let Keep::Word(word) = keep else { return None };
+        let judged = lint(word.as_bytes(), &target, &Evidence::none()).pop()?;
+        let is_dead = matches!(
+            judged.verdict,
+            Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::ModuleNotLoaded
+        );
+        is_dead.then(|| format!("{word}: {}", judged.why))
+    };
+    let refused: Vec<Option<String>> = derived.keeps.iter().map(refusal).collect();
+    let Some(first) = refused.iter().flatten().next().cloned() else { return Ok(()) };
+    let mut refused = refused.iter().map(Option::is_some);
+    derived.keeps.retain(|_| !refused.next().unwrap_or(false));
+    if derived.keeps.is_empty() && derived.steps.is_empty() { Err(Reason::NotHere(first)) } else { Ok(()) }
+}
+
+/// Changes so far; nothing is decided twice.
+#[derive(Default)]
+struct Gathered {
+    changes: Vec<Change>,
+    left: Vec<Left>,
+    /// What is decided, the value, and which change did.
+    decided: BTreeMap<String, (String, usize)>,
+}
+
+impl Gathered {
+    /// Adds a change. What others decide in the same way is left to them, and what they decide otherwise is theirs.
+    fn add(&mut self, mut change: Change) -> Result<(), Reason> {
+        let decided = |(what, value): (String, String)| {
+            let (known, by) = self.decided.get(&what)?;
+            Some((*by, *known == value))
+        };
+        let all = || change.steps.iter().filter_map(decision).chain(change.keeps.iter().filter_map(kept));
+        let known: Vec<(usize, bool)> = all().filter_map(decided).collect();
+        if let Some((by, _)) = known.iter().find(|(_, agrees)| !agrees) {
+            return Err(Reason::Decided { by: self.changes[*by].id.clone() });
+        }
+        let (count, place) = (all().count(), self.changes.len());
+        if let Some((by, _)) = known.first() {
+            self.changes[*by].also.push(change.id.clone());
+            if known.len() == count {
+                return Ok(());
+            }
+        }
+        let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !self.decided.contains_key(&what));
+        change.steps.retain(|step| is_new(decision(step)));
+        change.keeps.retain(|keep| is_new(kept(keep)));
+        let new: Vec<(String, String)> =
+            change.steps.iter().filter_map(decision).chain(change.keeps.iter().filter_map(kept)).collect();
+        self.decided.extend(new.into_iter().map(|(what, value)| (what, (value, place))));
+        self.changes.push(change);
+        Ok(())
+    }
+}
+
+/// What a step decides, and the value.
+fn decision(step: &Step) -> Option<(String, String)> {
+    match step {
+        Step::Write { path, value, .. } => Some((path.clone(), value.clone())),
+        Step::Affinity { task, cpus } => Some((format!("affinity of {}", task.pid), cpus.to_string())),
+        Step::Policy { task, policy } => Some((format!("policy of {}", task.pid), format!("{policy:?}"))),
+        Step::Silence { unit, .. } => Some((unit.clone(), "silent".to_owned())),
+        _ => None,
+    }
+}
+
+/// What is decided for the boots to come, where no step decides the same already.
+fn kept(keep: &Keep) -> Option<(String, String)> {
+    match keep {
+        Keep::Word(word) => {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            Some((format!("word {}", same_dashes(name)), value.to_owned()))
+        }
+        Keep::NoWord(name) => Some((format!("word {}", same_dashes(name)), "(none)".to_owned())),
+        Keep::ModuleOptions(line) => Some((format!("options {line}"), String::new())),
+        Keep::NoModule(name) => Some((format!("module {name}"), "(none)".to_owned())),
+        Keep::Hold(limit) => Some(("latency limit".to_owned(), limit.to_string())),
+        Keep::Sysctl { .. } | Keep::Write { .. } | Keep::Anew => None,
+    }
+}

@@ -1,0 +1,211 @@
+//! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
+
+use super::changes::{Left, changes};
+use super::choice::{Choice, Refusal, choose};
+use super::conflicts::{Conflict, conflicts};
+use super::lasting::{self, Lasted, Starts, Wanted, Why};
+use super::remedies::{Needs, Site};
+use super::{Change, Keep, Lasts, Step, Takes};
+use crate::audit::audit;
+use crate::knobs::{Blast, Case};
+use crate::machine::Machine;
+use crate::profile::Need;
+use crate::tree::Tree;
+
+/// After so long a kernel that panics in its trial starts the machine again.
+const PANIC_SECONDS: u32 = 10;
+/// The change that writes files for the init.
+pub const FILES: &str = "boot.files";
+/// The change that puts the new command line on a boot entry.
+pub const ENTRY: &str = "boot.entry";
+/// The change that makes the new command line the default.
+pub const DEFAULT: &str = "boot.default";
+
+/// What the user asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// What the machine has to do; CPUs may be left to us.
+    pub need: Need,
+    /// Knobs to change, and no others; empty for those that matter.
+    pub only: Vec<String>,
+    /// Knobs to leave alone.
+    pub except: Vec<String>,
+    /// What a change may do to the machine at work.
+    pub blast: Blast,
+    /// What is wanted of the changes themselves.
+    pub needs: Needs,
+    /// Whether anything is to outlive the next boot.
+    pub lasting: bool,
+    /// Where this program is found at boot.
+    pub exe: String,
+}
+
+/// What is done about a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Which CPUs do what, and why.
+    pub choice: Choice,
+    /// What is changed, in order.
+    pub changes: Vec<Change>,
+    /// What is bad and stays so.
+    pub left: Vec<Left>,
+    /// Who else has a hand in it.
+    pub conflicts: Vec<Conflict>,
+    /// What is to hold after the next boot.
+    pub wanted: Wanted,
+    /// How the new command line is booted.
+    pub starts: Starts,
+    /// What somebody who relies on it has to know, one sentence each.
+    pub limits: Vec<String>,
+}
+
+/// Makes a plan for a machine. What cannot be made to last is said and does not keep the rest from being done.
+pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, Refusal> {
+    let choice = choose(tree, machine, &wishes.need)?;
+    let need = Need { cpus: choice.cpus.clone(), ..wishes.need.clone() };
+    let findings = audit(tree, machine, &need);
+    let case = Case::new(tree, machine, &need);
+    let site = Site::new(&case, &wishes.needs);
+    let (mut changes, left) = changes(&site, &findings, wishes);
+    changes.extend(siblings(&choice, wishes));
+    if !wishes.lasting {
+        until_reboot(&mut changes);
+    }
+    let wanted = wanted(&changes, &wishes.exe);
+    let conflicts = conflicts(&case, &changes);
+    let mut plan =
+        Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
+    if wishes.lasting {
+        plan.last(tree, machine);
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// Adds what makes it last.
+    fn last(&mut self, tree: &dyn Tree, machine: &Machine) {
+        match lasting::files(tree, machine, &self.wanted) {
+            Ok(Lasted { steps, limits }) => self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits),
+            Err(why) => self.limits.push(not_lasting("Values are not kept for the boots to come", &why)),
+        }
+        match lasting::trial(tree, machine, &self.wanted) {
+            Ok(trial) => {
+                self.starts = trial.starts;
+                self.add(ENTRY, "The new command line has a boot entry of its own, booted once", Takes::NextBoot, trial.steps, trial.limits);
+            }
+            Err(why) => self.limits.push(not_lasting("The command line stays as it is", &why)),
+        }
+    }
+
+    fn add(&mut self, id: &str, title: &str, takes: Takes, steps: Vec<Step>, limits: Vec<String>) {
+        self.limits.extend(limits);
+        if !steps.is_empty() {
+            self.changes.push(lasting_change(id, title, takes, steps));
+        }
+    }
+}
+
+/// The change that makes the command line of a trial the default.
+pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(Option<Change>, Vec<String>), Why> {
+    let Lasted { steps, limits } = lasting::adopt(tree, machine, wanted)?;
+    let title = "The new command line is the default";
+    Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+}
+
+fn not_lasting(what: &str, why: &Why) -> String {
+    format!("{what}: {why}")
+}
+
+fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Step>) -> Change {
+    let places: Vec<String> = steps.iter().filter_map(place).collect();
+    let places = places.join(", ");
+    Change {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        before: "as it was".to_owned(),
+        after: places.clone(),
+        why: "What is written to a running kernel is gone with it.".to_owned(),
+        cost: "none".to_owned(),
+        risk: "the next boot is another one; what was there is kept and put back by revert".to_owned(),
+        blast: Blast::Harmless,
+        lasts: Lasts::ForGood,
+        takes,
+        undo: "The files are taken away or put back as they were.".to_owned(),
+        proof: places,
+        steps,
+        keeps: Vec::new(),
+        also: Vec::new(),
+        is_apart: false,
+    }
+}
+
+/// The file a step is about, or the program it runs.
+fn place(step: &Step) -> Option<String> {
+    match step {
+        Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),
+        Step::Run { doing, .. } => doing.as_ref().map(|run| run.program.clone()),
+        _ => None,
+    }
+}
+
+/// Threads of chosen cores that do no real-time work are taken off line.
+fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
+    let id = "agree.siblings";
+    let is_wanted = wishes.only.is_empty() || wishes.only.iter().any(|only| only == id);
+    if choice.offline.is_empty() || !is_wanted || wishes.except.iter().any(|except| except == id) {
+        return None;
+    }
+    if wishes.blast < Blast::Disturbing {
+        return None;
+    }
+    let write = |cpu| Step::Write {
+        path: format!("/sys/devices/system/cpu/cpu{cpu}/online"),
+        value: "0".to_owned(),
+        expected: super::Expected::same(super::Reading::Plain),
+    };
+    Some(Change {
+        id: id.to_owned(),
+        title: "Nobody shares a core with real-time work".to_owned(),
+        before: format!("CPUs {} are on line", choice.offline),
+        after: format!("CPUs {} are off line", choice.offline),
+        why: "A thread on the other half of a core takes its caches and units away, at any time.".to_owned(),
+        cost: "what these CPUs could do".to_owned(),
+        risk: "taking a CPU off line stops all others for a moment".to_owned(),
+        blast: Blast::Disturbing,
+        lasts: Lasts::ForGood,
+        takes: Takes::Now,
+        undo: "They are taken on line again.".to_owned(),
+        proof: "/sys/devices/system/cpu/online".to_owned(),
+        steps: choice.offline.iter().map(write).collect(),
+        keeps: vec![Keep::Anew],
+        also: Vec::new(),
+        is_apart: false,
+    })
+}
+
+/// Leaves out all that would outlive the next boot, and changes that are nothing else.
+fn until_reboot(changes: &mut Vec<Change>) {
+    for change in changes.iter_mut() {
+        change.keeps.clear();
+        change.lasts = Lasts::Reboot;
+    }
+    changes.retain(|change| !change.steps.is_empty());
+}
+
+/// What the changes want to hold after the next boot.
+pub fn wanted(changes: &[Change], exe: &str) -> Wanted {
+    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
+    for keep in changes.iter().flat_map(|change| &change.keeps) {
+        match keep.clone() {
+            Keep::Word(word) => wanted.words.push(word),
+            Keep::NoWord(name) => wanted.no_words.push(name),
+            Keep::Sysctl { name, value } => wanted.sysctls.push((name, value)),
+            Keep::Write { path, value } => wanted.writes.push((path, value)),
+            Keep::ModuleOptions(line) => wanted.module_options.push(line),
+            Keep::NoModule(name) => wanted.no_modules.push(name),
+            Keep::Hold(limit) => wanted.hold_latency_us = Some(limit),
+            Keep::Anew => wanted.boot_service = true,
+        }
+    }
+    wanted
+}

@@ -1,0 +1,265 @@
+//! What became of what was asked for: per knob, what is configured for the next boot, what this boot was given, and
+//! what is in force.
+//!
+//! Requested is not effective: only what the kernel itself shows now makes a row good.
+
+use super::{SchedPolicy, Step, TaskName};
+use crate::audit;
+use crate::cmdline::{Evidence, Target, lint};
+use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
+use crate::finding::State;
+use crate::knobs::{self, Case};
+use crate::machine::Machine;
+use crate::profile::Need;
+use crate::tree::{Tree, text};
+
+/// Something that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A word on the kernel's command line.
+    Word {
+        /// The knob it is for.
+        id: String,
+        /// The word.
+        word: String,
+    },
+    /// No such word on the kernel's command line.
+    NoWord {
+        /// The knob it is for.
+        id: String,
+        /// Its name.
+        name: String,
+    },
+    /// Something that was done while the machine ran.
+    Done {
+        /// The knob it is for.
+        id: String,
+        /// What was done.
+        step: Step,
+        /// Whether that was in this boot.
+        is_this_boot: bool,
+    },
+}
+
+/// One line of the status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The knob.
+    pub id: String,
+    /// What it is about: a word, a file, a thread.
+    pub what: String,
+    /// What the files say for the next boot; `None` where no file says anything.
+    pub configured: Option<String>,
+    /// What this boot was given; `None` where boots are not given such things.
+    pub booted: Option<String>,
+    /// What is in force; `None` where that cannot be seen.
+    pub effective: Option<String>,
+    /// What that comes to.
+    pub standing: Standing,
+}
+
+/// What became of one thing that was asked for. Ordered from the best to the worst.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It is in force.
+    InForce,
+    /// It went with what it was about: a thread that ended, a device that was unplugged.
+    Gone,
+    /// It counts from the next boot on.
+    WaitsForBoot,
+    /// It could not be told, because of this.
+    Unknown(String),
+    /// It was in force, and somebody changed it since.
+    Drifted,
+    /// The kernel was given it, and did not honour it, because of this.
+    NotHonoured(String),
+}
+
+impl Standing {
+    /// The words for it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::InForce => "in force",
+            Self::Gone => "gone",
+            Self::WaitsForBoot => "waits for a reboot",
+            Self::Unknown(_) => "unknown",
+            Self::Drifted => "drifted",
+            Self::NotHonoured(_) => "not honoured",
+        }
+    }
+
+    /// Why, where there is more to say.
+    pub fn because(&self) -> Option<&str> {
+        match self {
+            Self::Unknown(why) | Self::NotHonoured(why) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// How everything that was asked for stands.
+pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Asked]) -> Vec<Row> {
+    let case = Case::new(tree, machine, need);
+    asked.iter().map(|asked| row(asked, &case)).collect()
+}
+
+fn row(asked: &Asked, case: &Case<'_>) -> Row {
+    match asked {
+        Asked::Word { id, word } => {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            word_row(id, name, Some(value), word, case)
+        }
+        Asked::NoWord { id, name } => word_row(id, name, None, name, case),
+        Asked::Done { id, step, is_this_boot } => {
+            let (what, seen) = seen(step, case);
+            let mut row = Row {
+                id: id.clone(),
+                what,
+                configured: None,
+                booted: None,
+                effective: seen.as_ref().known().map(|seen| seen.text.clone()),
+                standing: Standing::InForce,
+            };
+            row.standing = match seen {
+                Fact::Known(seen) if seen.is_wanted => Standing::InForce,
+                // A value of the kernel's is another one after each boot until somebody writes it again.
+                Fact::Known(_) if !is_this_boot && !is_file(step) => Standing::WaitsForBoot,
+                Fact::Known(_) => Standing::Drifted,
+                Fact::Absent => Standing::Gone,
+                other => Standing::Unknown(other.trouble().unwrap_or_default()),
+            };
+            row
+        }
+    }
+}
+
+fn is_file(step: &Step) -> bool {
+    matches!(step, Step::Own { .. } | Step::Edit { .. } | Step::Remove { .. })
+}
+
+/// A word of the command line: wanted with that value, or not at all.
+fn word_row(id: &str, name: &str, wanted: Option<&str>, what: &str, case: &Case<'_>) -> Row {
+    let of = |line: &str| crate::machine::Cmdline::parse(line).value(name).map(str::to_owned);
+    let lines: Vec<&String> = case.configured().iter().filter_map(|place| place.line.known()).collect();
+    let configured = lines.iter().find_map(|line| of(line));
+    let booted = case.machine.cmdline.known().map(|line| line.value(name).map(str::to_owned));
+    let state = knobs::find(id).map(|knob| audit::examine(knob, case));
+    let effective = state.as_ref().and_then(|finding| finding.evidence.last()).map(|e| e.value.clone());
+    let shown = |value: &Option<String>| value.as_ref().map(|v| if v.is_empty() { name.to_owned() } else { v.clone() });
+    let standing = match (&booted, state.map(|finding| finding.state)) {
+        (None, _) => Standing::Unknown("what the kernel was booted with cannot be read".to_owned()),
+        (Some(booted), _) if booted.as_deref() != wanted => Standing::WaitsForBoot,
+        (Some(_), Some(State::Bad)) => Standing::NotHonoured(verdict(what, case)),
+        (Some(_), Some(State::Unknown(why))) => Standing::Unknown(why),
+        _ => Standing::InForce,
+    };
+    Row {
+        id: id.to_owned(),
+        what: if wanted.is_some() { name.to_owned() } else { format!("no {name}") },
+        configured: if lines.is_empty() { None } else { shown(&configured).or_else(|| Some("none".to_owned())) },
+        booted: booted.map(|value| shown(&value).unwrap_or_else(|| "none".to_owned())),
+        effective,
+        standing,
+    }
+}
+
+/// What the linter says of a word that was given and is not in force.
+fn verdict(word: &str, case: &Case<'_>) -> String {
+    let judged = Target::of(case.machine)
+        .and_then(|target| lint(word.as_bytes(), &target, &Evidence::live(case, case.machine)).pop());
+    judged.map_or_else(
+        || "the kernel does not say why".to_owned(),
+        |word| format!("{}: {}", word.verdict.name(), word.why),
+    )
+}
+
+/// What is there now, and whether that is what was wanted.
+struct Seen {
+    text: String,
+    is_wanted: bool,
+}
+
+/// What a step was about, and what is seen of it.
+fn seen(step: &Step, tree: &dyn Tree) -> (String, Fact<Seen>) {
+    match step {
+        Step::Write { path, value, expected } => {
+            let place = expected.settles_at.as_deref().unwrap_or(path);
+            let see = |seen: String| Seen {
+                is_wanted: expected.is_met(&seen, value),
+                text: expected.reading.value(&seen).to_owned(),
+            };
+            (path.clone(), text(tree, place).map(see))
+        }
+        Step::Own { path, content, .. } => (path.clone(), file(tree, path, content.as_bytes())),
+        Step::Edit { path, content, also_ours, .. } => {
+            let now = tree.read(path);
+            let is_ours = |bytes: &Vec<u8>| bytes == content || also_ours.contains(bytes);
+            (path.clone(), now.map(|bytes| see_file(is_ours(&bytes))))
+        }
+        Step::Remove { path } => (path.clone(), Fact::Known(see_file(tree.read(path) == Fact::Absent))),
+        Step::Folder { path } => {
+            (path.clone(), tree.list(path).map(|_| Seen { text: "there".to_owned(), is_wanted: true }))
+        }
+        Step::Affinity { task, cpus } => (of_task("affinity", task), affinity(tree, task, cpus)),
+        Step::Policy { task, policy } => (of_task("policy", task), policy_of(tree, task, *policy)),
+        Step::Nic { device, .. } => (device.clone(), Fact::Garbled("is not looked at again".to_owned())),
+        Step::Silence { unit, .. } => (unit.clone(), Fact::Garbled("only systemd knows".to_owned())),
+        Step::Run { doing, .. } => {
+            let program = doing.as_ref().map_or_else(String::new, |run| run.program.clone());
+            (program, Fact::Known(Seen { text: "was run".to_owned(), is_wanted: true }))
+        }
+    }
+}
+
+fn of_task(what: &str, task: &TaskName) -> String {
+    format!("{what} of {} ({})", task.comm, task.pid)
+}
+
+fn file(tree: &dyn Tree, path: &str, content: &[u8]) -> Fact<Seen> {
+    tree.read(path).map(|bytes| see_file(bytes == content))
+}
+
+fn see_file(is_wanted: bool) -> Seen {
+    Seen { text: if is_wanted { "as written" } else { "changed" }.to_owned(), is_wanted }
+}
+
+/// A thread, if it is still the same one: its line of `stat` behind the name, which may hold anything.
+fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
+    let fields = text(tree, &format!("/proc/{}/stat", task.pid)).map(|stat| {
+        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        rest.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    });
+    fields.and_then(|fields| {
+        // Field 22 of the line; the first one here is field 3.
+        let is_same = fields.get(19).and_then(|started| started.parse().ok()) == Some(task.started);
+        if is_same { Fact::Known(fields) } else { Fact::Absent }
+    })
+}
+
+fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Seen> {
+    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(|status| {
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        match list.map(CpuSet::parse_list) {
+            Some(Ok(cpus)) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
+            _ => Fact::Garbled("its status names no CPUs".to_owned()),
+        }
+    })
+}
+
+fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen> {
+    stat(tree, task).and_then(|fields| {
+        let number = |field: usize| fields.get(field - 3).and_then(|value| value.parse::<i64>().ok());
+        let (Some(nice), Some(priority), Some(policy)) = (number(19), number(40), number(41)) else {
+            return Fact::Garbled("its stat is too short".to_owned());
+        };
+        let priority = u32::try_from(priority).unwrap_or_default();
+        let now = match policy {
+            0 => SchedPolicy::Other(i32::try_from(nice).unwrap_or_default()),
+            1 => SchedPolicy::Fifo(priority),
+            2 => SchedPolicy::Rr(priority),
+            other => return Fact::Garbled(format!("policy {other} is none we set")),
+        };
+        Fact::Known(Seen { text: now.to_string(), is_wanted: now == wanted })
+    })
+}

@@ -1,0 +1,159 @@
+//! What can be typed to change the machine, and to put it back.
+
+#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
+
+use super::value::{parse_cpus, parse_duration, parse_version};
+use super::{ArchName, FlavourName, Profile};
+use clap::{Args, ValueEnum};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::knobs::Blast;
+use punctual_core::machine::Version;
+use punctual_hist::Nanos;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What a change may do to the machine at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BlastName {
+    /// Nothing
+    Harmless,
+    /// Disturb running real-time work for a moment
+    Disturbing,
+    /// Break a service or lose a function, too
+    Any,
+}
+
+impl From<BlastName> for Blast {
+    fn from(name: BlastName) -> Self {
+        match name {
+            BlastName::Harmless => Self::Harmless,
+            BlastName::Disturbing => Self::Disturbing,
+            BlastName::Any => Self::Breaking,
+        }
+    }
+}
+
+/// Artefacts that can be printed alone, for people who build images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ArtefactName {
+    /// The kernel's command line
+    Cmdline,
+    /// A fragment of /etc/default/grub.d
+    Grub,
+    /// A label of extlinux.conf
+    Extlinux,
+    /// Variables of U-Boot's environment
+    Uboot,
+    /// An entry of systemd-boot
+    SystemdBoot,
+    /// A file of /etc/sysctl.d
+    Sysctl,
+    /// A file of /etc/tmpfiles.d
+    Tmpfiles,
+    /// Units and drop-ins of systemd
+    Systemd,
+    /// A fragment of the kernel's configuration
+    Kconfig,
+    /// Groups of resctrl that share out the caches
+    Resctrl,
+    /// The word of Rockchip's RK3568 loader that shares out its L3 cache
+    #[value(name = "rk3568-l3")]
+    Rk3568L3,
+}
+
+/// `punctual tune`.
+#[derive(Args, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct TuneArgs {
+    /// CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpus: Option<CpuSet>,
+    /// Kind of work the machine is for
+    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
+    pub profile: Profile,
+    /// Time between releases, where it is known
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub period: Option<Nanos>,
+    /// Largest lateness you can live with
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// Knobs to change, and no others, for example irq.affinity,iso.domain
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Knobs to leave alone
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub except: Vec<String>,
+    /// What a change may do to the machine at work; what can do more is listed and left
+    #[arg(long, value_enum, value_name = "RADIUS", default_value_t = BlastName::Disturbing)]
+    pub blast: BlastName,
+    /// Network device that carries the real-time traffic
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Isolate by a cpuset partition at run time instead of isolcpus= at boot
+    #[arg(long)]
+    pub partition: bool,
+    /// Reserve so many huge pages
+    #[arg(long, value_name = "N")]
+    pub hugepages: Option<u32>,
+    /// Show the plan, change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Plan for a captured machine; changes nothing
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Change only what holds until the next boot: no files, no boot loader
+    #[arg(long)]
+    pub until_reboot: bool,
+    /// Put everything back unless `punctual status --confirm` comes within this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["dry_run", "command", "machine"])]
+    pub confirm_within: Option<Nanos>,
+    /// Let the check at boot make the new boot entry the default when everything is in force
+    #[arg(long)]
+    pub confirm_at_boot: bool,
+    /// Print one artefact alone, for people who build images
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["command", "confirm_within"])]
+    pub print: Option<ArtefactName>,
+    /// With --print: version of the kernel it is for [default: this machine's]
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, requires = "print")]
+    pub kernel: Option<Version>,
+    /// With --print: kind of the kernel it is for [default: this machine's]
+    #[arg(long, value_enum, requires = "print")]
+    pub flavour: Option<FlavourName>,
+    /// With --print: architecture it is for [default: this machine's]
+    #[arg(long, value_enum, requires = "print")]
+    pub arch: Option<ArchName>,
+    /// With --print rk3568-l3: which CPUs own which quarters, for example 0-2=0-1,3=2-3
+    #[arg(long, value_name = "SPEC", requires = "print")]
+    pub owners: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Apply, run this command, and put everything back when it ends
+    #[arg(long = "for", value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["dry_run", "machine"])]
+    pub command: Vec<OsString>,
+}
+
+/// `punctual status`.
+#[derive(Args, Clone, Debug)]
+pub struct StatusArgs {
+    /// It is good: keep it, and make the new boot entry the default
+    #[arg(long)]
+    pub confirm: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `punctual revert`.
+#[derive(Args, Clone, Debug)]
+pub struct RevertArgs {
+    /// Put back to what was before transaction N [default: everything]
+    #[arg(long, value_name = "N")]
+    pub to: Option<u32>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,55 @@
+//! How things stand: configured, booted and effective side by side, for each thing that was asked for.
+
+use super::NAMES;
+use crate::render::text::Style;
+use crate::render::text::sheet::{Sheet, Tone};
+use punctual_core::plan::{Row, Standing};
+
+/// What is known of the transactions, one sentence each, and every row.
+pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    for (is_good, sentence) in sentences {
+        sheet.toned_paragraph(0, if *is_good { Tone::Good } else { Tone::Doubt }, if *is_good { "ok" } else { "!!" }, sentence);
+    }
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by(|a, b| b.standing.cmp(&a.standing));
+    for row in sorted {
+        sheet.gap();
+        one(&mut sheet, row);
+    }
+    sheet.gap();
+    sheet.paragraph(0, &totals(rows));
+    sheet.finish()
+}
+
+fn one(sheet: &mut Sheet, row: &Row) {
+    let tone = match row.standing {
+        Standing::InForce => Tone::Good,
+        Standing::Gone => Tone::Quiet,
+        Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
+        Standing::Drifted | Standing::NotHonoured(_) => Tone::Bad,
+    };
+    let because = row.standing.because().map(|why| format!(": {why}")).unwrap_or_default();
+    sheet.toned_paragraph(0, tone, row.standing.name(), &format!("{} {}{because}", row.id, row.what));
+    for (name, text) in
+        [("configured", &row.configured), ("booted", &row.booted), ("effective", &row.effective)]
+    {
+        if let Some(text) = text {
+            sheet.entry(2, NAMES, name, text);
+        }
+    }
+}
+
+fn totals(rows: &[Row]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by(|a, b| a.standing.cmp(&b.standing));
+    for row in sorted {
+        match counts.last_mut() {
+            Some((name, count)) if *name == row.standing.name() => *count += 1,
+            _ => counts.push((row.standing.name(), 1)),
+        }
+    }
+    let told: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    if told.is_empty() { "Nothing was asked for.".to_owned() } else { format!("{}.", told.join(", ")) }
+}
