@@ -151,8 +151,11 @@ pub enum Reading {
     CpuList,
     /// A mask of CPUs: `f`.
     CpuMask,
-    /// One line of several, white space apart: `schemata` of a resctrl group. All of them are saved and put back.
-    Line,
+    /// What is on is listed, and switched by signs: `+cpuset` is written, `cpu cpuset` is read (a control group's
+    /// `cgroup.subtree_control`).
+    Switches,
+    /// Lines of resctrl's `schemata`: only those of the names written are kept and compared.
+    Schemata,
 }
 
 impl Reading {
@@ -174,7 +177,7 @@ impl Reading {
         match self {
             Self::CpuList => CpuSet::parse_list(if value.trim() == "(null)" { "" } else { value }).ok(),
             Self::CpuMask => CpuSet::parse_mask(value).ok(),
-            Self::Plain | Self::Marked => None,
+            Self::Plain | Self::Marked | Self::Switches | Self::Schemata => None,
         }
     }
 

@@ -1,51 +1,80 @@
 //! Files of others that set the same values at boot. Each kind is read in the order of the files' names, whatever their
-//! folder; a name in `/etc` hides the same name elsewhere, and the last to set a value wins.
+//! folder; a name in `/etc` hides the same name elsewhere.
 
 use super::{Conflict, Resolution, Touched, is_same};
 use crate::knobs::Case;
 use std::collections::BTreeMap;
 
-const SYSCTL: [&str; 5] =
-    ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
-const TMPFILES: [&str; 4] = ["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/local/lib/tmpfiles.d", "/usr/lib/tmpfiles.d"];
-const RULES: [&str; 4] =
-    ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d"];
-const MODPROBE: [&str; 4] = ["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"];
+/// A kind of file: its folders, the first hiding the others', and where ours stands among them.
+struct Kind {
+    folders: &'static [&'static str],
+    ending: &'static str,
+    /// The name of our file.
+    own: &'static str,
+    /// Whether the first to name a thing decides it, and not the last.
+    first_wins: bool,
+}
+
+const SYSCTL: Kind = Kind {
+    folders: &["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"],
+    ending: ".conf",
+    own: "99-zz-punctual.conf",
+    first_wins: false,
+};
+const TMPFILES: Kind = Kind {
+    folders: &["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/local/lib/tmpfiles.d", "/usr/lib/tmpfiles.d"],
+    ending: ".conf",
+    own: "00-punctual.conf",
+    first_wins: true,
+};
+const RULES: Kind = Kind {
+    folders: &["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d"],
+    ending: ".rules",
+    own: "99-zz-punctual.rules",
+    first_wins: false,
+};
+const MODPROBE: Kind = Kind {
+    folders: &["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"],
+    ending: ".conf",
+    own: "punctual.conf",
+    first_wins: false,
+};
 /// A line that is longer, or a file with more lines, is no file of this kind.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A line of a file that is in force, with the file's path and its place before or behind ours.
+/// A line of a file that is in force.
 struct Line {
     path: String,
     text: String,
-    comes_later: bool,
+    /// Whether it counts more than ours, by the order of names.
+    wins: bool,
 }
 
 /// The lines of all files of a kind, but for ours, comments left out.
-fn lines(case: &Case<'_>, touched: &Touched, folders: &[&str], ending: &str) -> Vec<Line> {
+fn lines(case: &Case<'_>, kind: &Kind) -> Vec<Line> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for folder in folders {
+    for folder in kind.folders {
         let names = case.list(folder);
-        for name in names.known().into_iter().flatten().filter(|name| name.ends_with(ending)) {
+        for name in names.known().into_iter().flatten().filter(|name| name.ends_with(kind.ending)) {
             files.entry(name.clone()).or_insert_with(|| format!("{folder}/{name}"));
         }
     }
-    let own = format!("{}{ending}", touched.own_file);
     let mut found = Vec::new();
-    for (name, path) in files.into_iter().filter(|(name, _)| *name != own && *name != format!("punctual{ending}")) {
+    for (name, path) in files.into_iter().filter(|(name, _)| name != kind.own) {
         let content = case.peek(&path);
         let Some(content) = content.known().filter(|text| text.len() <= MOST_BYTES) else { continue };
         let joined = content.replace("\\\n", " ");
+        let wins = (name.as_str() < kind.own) == kind.first_wins;
         for text in joined.lines().map(str::trim).filter(|text| !text.is_empty() && !text.starts_with(['#', ';'])) {
-            found.push(Line { path: path.clone(), text: text.to_owned(), comes_later: name > own });
+            found.push(Line { path: path.clone(), text: text.to_owned(), wins });
         }
     }
     found
 }
 
 fn conflict(line: &Line, what: String) -> Conflict {
-    let resolved = if line.comes_later {
-        Resolution::LeftAlone("its name sorts behind ours, so it wins at the next boot: take the line out".to_owned())
+    let resolved = if line.wins {
+        Resolution::LeftAlone("it counts more than ours at the next boot, by its name: take the line out".to_owned())
     } else {
         Resolution::Overridden
     };
@@ -62,13 +91,13 @@ pub(super) fn sysctls(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     if touched.sysctls.is_empty() {
         return Vec::new();
     }
-    let mut all = lines(case, touched, &SYSCTL, ".conf");
+    let mut all = lines(case, &SYSCTL);
     if !case.machine.boot.is_systemd() {
         let path = "/etc/sysctl.conf";
         let text = case.peek(path);
         let text = text.known().map(String::as_str).unwrap_or_default();
         // The other inits read it last.
-        let line = |text: &str| Line { path: path.to_owned(), text: text.trim().to_owned(), comes_later: true };
+        let line = |text: &str| Line { path: path.to_owned(), text: text.trim().to_owned(), wins: true };
         all.extend(text.lines().filter(|text| !text.trim_start().starts_with(['#', ';'])).map(line));
     }
     let mut found = Vec::new();
@@ -110,7 +139,7 @@ pub(super) fn tmpfiles(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for line in lines(case, touched, &TMPFILES, ".conf") {
+    for line in lines(case, &TMPFILES) {
         // type path mode user group age argument
         let mut words = line.text.split_whitespace();
         let (Some(kind), Some(path)) = (words.next(), words.next()) else { continue };
@@ -144,7 +173,7 @@ pub(super) fn rules(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for line in lines(case, touched, &RULES, ".rules") {
+    for line in lines(case, &RULES) {
         for (name, value) in assigned(&line.text) {
             let ending = format!("/{name}");
             let differs = |(path, wanted): &(String, String)| path.ends_with(&ending) && *wanted != value;
@@ -162,7 +191,7 @@ pub(super) fn modules(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for line in lines(case, touched, &MODPROBE, ".conf") {
+    for line in lines(case, &MODPROBE) {
         let mut words = line.text.split_whitespace();
         let (Some("options"), Some(module)) = (words.next(), words.next()) else { continue };
         for setting in words {

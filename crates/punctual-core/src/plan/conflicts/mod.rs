@@ -7,9 +7,10 @@
 mod files;
 mod programs;
 
-use super::Step;
+use super::{Change, Keep, Step};
 use crate::knobs::Case;
 use crate::machine::{CMDLINE, Cmdline};
+use std::fmt;
 
 /// Somebody else's hand on what is changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Conflict {
 pub enum Resolution {
     /// The plan stops it and keeps it from starting.
     Silenced,
-    /// Ours is read later, and holds.
+    /// Ours counts more, and holds.
     Overridden,
     /// Ours takes its place.
     Replaced,
@@ -35,43 +36,85 @@ pub enum Resolution {
     LeftAlone(String),
 }
 
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}): {}", self.what, self.evidence, self.resolved)
+    }
+}
+
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silenced => f.write_str("silenced by this plan"),
+            Self::Overridden => f.write_str("overridden: ours counts more"),
+            Self::Replaced => f.write_str("replaced by ours"),
+            Self::LeftAlone(why) => write!(f, "left alone: {why}"),
+        }
+    }
+}
+
 /// What a plan changes, as far as others may own it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Touched {
+#[derive(Debug, Default)]
+struct Touched {
     /// Words of the command line, with their values; a word without one has an empty value.
-    pub words: Vec<(String, String)>,
+    words: Vec<(String, String)>,
     /// Words that are taken off it.
-    pub no_words: Vec<String>,
+    no_words: Vec<String>,
     /// Sysctls: `kernel.nmi_watchdog`, `0`.
-    pub sysctls: Vec<(String, String)>,
+    sysctls: Vec<(String, String)>,
     /// Files of the kernel; may hold `*`.
-    pub files: Vec<(String, String)>,
-    /// Parameters of modules: `snd_hda_intel power_save=0` as a module and the rest.
-    pub modules: Vec<(String, String)>,
+    files: Vec<(String, String)>,
+    /// Parameters of modules: `snd_hda_intel`, `power_save=0`.
+    modules: Vec<(String, String)>,
     /// Names of threads that get another priority.
-    pub threads: Vec<String>,
+    threads: Vec<String>,
     /// Units that the plan silences.
-    pub silenced: Vec<String>,
-    /// The name of our file wherever files are read in the order of their names: `90-punctual`.
-    pub own_file: String,
+    silenced: Vec<String>,
 }
 
 impl Touched {
-    /// What steps at run time touch.
-    pub fn by<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Self {
-        let mut touched = Self { own_file: "90-punctual".to_owned(), ..Self::default() };
-        for step in steps {
-            match step {
-                Step::Write { path, value, .. } => match path.strip_prefix("/proc/sys/") {
-                    Some(name) => touched.sysctls.push((name.replace('/', "."), value.clone())),
-                    None => touched.files.push((path.clone(), value.clone())),
-                },
-                Step::Policy { task, .. } => touched.threads.push(task.comm.clone()),
-                Step::Silence { unit, .. } => touched.silenced.push(unit.clone()),
-                _ => {}
-            }
+    /// What changes touch, now and for the boots to come.
+    fn by(changes: &[Change]) -> Self {
+        let mut touched = Self::default();
+        for change in changes {
+            change.steps.iter().for_each(|step| touched.step(step));
+            change.keeps.iter().for_each(|keep| touched.keep(keep));
+        }
+        for all in [&mut touched.words, &mut touched.sysctls, &mut touched.files, &mut touched.modules] {
+            all.sort();
+            all.dedup();
         }
         touched
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Write { path, value, .. } => match path.strip_prefix("/proc/sys/") {
+                Some(name) => self.sysctls.push((name.replace('/', "."), value.clone())),
+                None => self.files.push((path.clone(), value.clone())),
+            },
+            Step::Policy { task, .. } => self.threads.push(task.comm.clone()),
+            Step::Silence { unit, .. } => self.silenced.push(unit.clone()),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, keep: &Keep) {
+        match keep {
+            Keep::Word(word) => {
+                let (name, value) = word.split_once('=').unwrap_or((word, ""));
+                self.words.push((name.to_owned(), value.to_owned()));
+            }
+            Keep::NoWord(name) => self.no_words.push(name.clone()),
+            Keep::Sysctl { name, value } => self.sysctls.push((name.clone(), value.clone())),
+            Keep::Write { path, value } => self.files.push((path.clone(), value.clone())),
+            Keep::ModuleOptions(line) => {
+                let mut words = line.split_whitespace();
+                let module = words.next().unwrap_or_default().to_owned();
+                self.modules.extend(words.map(|word| (module.clone(), word.to_owned())));
+            }
+            Keep::NoModule(_) | Keep::Hold(_) | Keep::Anew => {}
+        }
     }
 
     /// Whether a file of the kernel whose path holds one of these parts is written.
@@ -81,15 +124,20 @@ impl Touched {
 }
 
 /// Everybody who owns some of it, in a stable order.
-pub fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
+pub fn conflicts(case: &Case<'_>, changes: &[Change]) -> Vec<Conflict> {
     case.forget();
+    let found = owners(case, &Touched::by(changes));
+    case.forget();
+    found
+}
+
+fn owners(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let mut found = programs::conflicts(case, touched);
     found.extend(words(case, touched));
     found.extend(files::sysctls(case, touched));
     found.extend(files::tmpfiles(case, touched));
     found.extend(files::rules(case, touched));
     found.extend(files::modules(case, touched));
-    case.forget();
     found
 }
 

@@ -136,7 +136,7 @@ pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let mut found = Vec::new();
     for program in PROGRAMS.iter().filter(|program| (program.overlaps)(touched)) {
         let state = |unit: &&str| Some((**unit).to_owned()).zip(is_at_work(case, unit, program.processes));
-        let Some((unit, state)) = program.units.iter().find_map(|unit| state(unit)) else { continue };
+        let Some((unit, state)) = program.units.iter().find_map(state) else { continue };
         let resolved = if program.units.iter().any(|unit| touched.silenced.iter().any(|silenced| silenced == unit)) {
             Resolution::Silenced
         } else {

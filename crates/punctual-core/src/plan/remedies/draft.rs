@@ -54,9 +54,10 @@ impl Draft {
         expected: Expected,
     ) -> bool {
         let before = match case.peek(path) {
-            Fact::Absent => return false,
+            // What makes no sense could not be put back.
+            Fact::Absent | Fact::Garbled(_) => return false,
             Fact::Known(text) => in_force(&text, expected.reading),
-            Fact::Denied | Fact::Garbled(_) => "not known".to_owned(),
+            Fact::Denied => "not known".to_owned(),
         };
         if before == value {
             return true;
@@ -97,7 +98,7 @@ fn in_force(text: &str, reading: Reading) -> String {
     match reading {
         Reading::Marked => marked().unwrap_or_else(|| text.trim().to_owned()),
         Reading::Plain => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        Reading::CpuList | Reading::CpuMask | Reading::Line => text.trim().to_owned(),
+        _ => text.trim().to_owned(),
     }
 }
 
