@@ -2,10 +2,13 @@
 //!
 //! It decides nothing: what to do arrives as values of `punctual-core`, and what happened leaves as such. [`live`]
 //! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
-//! measuring threads, [`load`] what disturbs them, [`recording`] the file; [`privilege`] explains a refusal.
+//! measuring threads, [`load`] what disturbs them, [`recording`] the file; [`apply`] changes the machine and puts it
+//! back, by what [`journal`] keeps; [`privilege`] explains a refusal.
 
+pub mod apply;
 pub mod in_force;
 pub mod interrupt;
+pub mod journal;
 pub mod live;
 pub mod load;
 pub mod measure;

@@ -20,6 +20,8 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Lint(args) => commands::lint::run(&args),
+        Command::Tune(args) => commands::tune::run(&args),
+        Command::Status(_) | Command::Revert(_) => Ok(Exit::Fine),
         Command::Measure(args) => commands::measure::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Snapshot(args) => commands::snapshot::run(&args),

@@ -15,7 +15,7 @@ const PURE: [&str; 2] = ["crates/punctual-core/src/", "crates/punctual-hist/src/
 /// there; the values inside stay free to change.
 const FORMATS: [&str; 7] = [
     "crates/punctual-core/src/recording/",
-    "crates/punctual-linux/src/journal.rs",
+    "crates/punctual-linux/src/journal/format/",
     "crates/punctual-linux/src/snapshot.rs",
     "crates/punctual/src/render/audit",
     "crates/punctual/src/render/json",
@@ -27,8 +27,9 @@ const FORMATS: [&str; 7] = [
 /// knobs say what a `Tree` is asked for. It cannot open them.)
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// The places, each because it is about exactly those files.
-const MAY_NAME_PATHS: [&str; 14] = [
+const MAY_NAME_PATHS: [&str; 15] = [
     "crates/punctual/src/commands/source.rs",
+    "crates/punctual-linux/src/apply/machine/",
     "crates/punctual-linux/src/in_force.rs",
     "crates/punctual-linux/src/live/",
     "crates/punctual-linux/src/load/",

@@ -11,7 +11,8 @@ mod kernel;
 mod topology;
 mod virtualisation;
 
-pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, configured};
+pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, WITHOUT, WITHOUT_END, configured};
+pub(crate) use boot::{ESPS, efi_variable};
 pub use cmdline::Cmdline;
 pub use config::Config;
 pub use kernel::{Arch, Flavour, Kernel, Version};

@@ -47,7 +47,7 @@ pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<C
     let mut gathered = Gathered::default();
     for finding in findings.iter().filter(|finding| finding.state == State::Bad) {
         let Some(knob) = knobs::find(&finding.id) else { continue };
-        if let Err(reason) = change(knob, finding, site, wishes).and_then(|change| gathered.add(change)) {
+        if let Err(reason) = gathered.consider(knob, finding, site, wishes) {
             let (id, title) = (finding.id.clone(), finding.title.clone());
             gathered.left.push(Left { id, title, severity: finding.severity, reason });
         }
@@ -73,26 +73,12 @@ fn place(id: &str) -> (usize, usize) {
     (remedy.unwrap_or(usize::MAX), knob.unwrap_or(usize::MAX))
 }
 
-fn change(knob: &Knob, finding: &Finding, site: &Site<'_>, wishes: &Wishes) -> Result<Change, Reason> {
-    let is_named = wishes.only.contains(&finding.id);
-    if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
-        return Err(Reason::Excepted);
-    }
-    if let Some(why) = left_unasked(finding).filter(|_| !is_named) {
-        return Err(Reason::Unasked(why));
-    }
-    let case = site.case;
-    let (derived, notes) = done_about(knob, site)?;
-    let takes = if derived.is_for_next_boot() { Takes::NextBoot } else { Takes::Now };
-    let blast = notes.blast.unwrap_or(knob.blast);
-    // Nothing is at work yet while the machine starts.
-    let blast = if takes == Takes::NextBoot && blast == Blast::Disturbing { Blast::Harmless } else { blast };
-    if blast > wishes.blast {
-        return Err(Reason::Blast(blast));
-    }
+/// A change of which is known what is done, and when.
+fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, notes: Notes) -> Change {
+    let (takes, blast) = reach(knob, &derived, &notes);
     let proof: Vec<&str> = finding.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
     let or = |told: String, otherwise: String| if told.is_empty() { otherwise } else { told };
-    Ok(Change {
+    Change {
         id: finding.id.clone(),
         title: finding.title.clone(),
         before: or(notes.before, told(&derived.before)),
@@ -109,7 +95,18 @@ fn change(knob: &Knob, finding: &Finding, site: &Site<'_>, wishes: &Wishes) -> R
         keeps: derived.keeps,
         also: Vec::new(),
         is_apart: notes.apart,
-    })
+    }
+}
+
+/// When it takes effect, and what it can do to the machine at work.
+fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
+    let blast = notes.blast.unwrap_or(knob.blast);
+    match (derived.is_for_next_boot(), blast) {
+        // Nothing is at work yet while the machine starts.
+        (true, Blast::Disturbing) => (Takes::NextBoot, Blast::Harmless),
+        (true, blast) => (Takes::NextBoot, blast),
+        (false, blast) => (Takes::Now, blast),
+    }
 }
 
 /// What can be done about a knob: what a look at the machine gives, and what the catalogue says.
@@ -117,9 +114,7 @@ fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> 
     let derived = derive(knob, site.case, site.needs.partition);
     let (mut derived, notes) = match (remedy(site, knob.id), derived) {
         (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
-        (Some(Remedy::Steps(steps, notes)), derived) => {
-            (derived.unwrap_or_default().with_steps(steps), notes)
-        }
+        (Some(Remedy::Steps(steps, notes)), derived) => (derived.unwrap_or_default().with_steps(steps), notes),
         (Some(Remedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
         // What cannot be done now may be asked for at the next boot.
         (Some(Remedy::NotHere(_) | Remedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
@@ -178,32 +173,63 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// Adds a change. What others decide in the same way is left to them, and what they decide otherwise is theirs.
-    fn add(&mut self, mut change: Change) -> Result<(), Reason> {
-        let decided = |(what, value): (String, String)| {
-            let (known, by) = self.decided.get(&what)?;
-            Some((*by, *known == value))
-        };
-        let all = || change.steps.iter().filter_map(decision).chain(change.keeps.iter().filter_map(kept));
-        let known: Vec<(usize, bool)> = all().filter_map(decided).collect();
-        if let Some((by, _)) = known.iter().find(|(_, agrees)| !agrees) {
+    /// Mends a finding, or says why it stays.
+    fn consider(&mut self, knob: &Knob, finding: &Finding, site: &Site<'_>, wishes: &Wishes) -> Result<(), Reason> {
+        let is_named = wishes.only.contains(&finding.id);
+        if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
+            return Err(Reason::Excepted);
+        }
+        if let Some(why) = left_unasked(finding).filter(|_| !is_named) {
+            return Err(Reason::Unasked(why));
+        }
+        let (mut derived, notes) = done_about(knob, site)?;
+        let (_, blast) = reach(knob, &derived, &notes);
+        if blast > wishes.blast {
+            return Err(Reason::Blast(blast));
+        }
+        let place = self.changes.len();
+        let new = self.leave_decided(&finding.id, &mut derived)?;
+        if !derived.is_empty() {
+            self.decided.extend(new.into_iter().map(|(what, value)| (what, (value, place))));
+            self.changes.push(change(knob, finding, site.case, derived, notes));
+        }
+        Ok(())
+    }
+
+    /// What others decide in the same way is left to them; what they decide otherwise is theirs. Returns what is
+    /// decided anew.
+    fn leave_decided(&mut self, id: &str, derived: &mut Derived) -> Result<Vec<(String, String)>, Reason> {
+        let all = derived.decisions();
+        let known = |(what, value): &(String, String)| self.decided.get(what).map(|(v, by)| (*by, v == value));
+        let found: Vec<(usize, bool)> = all.iter().filter_map(known).collect();
+        if let Some((by, _)) = found.iter().find(|(_, agrees)| !agrees) {
             return Err(Reason::Decided { by: self.changes[*by].id.clone() });
         }
-        let (count, place) = (all().count(), self.changes.len());
-        if let Some((by, _)) = known.first() {
-            self.changes[*by].also.push(change.id.clone());
-            if known.len() == count {
-                return Ok(());
-            }
+        if let Some((by, _)) = found.first() {
+            self.changes[*by].also.push(id.to_owned());
+            derived.leave(|what| self.decided.contains_key(what));
         }
-        let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !self.decided.contains_key(&what));
-        change.steps.retain(|step| is_new(decision(step)));
-        change.keeps.retain(|keep| is_new(kept(keep)));
-        let new: Vec<(String, String)> =
-            change.steps.iter().filter_map(decision).chain(change.keeps.iter().filter_map(kept)).collect();
-        self.decided.extend(new.into_iter().map(|(what, value)| (what, (value, place))));
-        self.changes.push(change);
-        Ok(())
+        Ok(all.into_iter().filter(|(what, _)| !self.decided.contains_key(what)).collect())
+    }
+}
+
+impl Derived {
+    fn decisions(&self) -> Vec<(String, String)> {
+        self.steps.iter().filter_map(decision).chain(self.keeps.iter().filter_map(kept)).collect()
+    }
+
+    /// Leaves out what others decide.
+    fn leave(&mut self, is_decided: impl Fn(&str) -> bool) {
+        let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !is_decided(&what));
+        // Each thing kept is told in its own words, where the catalogue alone gave them.
+        if self.keeps.len() == self.after.len() {
+            let mut news = self.keeps.iter().map(|keep| is_new(kept(keep)));
+            let mut told = self.before.drain(..).zip(self.after.drain(..)).collect::<Vec<_>>();
+            told.retain(|_| news.next().unwrap_or(true));
+            (self.before, self.after) = told.into_iter().unzip();
+        }
+        self.steps.retain(|step| is_new(decision(step)));
+        self.keeps.retain(|keep| is_new(kept(keep)));
     }
 }
 

@@ -63,6 +63,11 @@ impl Derived {
         Self { steps, before: Vec::new(), after: Vec::new(), ..self }
     }
 
+    /// Whether nothing is left of it.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.keeps.iter().all(|keep| *keep == Keep::Anew)
+    }
+
     /// Whether nothing of it counts before the machine is started again.
     pub fn is_for_next_boot(&self) -> bool {
         self.steps.is_empty() && !self.keeps.iter().any(|keep| matches!(keep, Keep::Hold(_)))
@@ -121,8 +126,8 @@ impl Derived {
     fn write(&mut self, path: &str, value: &str, case: &Case<'_>, keep: impl Fn(String, String) -> Keep) {
         let Fact::Known(text) = case.peek(path) else { return };
         let reading = reading(path, &text);
-        let before = reading.value(&text).to_owned();
-        if reading.is_same(&before, value) {
+        let before = reading.value(&text, value);
+        if reading.same(&before, value) {
             return;
         }
         let (path, value) = (path.to_owned(), value.to_owned());

@@ -73,8 +73,7 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     }
     let wanted = wanted(&changes, &wishes.exe);
     let conflicts = conflicts(&case, &changes);
-    let mut plan =
-        Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
+    let mut plan = Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
     if wishes.lasting {
         plan.last(tree, machine);
     }
@@ -85,13 +84,21 @@ impl Plan {
     /// Adds what makes it last.
     fn last(&mut self, tree: &dyn Tree, machine: &Machine) {
         match lasting::files(tree, machine, &self.wanted) {
-            Ok(Lasted { steps, limits }) => self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits),
+            Ok(Lasted { steps, limits }) => {
+                self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits)
+            }
             Err(why) => self.limits.push(not_lasting("Values are not kept for the boots to come", &why)),
         }
         match lasting::trial(tree, machine, &self.wanted) {
             Ok(trial) => {
                 self.starts = trial.starts;
-                self.add(ENTRY, "The new command line has a boot entry of its own, booted once", Takes::NextBoot, trial.steps, trial.limits);
+                self.add(
+                    ENTRY,
+                    "The new command line has a boot entry of its own, booted once",
+                    Takes::NextBoot,
+                    trial.steps,
+                    trial.limits,
+                );
             }
             Err(why) => self.limits.push(not_lasting("The command line stays as it is", &why)),
         }

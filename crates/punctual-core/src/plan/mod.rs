@@ -16,6 +16,7 @@ pub mod lasting;
 mod make;
 mod policy;
 pub mod print;
+mod reading;
 pub mod remedies;
 mod standing;
 mod step;

@@ -185,9 +185,9 @@ fn seen(step: &Step, tree: &dyn Tree) -> (String, Fact<Seen>) {
     match step {
         Step::Write { path, value, expected } => {
             let place = expected.settles_at.as_deref().unwrap_or(path);
-            let see = |seen: String| Seen {
-                is_wanted: expected.is_met(&seen, value),
-                text: expected.reading.value(&seen).to_owned(),
+            let see = |seen: String| {
+                let text = expected.reading.value(&seen, value);
+                Seen { is_wanted: expected.met(value, &text), text }
             };
             (path.clone(), text(tree, place).map(see))
         }

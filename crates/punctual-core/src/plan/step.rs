@@ -68,7 +68,8 @@ pub enum Step {
         /// `other`, `fifo` or `rr`.
         policy: SchedPolicy,
     },
-    /// Settings of a network device, by ethtool's names: `("rx-usecs", 0)`.
+    /// Settings of a network device, by ethtool's names: `("rx-usecs", 0)` is a coalescing one; others carry their
+    /// subject: `channels/combined`, `pause/rx`, `eee/enabled`.
     Nic {
         /// The device.
         device: String,
@@ -158,38 +159,6 @@ pub enum Reading {
     Schemata,
 }
 
-impl Reading {
-    /// The value a file's text stands for.
-    pub fn value(self, text: &str) -> &str {
-        let text = text.trim();
-        match self {
-            Self::Marked => {
-                let marked = |word: &&str| word.starts_with(['[', '(']) && word.ends_with([']', ')']);
-                let word = text.split_whitespace().find(marked).unwrap_or(text);
-                word.trim_start_matches(['[', '(']).trim_end_matches([']', ')'])
-            }
-            _ => text,
-        }
-    }
-
-    /// The CPUs a value names, where it names CPUs.
-    pub fn cpus(self, value: &str) -> Option<CpuSet> {
-        match self {
-            Self::CpuList => CpuSet::parse_list(if value.trim() == "(null)" { "" } else { value }).ok(),
-            Self::CpuMask => CpuSet::parse_mask(value).ok(),
-            Self::Plain | Self::Marked | Self::Switches | Self::Schemata => None,
-        }
-    }
-
-    /// Whether two values are the same one.
-    pub fn is_same(self, one: &str, other: &str) -> bool {
-        match (self.cpus(one), self.cpus(other)) {
-            (Some(one), Some(other)) => one == other,
-            _ => one.split_whitespace().eq(other.split_whitespace()),
-        }
-    }
-}
-
 /// What is to be seen after a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
@@ -202,15 +171,6 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Whether what is seen is what was wanted.
-    pub fn is_met(&self, seen: &str, wanted: &str) -> bool {
-        let seen = self.reading.value(seen);
-        match (self.reading.cpus(seen), self.reading.cpus(wanted)) {
-            (Some(seen), Some(wanted)) if self.or_fewer => !seen.is_empty() && seen.is_subset(&wanted),
-            _ => self.reading.is_same(seen, wanted),
-        }
-    }
-
     /// The same file, read in this way, holds the same value.
     pub fn same(reading: Reading) -> Self {
         Self { reading, settles_at: None, or_fewer: false }
@@ -237,6 +197,8 @@ pub enum Before {
         uid: u32,
         /// Group.
         gid: u32,
+        /// Checksum of the bytes (CRC-32), so that a damaged copy is not put back.
+        sum: u32,
     },
     /// CPUs a thread could run on.
     Cpus(CpuSet),

@@ -7,5 +7,6 @@
 pub mod ethtool;
 mod kernel_log;
 pub mod process;
+pub mod sched;
 
 pub use kernel_log::kernel_log;

@@ -2,8 +2,10 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+mod tune;
 mod value;
 
+pub use tune::{ArtefactName, BlastName, RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Period, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -40,6 +42,12 @@ pub enum Command {
     Audit(AuditArgs),
     /// What the kernel makes of each word of a command line
     Lint(LintArgs),
+    /// Plan what to change on this machine, and change it: journalled, read back, reversible
+    Tune(TuneArgs),
+    /// What was changed and how it stands: configured, booted and effective side by side
+    Status(StatusArgs),
+    /// Put back exactly what was there
+    Revert(RevertArgs),
     /// Latency of a stated scenario, into one recording file
     Measure(MeasureArgs),
     /// Render a recording again

@@ -10,3 +10,4 @@ pub mod report;
 mod session;
 pub mod snapshot;
 mod source;
+pub mod tune;

@@ -19,6 +19,7 @@ mod sample;
 pub mod sarif;
 mod snapshot;
 pub mod text;
+pub mod tune;
 pub mod units;
 pub mod words;
 

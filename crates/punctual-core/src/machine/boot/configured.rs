@@ -5,9 +5,15 @@
 
 use super::loader::ESPS;
 use super::{Boot, Loader};
+use crate::cmdline::same_dashes;
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::collections::BTreeMap;
+
+/// Begins lines of punctual's that take words out of the variables set so far; the words follow.
+pub const WITHOUT: &str = "# punctual { without: ";
+/// Ends them.
+pub const WITHOUT_END: &str = "# } without";
 
 /// Words for the kernel in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,8 +110,14 @@ fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&
 /// Reads assignments, one a line; what sets a wanted variable in any other way is refused.
 fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) -> Result<(), String> {
     let joined = content.replace("\\\n", "");
-    for line in joined.lines() {
+    let mut lines = joined.lines();
+    while let Some(line) = lines.next() {
         let code = line.trim();
+        if let Some(gone) = line.strip_prefix(WITHOUT) {
+            take_out(gone, values, wanted);
+            lines.by_ref().find(|line| *line == WITHOUT_END);
+            continue;
+        }
         let code = code.strip_prefix("export ").unwrap_or(code);
         if code.is_empty() || code.starts_with('#') {
             continue;
@@ -134,6 +146,24 @@ fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str])
         }
     }
     Ok(())
+}
+
+/// What the lines of punctual's do to the variables, told by the words they name.
+fn take_out(gone: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) {
+    let gone: Vec<&str> = gone.split_whitespace().collect();
+    let is_gone = |word: &str| {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        let name = same_dashes(name);
+        gone.iter().any(|gone| match gone.split_once('=') {
+            Some((gone, exactly)) => name == gone && value == Some(exactly),
+            None => name == *gone,
+        })
+    };
+    for name in wanted {
+        if let Some(line) = values.get_mut(*name) {
+            *line = line.split_whitespace().filter(|word| !is_gone(word)).collect::<Vec<_>>().join(" ");
+        }
+    }
 }
 
 /// The value of one assignment: quotes, backslashes and variables, up to the first blank outside quotes.

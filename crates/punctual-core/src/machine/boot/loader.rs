@@ -78,7 +78,7 @@ impl Loader {
 }
 
 /// Where the EFI system partition may be mounted.
-pub(super) const ESPS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
+pub(crate) const ESPS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
 /// Variables in which a boot loader says what it is.
 const EFIVARS: &str = "/sys/firmware/efi/efivars";
 const VENDOR: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
@@ -221,8 +221,8 @@ fn loader_info(tree: &dyn Tree) -> Option<String> {
     efi_variable(tree, "LoaderInfo")
 }
 
-/// Four bytes of attributes, then text of 16-bit characters that ends with a zero.
-fn efi_variable(tree: &dyn Tree, name: &str) -> Option<String> {
+/// What the boot loader left in a variable of the firmware: four bytes of attributes, then text of 16-bit characters that ends with a zero.
+pub(crate) fn efi_variable(tree: &dyn Tree, name: &str) -> Option<String> {
     let bytes = tree.read(&info_path(name));
     let units = bytes.known()?.get(4..)?.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     let text: String = char::decode_utf16(units.take_while(|unit| *unit != 0)).filter_map(Result::ok).collect();

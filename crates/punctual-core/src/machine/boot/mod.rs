@@ -10,9 +10,10 @@ mod loader;
 #[cfg(test)]
 mod tests;
 
-pub use configured::{Configured, configured};
+pub use configured::{Configured, WITHOUT, WITHOUT_END, configured};
 pub use init::Init;
 pub use loader::Loader;
+pub(crate) use loader::{ESPS, efi_variable};
 
 use super::virtualisation;
 use crate::fact::{Fact, printable};

@@ -4,12 +4,10 @@
 
 mod json;
 mod plan;
-mod results;
 mod status;
 
-pub use json::{plan as plan_json, results as results_json, status as status_json};
+pub use json::{plan as plan_json, status as status_json};
 pub use plan::plan;
-pub use results::results;
 pub use status::status;
 
 /// Width of the column of names.

@@ -9,7 +9,12 @@ use punctual_core::plan::{Row, Standing};
 pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     for (is_good, sentence) in sentences {
-        sheet.toned_paragraph(0, if *is_good { Tone::Good } else { Tone::Doubt }, if *is_good { "ok" } else { "!!" }, sentence);
+        sheet.toned_paragraph(
+            0,
+            if *is_good { Tone::Good } else { Tone::Doubt },
+            if *is_good { "ok" } else { "!!" },
+            sentence,
+        );
     }
     let mut sorted: Vec<&Row> = rows.iter().collect();
     sorted.sort_by(|a, b| b.standing.cmp(&a.standing));
@@ -31,9 +36,7 @@ fn one(sheet: &mut Sheet, row: &Row) {
     };
     let because = row.standing.because().map(|why| format!(": {why}")).unwrap_or_default();
     sheet.toned_paragraph(0, tone, row.standing.name(), &format!("{} {}{because}", row.id, row.what));
-    for (name, text) in
-        [("configured", &row.configured), ("booted", &row.booted), ("effective", &row.effective)]
-    {
+    for (name, text) in [("configured", &row.configured), ("booted", &row.booted), ("effective", &row.effective)] {
         if let Some(text) = text {
             sheet.entry(2, NAMES, name, text);
         }

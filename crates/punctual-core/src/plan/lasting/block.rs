@@ -1,0 +1,29 @@
+//! Lines of ours in a file of somebody else, between two marks.
+
+/// The mark in front of them.
+pub(super) const OPEN: &str = "# punctual { (undone by `punctual revert`)\n";
+/// The mark behind them.
+pub(super) const CLOSE: &str = "# } punctual\n";
+
+/// Lines between marks; `lines` ends with a line end.
+pub(super) fn marked(lines: &str) -> String {
+    format!("{OPEN}{lines}{CLOSE}")
+}
+
+/// The text with marked lines at its end.
+pub(super) fn appended(text: &str, lines: &str) -> String {
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{end}{}", marked(lines))
+}
+
+/// The text without what is between marks; `None` where there is none of it.
+pub(super) fn without(text: &str) -> Option<String> {
+    without_one(text, "")
+}
+
+/// The text without the marked lines that begin so.
+pub(super) fn without_one(text: &str, first: &str) -> Option<String> {
+    let (before, rest) = text.split_once(&format!("{OPEN}{first}"))?;
+    let (_, after) = rest.split_once(CLOSE)?;
+    Some(format!("{before}{after}"))
+}

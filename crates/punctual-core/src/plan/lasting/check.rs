@@ -1,0 +1,118 @@
+//! What may be written at all. Every value passes here before it becomes part of a file: a shell, GRUB, udev or systemd
+//! will read it as root.
+
+use super::{Wanted, Why};
+
+/// Longest value of a sysctl, of a kernel's file and of a rule.
+const VALUE_BYTES: usize = 512;
+
+fn unfit<T>(value: &str, why: &str) -> Result<T, Why> {
+    Err(Why::Unfit { value: value.to_owned(), why: why.to_owned() })
+}
+
+/// The words for the kernel.
+pub(super) fn cmdline(wanted: &Wanted) -> Result<(), Why> {
+    wanted.words.iter().chain(&wanted.no_words).try_for_each(|w| word(w))
+}
+
+/// Characters that neither the kernel nor GRUB nor a shell within double quotes nor U-Boot reads as more than
+/// themselves.
+fn word(word: &str) -> Result<(), Why> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:=/+@%-".contains(&b);
+    let starts_well = word.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    if !starts_well || !word.bytes().all(is_plain) {
+        return unfit(word, "a word for the kernel consists of letters, digits and _ . , : = / + @ % - only");
+    }
+    Ok(())
+}
+
+/// Printable, on one line, not empty.
+fn line(value: &str) -> Result<(), Why> {
+    if value.trim().is_empty() || value.trim() != value {
+        return unfit(value, "it is empty, or begins or ends with a blank");
+    }
+    if !value.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+        return unfit(value, "it holds characters that are not printable ASCII");
+    }
+    if value.len() > VALUE_BYTES {
+        return unfit(value, "it is too long");
+    }
+    Ok(())
+}
+
+/// A setting of sysctl.
+pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Why> {
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"._/-".contains(&b);
+    if name.is_empty() || !name.bytes().all(is_name) || name.starts_with(['.', '/', '-']) || name.contains("..") {
+        return unfit(name, "it is no name of a sysctl");
+    }
+    line(value)
+}
+
+/// A file of the kernel, and what is written to it at boot.
+pub(super) fn write(path: &str, value: &str) -> Result<(), Why> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:/+@*?[]-".contains(&b);
+    let is_kernels = path.starts_with("/sys/") || path.starts_with("/proc/");
+    if !is_kernels || !path.bytes().all(is_plain) || path.split('/').any(|part| part == "..") {
+        return unfit(path, "only plain paths below /sys and /proc are written at boot");
+    }
+    line(value)?;
+    if value.contains(['\'', '"', '\\']) {
+        return unfit(value, "a quote or a backslash would be read as more than itself");
+    }
+    Ok(())
+}
+
+/// A rule of udev that sets attributes and runs nothing.
+pub(super) fn rule(rule: &str) -> Result<(), Why> {
+    line(rule)?;
+    let keys = rule.split(',').filter_map(|part| part.split(['=', '{', '+', '!', ':']).next());
+    let runs = ["RUN", "PROGRAM", "IMPORT", "OPTIONS", "GOTO", "LABEL", "SYMLINK", "NAME", "MODE", "OWNER", "GROUP"];
+    if keys.map(str::trim).any(|key| runs.contains(&key)) || rule.ends_with('\\') {
+        return unfit(rule, "a rule of ours sets attributes and nothing else");
+    }
+    Ok(())
+}
+
+/// A module's name.
+pub(super) fn module(name: &str) -> Result<(), Why> {
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)) {
+        return unfit(name, "it is no name of a module");
+    }
+    Ok(())
+}
+
+/// A module's name and its options.
+pub(super) fn module_options(options: &str) -> Result<(), Why> {
+    line(options)?;
+    let (name, rest) = options.split_once(' ').unwrap_or((options, ""));
+    module(name)?;
+    if rest.is_empty() {
+        return unfit(options, "it names no option of the module");
+    }
+    rest.split_whitespace().try_for_each(word)
+}
+
+/// A limit of log-ins: who, which kind, what, how much.
+pub(super) fn limit(limit: &str) -> Result<(), Why> {
+    line(limit)?;
+    let fields: Vec<&str> = limit.split_whitespace().collect();
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.@*%:-".contains(&b);
+    let is_whole = matches!(fields.as_slice(), [_, "-" | "soft" | "hard", _, _]);
+    if !is_whole || !limit.split_whitespace().all(|field| field.bytes().all(is_plain)) {
+        return unfit(limit, "a limit has four fields: who, soft or hard or -, what, how much");
+    }
+    Ok(())
+}
+
+/// Where a program is, as a unit or a script names it.
+pub(super) fn exe(path: &str) -> Result<(), Why> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,/+-".contains(&b);
+    if !path.starts_with('/') || path.ends_with('/') || !path.bytes().all(is_plain) || path.contains("/../") {
+        return unfit(
+            path,
+            "a program that runs at boot needs a plain absolute path: install punctual in /usr/local/bin",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Doing a step that was looked at and announced, and seeing what came of it.
+
+use super::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
+use super::look::{is_gone, read_value, thread, told};
+use super::replace::replace;
+use crate::journal::Outcome;
+use punctual_core::plan::{Before, Expected, Step};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long the kernel gets to bring a value into force.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Does it.
+pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
+    let done = match step {
+        Step::Write { path, value, expected } => return write(hand, path, value, expected),
+        Step::Own { path, content, mode } => {
+            own(hand, path, content, *mode, before).map_err(|e| told(path, "write", &e))
+        }
+        Step::Edit { path, content, in_place, .. } => {
+            edit(hand, path, content, *in_place, before).map_err(|e| told(path, "change", &e))
+        }
+        Step::Remove { path } => hand.remove(path).map_err(|e| told(path, "remove", &e)),
+        Step::Folder { path } => hand.make_folder(path, 0o755).map_err(|e| told(path, "make folder", &e)),
+        Step::Affinity { task, cpus } => {
+            let seen = hand.set_affinity(task, cpus).and_then(|()| hand.affinity(task));
+            return outcome(
+                &thread(task),
+                "move",
+                seen,
+                |seen| !seen.is_empty() && seen.is_subset(cpus),
+                |seen| format!("CPUs {seen}"),
+            );
+        }
+        Step::Policy { task, policy } => {
+            let seen = hand.set_policy(task, *policy).and_then(|()| hand.policy(task));
+            return outcome(&thread(task), "set policy", seen, |seen| seen == policy, |seen| format!("{seen:?}"));
+        }
+        Step::Nic { device, settings } => {
+            let names: Vec<&str> = settings.iter().map(|(name, _)| name.as_str()).collect();
+            let seen = hand.set_nic(device, settings).and_then(|()| hand.nic(device, &names));
+            return outcome(device, "set", seen, |seen| seen == settings, |seen| format!("{seen:?}"));
+        }
+        Step::Silence { unit, lasting } => return silence(hand, unit, *lasting),
+        Step::Run { doing: None, .. } => Ok(()),
+        Step::Run { doing: Some(invocation), .. } => ran(&invocation.program, hand.run(invocation)),
+    };
+    done.map_or_else(|why| Outcome::Refused { why }, |()| Outcome::Effective)
+}
+
+fn outcome<T>(
+    what: &str,
+    operation: &str,
+    seen: io::Result<T>,
+    wanted: impl Fn(&T) -> bool,
+    words: impl Fn(&T) -> String,
+) -> Outcome {
+    match seen {
+        Ok(seen) if wanted(&seen) => Outcome::Effective,
+        Ok(seen) => Outcome::Differs { seen: words(&seen) },
+        Err(error) if is_gone(&error) => Outcome::Gone { what: format!("{what} is gone") },
+        Err(error) => Outcome::Refused { why: told(what, operation, &error) },
+    }
+}
+
+/// A value is in force when the file says so, and where there is another that tells what is in force, that one too.
+fn write(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Outcome {
+    match hand.write_value(path, value) {
+        Err(error) if is_gone(&error) => return Outcome::Gone { what: format!("{path} is not there") },
+        Err(error) => return Outcome::Refused { why: told(path, &format!("write '{value}'"), &error) },
+        Ok(()) => {}
+    }
+    let seen = match read_value(hand, path, value, expected) {
+        Err(error) => return Outcome::Refused { why: told(path, "read back", &error) },
+        Ok(seen) => seen,
+    };
+    if !expected.met(value, &seen) {
+        return Outcome::Differs { seen };
+    }
+    let Some(other) = &expected.settles_at else { return Outcome::Effective };
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let seen = read_value(hand, other, value, expected);
+        match seen {
+            Ok(seen) if expected.met(value, &seen) => return Outcome::Effective,
+            seen if Instant::now() >= until => {
+                let seen = seen.unwrap_or_else(|error| told(other, "read", &error));
+                return Outcome::Waits { seen };
+            }
+            _ => std::thread::sleep(PATIENCE / 10),
+        }
+    }
+}
+
+fn own(hand: &dyn Hand, path: &str, content: &str, mode: u32, before: &Before) -> io::Result<()> {
+    let (uid, gid) = hand.owner();
+    if let Before::Nothing { folders_made } = before {
+        for folder in folders_made {
+            hand.make_folder(folder, 0o755)?;
+        }
+    }
+    replace(hand, path, content.as_bytes(), Meta { kind: FileKind::Regular, mode, uid, gid })
+}
+
+fn edit(hand: &dyn Hand, path: &str, content: &[u8], in_place: bool, before: &Before) -> io::Result<()> {
+    match before {
+        Before::File { mode, uid, gid, .. } if !in_place => {
+            replace(hand, path, content, Meta { kind: FileKind::Regular, mode: *mode, uid: *uid, gid: *gid })
+        }
+        _ => hand.overwrite(path, content),
+    }
+}
+
+/// Masked first, so that nobody starts it again in between.
+fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> Outcome {
+    for verb in [UnitVerb::Mask { lasting }, UnitVerb::Stop] {
+        if let Err(why) = ran(unit, hand.do_unit(unit, verb)) {
+            return Outcome::Refused { why };
+        }
+    }
+    match hand.unit(unit) {
+        Ok(Some(state)) if state.active => Outcome::Differs { seen: "it runs".to_owned() },
+        Ok(Some(state)) if !(if lasting { state.masked_for_good } else { state.masked }) => {
+            Outcome::Differs { seen: "it is not masked".to_owned() }
+        }
+        Ok(_) => Outcome::Effective,
+        Err(error) => Outcome::Refused { why: told(unit, "ask systemd", &error) },
+    }
+}
+
+/// Whether a program ended well; else why not.
+pub fn ran(what: &str, ran: io::Result<Ran>) -> Result<(), String> {
+    match ran {
+        Ok(Ran { well: true, .. }) => Ok(()),
+        Ok(Ran { how, said, .. }) if said.is_empty() => Err(format!("{what}: {how}")),
+        Ok(Ran { how, said, .. }) => Err(format!("{what}: {how}: {said}")),
+        Err(error) => Err(told(what, "run", &error)),
+    }
+}

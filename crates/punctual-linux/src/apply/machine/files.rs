@@ -1,0 +1,183 @@
+//! Files and folders: each change is on the disk when its function returns.
+
+use crate::apply::hand::{Asked, FileKind, Lock, Meta};
+use rustix::fs::{FallocateFlags, FlockOperation, XattrFlags, fallocate, flock};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// No file that is tuned is longer; a file of the kernel that never ends must not fill the memory.
+const LONGEST: u64 = 16 << 20;
+const ACCESS_BITS: u32 = 0o7777;
+
+pub fn stat(path: &Path) -> io::Result<Option<Meta>> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let kind = match meta.file_type() {
+        kind if kind.is_file() => FileKind::Regular,
+        kind if kind.is_dir() => FileKind::Folder,
+        kind if kind.is_symlink() => FileKind::Link,
+        _ => FileKind::Other,
+    };
+    Ok(Some(Meta { kind, mode: meta.mode() & ACCESS_BITS, uid: meta.uid(), gid: meta.gid() }))
+}
+
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NOCTTY).open(path)
+}
+
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(OpenOptions::new().read(true), path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+pub fn list(path: &Path) -> io::Result<Vec<String>> {
+    let name = |entry: io::Result<fs::DirEntry>| {
+        entry?.file_name().into_string().map_err(|name| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("'{}' is no name of ours", name.to_string_lossy()))
+        })
+    };
+    let mut names: Vec<String> = fs::read_dir(path)?.map(name).collect::<io::Result<_>>()?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// In one piece and with a line end, as a shell's `echo` writes it: some files take nothing else.
+pub fn write_value(path: &Path, value: &str) -> io::Result<()> {
+    let mut file = open(OpenOptions::new().write(true).truncate(true), path)?;
+    let line = format!("{value}\n");
+    let written = file.write(line.as_bytes())?;
+    if written < value.len() { Err(io::ErrorKind::WriteZero.into()) } else { Ok(()) }
+}
+
+pub fn create(path: &Path, bytes: &[u8], meta: Meta) -> io::Result<()> {
+    let mut file = open(OpenOptions::new().write(true).create_new(true).mode(0o600), path)?;
+    let filled = file.write_all(bytes).and_then(|()| {
+        let made = file.metadata()?;
+        if (made.uid(), made.gid()) != (meta.uid, meta.gid) {
+            std::os::unix::fs::fchown(&file, Some(meta.uid), Some(meta.gid))?;
+        }
+        file.set_permissions(Permissions::from_mode(meta.mode & ACCESS_BITS))?;
+        file.sync_all()
+    });
+    if filled.is_err() {
+        // Made just now: nobody misses half of it.
+        let _best_effort = fs::remove_file(path);
+    }
+    filled?;
+    sync_folder(path);
+    Ok(())
+}
+
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    keep_labels(to, from);
+    fs::rename(from, to)?;
+    sync_folder(to);
+    Ok(())
+}
+
+/// Security labels and access lists of the file that is replaced go over to the new one, where there are any.
+fn keep_labels(old: &Path, new: &Path) {
+    let mut names = vec![0_u8; 4096];
+    let Ok(length) = rustix::fs::llistxattr(old, &mut names) else { return };
+    names.truncate(length);
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0_u8; 4096];
+        if let Ok(length) = rustix::fs::lgetxattr(old, name, &mut value) {
+            // Best effort: the kernel gives a new file the label of its folder by itself.
+            let _ = rustix::fs::lsetxattr(new, name, &value[..length.min(value.len())], XattrFlags::empty());
+        }
+    }
+}
+
+pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = open(OpenOptions::new().write(true), path)?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()
+}
+
+pub fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = open(OpenOptions::new().append(true), path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+pub fn truncate(path: &Path, length: u64) -> io::Result<()> {
+    let file = open(OpenOptions::new().write(true), path)?;
+    file.set_len(length)?;
+    file.sync_all()
+}
+
+pub fn reserve(path: &Path, length: u64, bytes: u64) -> io::Result<()> {
+    let file = open(OpenOptions::new().write(true), path)?;
+    match fallocate(&file, FallocateFlags::KEEP_SIZE, length, bytes) {
+        // A file system that cannot tell beforehand tells when it happens.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)?;
+    sync_folder(path);
+    Ok(())
+}
+
+/// With a mode for folders of ours; the kernel chooses for its own.
+pub fn make_folder(path: &Path, mode: Option<u32>) -> io::Result<()> {
+    fs::DirBuilder::new().mode(mode.unwrap_or(0o755)).create(path)?;
+    if let Some(mode) = mode {
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
+        sync_folder(path);
+    }
+    Ok(())
+}
+
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    fs::remove_dir(path)?;
+    sync_folder(path);
+    Ok(())
+}
+
+/// Without this a name may be lost with the power although the content is not. Some file systems refuse it; then
+/// nothing better can be done.
+fn sync_folder(path: &Path) {
+    if let Some(folder) = path.parent() {
+        let _best_effort = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+}
+
+pub fn lock(path: &Path) -> io::Result<Asked> {
+    loop {
+        let mut options = OpenOptions::new();
+        let mut file = open(options.read(true).write(true).create(true).truncate(false).mode(0o600), path)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let mut said = String::new();
+                let by = file.read_to_string(&mut said).ok().and_then(|_| said.trim().parse().ok());
+                return Ok(Asked::Held { by });
+            }
+            Err(error) => return Err(error.into()),
+        }
+        // Whoever had it may have taken the file away with the last trace: then this is no lock.
+        let (mine, there) = (file.metadata()?, fs::symlink_metadata(path));
+        if !there.is_ok_and(|there| (there.dev(), there.ino()) == (mine.dev(), mine.ino())) {
+            continue;
+        }
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        // Who it is is for the other's information; on a full disk it stays unsaid.
+        let _ = writeln!(file, "{}", std::process::id());
+        return Ok(Asked::Taken(Lock(file)));
+    }
+}

@@ -1,0 +1,169 @@
+//! The hand of a machine: this one, or the files of one below a folder.
+//!
+//! Below a folder other than `/` there are files alone: threads, devices, units and programs are those of the machine we
+//! run on, and are left alone.
+
+mod files;
+mod nics;
+mod places;
+mod programs;
+mod tasks;
+
+use super::hand::{Asked, Hand, Meta, Ran, UnitState, UnitVerb};
+use crate::journal::Now;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::plan::{Invocation, SchedPolicy, TaskName};
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::path::PathBuf;
+
+pub use tasks::{is_alive, this_process};
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The machine below a folder.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    root: PathBuf,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn here() -> Self {
+        Self::below("/")
+    }
+
+    /// The files of a machine below `root`.
+    pub fn below(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    fn only_here(&self) -> io::Result<()> {
+        if self.root.as_os_str() == "/" {
+            return Ok(());
+        }
+        let why = format!("{}: only the files of that machine are at hand", self.root.display());
+        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+}
+
+/// The present of a machine.
+pub fn now(hand: &dyn Hand) -> io::Result<Now> {
+    let since = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(since.tv_sec).unwrap_or(0);
+    let boottime_ns = seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(since.tv_nsec).unwrap_or(0));
+    Ok(Now { boot: hand.boot_id()?, boottime_ns })
+}
+
+impl Hand for Machine {
+    fn owner(&self) -> (u32, u32) {
+        (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+    }
+
+    fn boot_id(&self) -> io::Result<String> {
+        let text = std::fs::read_to_string(places::below(&self.root, BOOT_ID))?;
+        Ok(text.trim().to_owned())
+    }
+
+    fn stat(&self, path: &str) -> io::Result<Option<Meta>> {
+        files::stat(&places::named(&self.root, path)?)
+    }
+
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        files::read(&places::readable(&self.root, path)?)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        files::list(&places::ours(&self.root, path)?)
+    }
+
+    fn affinity(&self, task: &TaskName) -> io::Result<CpuSet> {
+        self.only_here()?;
+        tasks::affinity(task)
+    }
+
+    fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy> {
+        self.only_here()?;
+        tasks::policy(task)
+    }
+
+    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
+        self.only_here()?;
+        nics::ask(device, names)
+    }
+
+    fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
+        self.only_here()?;
+        programs::unit(unit)
+    }
+
+    fn lock(&self, path: &str) -> io::Result<Asked> {
+        files::lock(&places::ours(&self.root, path)?)
+    }
+
+    fn write_value(&self, path: &str, value: &str) -> io::Result<()> {
+        files::write_value(&places::kernel(&self.root, path)?, value)
+    }
+
+    fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()> {
+        files::create(&places::ours(&self.root, path)?, bytes, meta)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        files::rename(&places::ours(&self.root, from)?, &places::ours(&self.root, to)?)
+    }
+
+    fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        files::overwrite(&places::ours(&self.root, path)?, bytes)
+    }
+
+    fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        files::append(&places::ours(&self.root, path)?, bytes)
+    }
+
+    fn truncate(&self, path: &str, length: u64) -> io::Result<()> {
+        files::truncate(&places::ours(&self.root, path)?, length)
+    }
+
+    fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()> {
+        files::reserve(&places::ours(&self.root, path)?, length, bytes)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        files::remove(&places::ours(&self.root, path)?)
+    }
+
+    fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
+        let (path, of_kernel) = places::folder(&self.root, path)?;
+        files::make_folder(&path, (!of_kernel).then_some(mode))
+    }
+
+    fn remove_folder(&self, path: &str) -> io::Result<()> {
+        files::remove_folder(&places::folder(&self.root, path)?.0)
+    }
+
+    fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
+        self.only_here()?;
+        tasks::set_affinity(task, cpus)
+    }
+
+    fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
+        self.only_here()?;
+        tasks::set_policy(task, policy)
+    }
+
+    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
+        self.only_here()?;
+        nics::tell(device, settings)
+    }
+
+    fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
+        self.only_here()?;
+        programs::do_unit(unit, verb)
+    }
+
+    fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
+        self.only_here()?;
+        programs::run(invocation)
+    }
+}

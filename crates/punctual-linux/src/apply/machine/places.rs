@@ -1,0 +1,178 @@
+//! Where changes may be made at all. Whatever a plan says, nothing outside of these places is written.
+
+use crate::journal::store;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Folders in which files of our own are made, and files of others changed.
+const OURS: [&str; 17] = [
+    "/boot/",
+    "/efi/",
+    "/etc/conf.d/",
+    "/etc/default/",
+    "/etc/dracut.conf.d/",
+    "/etc/grub.d/",
+    "/etc/kernel/",
+    "/etc/local.d/",
+    "/etc/modprobe.d/",
+    "/etc/modules-load.d/",
+    "/etc/security/limits.d/",
+    "/etc/sysctl.d/",
+    "/etc/systemd/",
+    "/etc/tmpfiles.d/",
+    "/etc/udev/rules.d/",
+    "/run/systemd/",
+    "/var/lib/punctual/",
+];
+/// The kernel's values.
+const KERNEL: [&str; 3] = ["/proc/irq/", "/proc/sys/", "/sys/"];
+/// Among those: programs that the kernel runs as the superuser, the machine's sleep and end, and its firmware.
+const NEVER: [&str; 9] = [
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/kernel/hotplug",
+    "/proc/sys/kernel/modprobe",
+    "/proc/sys/kernel/poweroff_cmd",
+    "/proc/sys/kernel/sysrq",
+    "/proc/sys/fs/binfmt_misc",
+    "/sys/firmware/",
+    "/sys/kernel/uevent_helper",
+    "/sys/power/",
+];
+/// Folders of the kernel's own making.
+const KERNEL_FOLDERS: [&str; 2] = ["/sys/fs/cgroup/", "/sys/fs/resctrl/"];
+
+/// The path on our file system, links and places aside.
+pub fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+fn refused(path: &str, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{path}: {why}"))
+}
+
+/// A path that is written as a path has to be.
+pub fn named(root: &Path, path: &str) -> io::Result<PathBuf> {
+    let parts = path.strip_prefix('/').map(|rest| rest.split('/'));
+    let sound = parts.is_some_and(|mut parts| parts.all(|part| !matches!(part, "" | "." | "..")));
+    if sound && !path.chars().any(char::is_control) {
+        Ok(below(root, path))
+    } else {
+        Err(refused(path, "not an absolute path in its plainest form"))
+    }
+}
+
+fn is_ours(path: &str) -> bool {
+    path == store::FOLDER || OURS.iter().any(|place| path.starts_with(place) || place.trim_end_matches('/') == path)
+}
+
+fn is_kernels(path: &str) -> bool {
+    let never = |place: &&str| path.starts_with(place.trim_end_matches('/'));
+    KERNEL.iter().any(|place| path.starts_with(place)) && !NEVER.iter().any(|place| never(&place))
+}
+
+fn is_kernels_folder(path: &str) -> bool {
+    KERNEL_FOLDERS.iter().any(|place| path.starts_with(place))
+}
+
+/// Where a path of the machine really is, by the machine's own names.
+fn real(root: &Path, path: &Path) -> io::Result<String> {
+    let (root, path) = (fs::canonicalize(root)?, fs::canonicalize(path)?);
+    let inside = path.strip_prefix(&root).ok().and_then(Path::to_str);
+    let inside = inside.ok_or_else(|| refused(&path.to_string_lossy(), "a link leads out of the machine"))?;
+    Ok(format!("/{inside}"))
+}
+
+/// A path whose folder, links followed, is where such things may be.
+fn within(root: &Path, path: &str, allowed: fn(&str) -> bool) -> io::Result<PathBuf> {
+    let full = named(root, path)?;
+    let outside = || refused(path, "outside of the places that are changed");
+    if !allowed(path) {
+        return Err(outside());
+    }
+    let (Some(folder), Some(name)) = (full.parent(), full.file_name().and_then(|name| name.to_str())) else {
+        return Err(outside());
+    };
+    let folder = real(root, folder)?;
+    if allowed(&format!("{}/{name}", folder.trim_end_matches('/'))) {
+        Ok(full)
+    } else {
+        Err(refused(path, "a link leads out of the places that are changed"))
+    }
+}
+
+/// A file of ours, or one that we may change. Its last part is not followed if it is a link.
+pub fn ours(root: &Path, path: &str) -> io::Result<PathBuf> {
+    within(root, path, is_ours)
+}
+
+/// A file of the kernel that we may write to.
+pub fn kernel(root: &Path, path: &str) -> io::Result<PathBuf> {
+    let full = named(root, path)?;
+    if !is_kernels(path) {
+        return Err(refused(path, "not a value of the kernel that is changed"));
+    }
+    if is_kernels(&real(root, &full)?) { Ok(full) } else { Err(refused(path, "a link leads to what is not changed")) }
+}
+
+/// A file that we may look into.
+pub fn readable(root: &Path, path: &str) -> io::Result<PathBuf> {
+    if is_ours(path) { ours(root, path) } else { kernel(root, path) }
+}
+
+/// A folder that we may make or remove, and whether it is the kernel's.
+pub fn folder(root: &Path, path: &str) -> io::Result<(PathBuf, bool)> {
+    if is_kernels_folder(path) {
+        return within(root, path, is_kernels_folder).map(|path| (path, true));
+    }
+    ours(root, path).map(|path| (path, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_outside_of_its_places_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for made in ["etc/sysctl.d", "etc/evil", "proc/sys/kernel", "sys/power", "sys/class/net", "outside"] {
+            fs::create_dir_all(root.join(made)).unwrap();
+        }
+        for file in ["proc/sys/kernel/numa_balancing", "proc/sys/kernel/core_pattern", "sys/power/state", "etc/passwd"]
+        {
+            fs::write(root.join(file), "0\n").unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("etc/evil"), root.join("etc/udev")).unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("etc/kernel")).unwrap();
+        std::os::unix::fs::symlink(root.join("etc/passwd"), root.join("sys/class/net/x")).unwrap();
+        std::os::unix::fs::symlink(root.join("sys/power/state"), root.join("sys/class/net/y")).unwrap();
+        assert!(ours(root, "/etc/sysctl.d/90-punctual.conf").is_ok());
+        assert!(kernel(root, "/proc/sys/kernel/numa_balancing").is_ok());
+        for path in [
+            "/etc/passwd",
+            "/etc/sysctl.d/../passwd",
+            "/etc//sysctl.d/x",
+            "etc/sysctl.d/x",
+            "/etc/sysctl.d/x\n",
+            "/etc/udev/rules.d/x",
+            "/etc/kernel/x",
+            "/proc/sys/kernel/numa_balancing",
+            "/var/lib/punctualx/journal",
+        ] {
+            assert!(ours(root, path).is_err(), "{path}");
+        }
+        for path in [
+            "/proc/sys/kernel/core_pattern",
+            "/sys/power/state",
+            "/sys/class/net/x",
+            "/sys/class/net/y",
+            "/sys/class/net/z",
+            "/proc/1/oom_adj",
+            "/etc/sysctl.d/90-punctual.conf",
+        ] {
+            assert!(kernel(root, path).is_err(), "{path}");
+        }
+        assert!(super::folder(root, "/proc/sys/x").is_err() && super::folder(root, "/sys/kernel/x").is_err());
+    }
+}

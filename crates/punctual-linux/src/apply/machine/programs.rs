@@ -1,0 +1,165 @@
+//! Programs, and units of systemd through its own program. Nothing goes through a shell: a program is looked for in the
+//! system's own folders, gets its arguments as they are and an environment of ours, and is ended when it takes too long.
+
+use crate::apply::hand::{Ran, UnitState, UnitVerb};
+use punctual_core::plan::Invocation;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+/// Boot loaders look at every disk, and an initial RAM disk is packed anew.
+const PATIENCE: Duration = Duration::from_secs(300);
+const LOOK: Duration = Duration::from_millis(20);
+/// So much of what a program says is kept.
+const KEPT: u64 = 2000;
+
+fn wrong(what: &str, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("'{}': {why}", what.escape_debug()))
+}
+
+/// The program of that name that everybody on this machine would run: nobody but the superuser can have written it.
+fn find(name: &str) -> io::Result<PathBuf> {
+    let sound = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'+' | b'-');
+    if name.is_empty() || name.starts_with(['-', '.']) || !name.bytes().all(sound) {
+        return Err(wrong(name, "not the name of a program"));
+    }
+    let usable = |path: &PathBuf| {
+        fs::metadata(path)
+            .is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0 && meta.mode() & 0o022 == 0 && meta.uid() == 0)
+    };
+    let found = FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(usable);
+    found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no program '{name}' in {PATH}")))
+}
+
+pub fn run(invocation: &Invocation) -> io::Result<Ran> {
+    run_within(invocation, PATIENCE)
+}
+
+fn run_within(invocation: &Invocation, patience: Duration) -> io::Result<Ran> {
+    let said = File::from(memfd_create("said", MemfdFlags::CLOEXEC)?);
+    let mut command = Command::new(find(&invocation.program)?);
+    command.args(&invocation.arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").current_dir("/");
+    command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
+    // What interrupts us must not interrupt a boot loader that is being written.
+    command.process_group(0);
+    let status = wait(command.spawn()?, patience)?;
+    Ok(Ran {
+        well: status.is_some_and(|status| status.success()),
+        how: status.map_or_else(|| format!("it was ended after {} s", patience.as_secs()), |status| status.to_string()),
+        said: end_of(said)?,
+    })
+}
+
+/// Nothing: it took too long and was ended.
+fn wait(mut child: Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + patience;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= until {
+            // It may have ended just now; then nobody is hit, since it still waits to be waited for.
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn end_of(mut said: File) -> io::Result<String> {
+    let length = said.seek(SeekFrom::End(0))?;
+    said.seek(SeekFrom::Start(length.saturating_sub(KEPT)))?;
+    let mut bytes = Vec::new();
+    said.take(KEPT).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+}
+
+fn systemctl(arguments: &[&str], unit: &str) -> io::Result<Ran> {
+    let sound = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'_' | b'.' | b'\\' | b'@' | b'-');
+    if unit.is_empty() || unit.starts_with('-') || !unit.bytes().all(sound) {
+        return Err(wrong(unit, "not the name of a unit"));
+    }
+    let arguments = arguments.iter().copied().chain([unit]).map(str::to_owned).collect();
+    run(&Invocation { program: "systemctl".to_owned(), arguments })
+}
+
+pub fn unit(unit: &str) -> io::Result<Option<UnitState>> {
+    let ran = systemctl(&["show", "--property=LoadState,ActiveState,UnitFileState", "--"], unit)?;
+    if !ran.well {
+        return Err(io::Error::other(format!("systemctl: {}: {}", ran.how, ran.said)));
+    }
+    Ok(unit_state(&ran.said))
+}
+
+fn unit_state(said: &str) -> Option<UnitState> {
+    let property = |name: &str| said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let file = property("UnitFileState").unwrap_or_default();
+    let load = property("LoadState").unwrap_or_default();
+    if matches!(load, "not-found" | "") {
+        return None;
+    }
+    let active = matches!(property("ActiveState"), Some("active" | "activating" | "reloading" | "refreshing"));
+    let masked = load == "masked" || file.starts_with("masked");
+    Some(UnitState { active, masked, masked_for_good: masked && file != "masked-runtime" })
+}
+
+pub fn do_unit(unit: &str, verb: UnitVerb) -> io::Result<Ran> {
+    let arguments: &[&str] = match verb {
+        UnitVerb::Stop => &["stop", "--"],
+        UnitVerb::Start => &["start", "--"],
+        UnitVerb::Mask { lasting: true } => &["mask", "--"],
+        UnitVerb::Mask { lasting: false } => &["mask", "--runtime", "--"],
+        UnitVerb::Unmask { lasting: true } => &["unmask", "--"],
+        UnitVerb::Unmask { lasting: false } => &["unmask", "--runtime", "--"],
+    };
+    systemctl(arguments, unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_get_their_arguments_as_they_are() {
+        let ran = run(&Invocation::new("printf", ["%s|", "a b", "$(id)", "`x`"])).unwrap();
+        assert_eq!((ran.well, ran.said.as_str()), (true, "a b|$(id)|`x`|"));
+        let ran = run(&Invocation::new("env", [])).unwrap();
+        assert!(ran.said.lines().all(|line| line.starts_with("PATH=") || line.starts_with("LC_ALL=")), "{}", ran.said);
+        assert!(!run(&Invocation::new("false", [])).unwrap().well);
+        for name in ["", "/bin/sh", "../bin/sh", "-x", "a b", "no-such-program-here"] {
+            assert!(run(&Invocation::new(name, [])).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended() {
+        let ran = run_within(&Invocation::new("sleep", ["60"]), Duration::from_millis(50)).unwrap();
+        assert!(!ran.well && ran.how.contains("ended after"), "{ran:?}");
+    }
+
+    #[test]
+    fn units_are_told_by_what_systemd_says() {
+        let state = |active, masked, masked_for_good| Some(UnitState { active, masked, masked_for_good });
+        let said = |load: &str, active: &str, file: &str| {
+            unit_state(&format!("LoadState={load}\nActiveState={active}\nUnitFileState={file}"))
+        };
+        assert_eq!(said("loaded", "active", "enabled"), state(true, false, false));
+        assert_eq!(said("loaded", "inactive", "disabled"), state(false, false, false));
+        assert_eq!(said("masked", "inactive", "masked"), state(false, true, true));
+        assert_eq!(said("masked", "active", "masked-runtime"), state(true, true, false));
+        assert_eq!(said("not-found", "inactive", ""), None);
+        assert_eq!(unit_state(""), None);
+        for unit in ["", "-x.service", "a b.service", "x;y.service"] {
+            assert!(systemctl(&["show"], unit).is_err(), "{unit}");
+        }
+    }
+}

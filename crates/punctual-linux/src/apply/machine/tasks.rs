@@ -1,0 +1,125 @@
+//! Threads: which one is meant, where it may run, how it is scheduled.
+//!
+//! A number alone may be another thread's by now, so the time it was started has to agree as well.
+
+use crate::journal::Owner;
+use crate::sys::sched::{Attributes, attributes, set_attributes};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::plan::{SchedPolicy, TaskName};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
+use std::fs;
+use std::io;
+
+fn gone() -> io::Error {
+    io::Error::from_raw_os_error(libc::ESRCH)
+}
+
+/// State and starting time, from a thread's `stat`. Its name may hold spaces and parentheses.
+fn state_and_start(pid: u32) -> Option<(char, u64)> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    // Fields 3 and 22 of proc_pid_stat(5); the first after the name is field 3.
+    Some((fields.first()?.chars().next()?, fields.get(19)?.parse().ok()?))
+}
+
+fn found(task: &TaskName) -> io::Result<Pid> {
+    let start = state_and_start(task.pid).map(|(_, start)| start);
+    let pid = i32::try_from(task.pid).ok().and_then(Pid::from_raw);
+    pid.filter(|_| start == Some(task.started)).ok_or_else(gone)
+}
+
+/// Whether that process still runs on this machine.
+pub fn is_alive(owner: Owner) -> bool {
+    state_and_start(owner.pid).is_some_and(|(state, start)| start == owner.started && !matches!(state, 'Z' | 'X'))
+}
+
+/// This process.
+pub fn this_process() -> io::Result<Owner> {
+    let pid = std::process::id();
+    let (_, started) = state_and_start(pid).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    Ok(Owner { pid, started })
+}
+
+pub fn affinity(task: &TaskName) -> io::Result<CpuSet> {
+    let mask = sched_getaffinity(Some(found(task)?))?;
+    Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}
+
+pub fn set_affinity(task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
+    let mut mask = Mask::new();
+    for cpu in cpus.iter().filter_map(|cpu| usize::try_from(cpu).ok()).filter(|cpu| *cpu < Mask::MAX_CPU) {
+        mask.set(cpu);
+    }
+    Ok(sched_setaffinity(Some(found(task)?), &mask)?)
+}
+
+pub fn policy(task: &TaskName) -> io::Result<SchedPolicy> {
+    let now = attributes(found(task)?)?;
+    match i32::try_from(now.policy) {
+        Ok(libc::SCHED_OTHER) => Ok(SchedPolicy::Other(now.nice)),
+        Ok(libc::SCHED_FIFO) => Ok(SchedPolicy::Fifo(now.priority)),
+        Ok(libc::SCHED_RR) => Ok(SchedPolicy::Rr(now.priority)),
+        _ => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("it has scheduling policy {}, which could not be given back", now.policy),
+        )),
+    }
+}
+
+/// Whether children inherit the policy stays as it is.
+pub fn set_policy(task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
+    let pid = found(task)?;
+    let now = attributes(pid)?;
+    let (number, priority, nice) = match policy {
+        SchedPolicy::Other(nice) => (libc::SCHED_OTHER, 0, nice),
+        SchedPolicy::Fifo(priority) => (libc::SCHED_FIFO, priority, now.nice),
+        SchedPolicy::Rr(priority) => (libc::SCHED_RR, priority, now.nice),
+    };
+    let policy = u32::try_from(number).map_err(io::Error::other)?;
+    set_attributes(pid, Attributes { policy, priority, nice, flags: now.flags })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn me() -> TaskName {
+        let Owner { pid, started } = this_process().unwrap();
+        TaskName { pid, started, comm: "me".to_owned() }
+    }
+
+    #[test]
+    fn only_the_thread_that_is_meant_is_touched() {
+        assert!(is_alive(this_process().unwrap()));
+        let other = TaskName { started: me().started + 1, ..me() };
+        for error in [affinity(&other).unwrap_err(), policy(&other).unwrap_err()] {
+            assert_eq!(error.raw_os_error(), Some(libc::ESRCH));
+        }
+        assert!(set_affinity(&other, &CpuSet::new()).is_err() && set_policy(&other, SchedPolicy::Other(0)).is_err());
+    }
+
+    #[test]
+    fn a_thread_is_moved_and_moved_back() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let (_, started) = state_and_start(child.id()).unwrap();
+        let task = TaskName { pid: child.id(), started, comm: "sleep".to_owned() };
+        let before = affinity(&task).unwrap();
+        let one: CpuSet = before.first().into_iter().collect();
+        set_affinity(&task, &one).unwrap();
+        assert_eq!(affinity(&task).unwrap(), one);
+        set_affinity(&task, &before).unwrap();
+        assert_eq!(affinity(&task).unwrap(), before);
+        set_policy(&task, SchedPolicy::Other(5)).unwrap();
+        assert_eq!(policy(&task).unwrap(), SchedPolicy::Other(5));
+        if set_policy(&task, SchedPolicy::Fifo(1)).is_ok() {
+            assert_eq!(policy(&task).unwrap(), SchedPolicy::Fifo(1));
+            set_policy(&task, SchedPolicy::Other(5)).unwrap();
+            assert_eq!(policy(&task).unwrap(), SchedPolicy::Other(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(affinity(&task).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+}

@@ -1,0 +1,230 @@
+//! Taking back: transactions are undone step by step in reverse order, as often as it takes, until nothing is left, and
+//! then no trace of us is.
+
+use super::error::EngineError;
+use super::hand::{Asked, Hand, Lock};
+use super::undo::{Stuck, undo};
+use crate::journal::format::Damage;
+use crate::journal::{Contents, Entry, Intent, Journal, Record, Undone, store};
+use punctual_core::plan::{Before, Step};
+use std::io;
+
+/// How far back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything.
+    All,
+    /// Everything after this transaction, which stays.
+    DownTo(u32),
+    /// This transaction alone. Steps over which later ones were laid go back together with those.
+    Only(u32),
+}
+
+impl Extent {
+    fn holds(self, transaction: u32) -> bool {
+        match self {
+            Self::All => true,
+            Self::DownTo(kept) => transaction > kept,
+            Self::Only(one) => transaction == one,
+        }
+    }
+}
+
+/// What was taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reverted {
+    /// Steps that are undone now, in that order.
+    pub undone: Vec<(Intent, Undone)>,
+    /// Steps that are not.
+    pub trouble: Vec<Trouble>,
+    /// Transactions of which nothing is left.
+    pub transactions: Vec<u32>,
+    /// Lines of the journal that could not be read: what they told of was not undone.
+    pub damage: Vec<Damage>,
+    /// The last line was cut off; what it announced had not been done.
+    pub torn: bool,
+    /// Nothing is left on this machine: the journal is gone.
+    pub closed: bool,
+    /// Why the journal could not be written meanwhile, if so. What was undone is undone all the same.
+    pub unwritten: Option<String>,
+}
+
+/// A step that is not undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The step.
+    pub intent: Intent,
+    /// Why not.
+    pub why: String,
+    /// Somebody else changed it meanwhile: it needs a decision, not another try.
+    pub conflict: bool,
+}
+
+/// The lock, in a folder that is made if it is not there.
+pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
+    for _ in 0..10 {
+        store::folder(hand)?;
+        match hand.lock(store::LOCK) {
+            Ok(Asked::Taken(lock)) => return Ok(lock),
+            Ok(Asked::Held { by }) => return Err(EngineError::Locked { by }),
+            // Whoever held it took the last trace away just now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(EngineError::Lock(error)),
+        }
+    }
+    Err(EngineError::Locked { by: None })
+}
+
+/// This run of the machine.
+pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
+    hand.boot_id().map_err(|reason| EngineError::Unknown { what: "the number of this run of the machine", reason })
+}
+
+/// Takes back. With `leave_conflicts`, what somebody else changed meanwhile stays and is forgotten.
+///
+/// # Errors
+/// Nothing was done: the lock is taken, or the journal cannot be used; or everything was undone and the journal could
+/// not be removed.
+pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<Reverted, EngineError> {
+    let folder = hand.stat(store::FOLDER).map_err(EngineError::Lock)?;
+    if folder.is_none() {
+        return Ok(Reverted { closed: true, ..Reverted::default() });
+    }
+    let _lock = lock(hand)?;
+    let Some(mut journal) = Journal::open(hand)? else {
+        store::sweep_folder(hand)?;
+        return Ok(Reverted { closed: true, ..Reverted::default() });
+    };
+    let mut work = Work { hand, boot: boot(hand)?, leave_conflicts, done: Reverted::default() };
+    work.done.damage = journal.contents().damage.clone();
+    work.done.torn = journal.contents().torn;
+    let chosen: Vec<u32> =
+        journal.contents().standing().map(|s| s.transaction).filter(|number| extent.holds(*number)).collect();
+    for transaction in &chosen {
+        work.note(&mut journal, Record::Leaving { transaction: *transaction });
+    }
+    // What was to go back earlier, and lay beneath something of these.
+    let leaving = journal.contents().standing().filter(|session| session.leaving);
+    let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
+    work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
+    work.finish(journal, &chosen)
+}
+
+/// Undoing under way.
+pub(super) struct Work<'a> {
+    pub hand: &'a dyn Hand,
+    pub boot: String,
+    pub leave_conflicts: bool,
+    pub done: Reverted,
+}
+
+impl Work<'_> {
+    /// Undoes the chosen steps that are outstanding, the last first.
+    pub fn undo(&mut self, journal: &mut Journal<'_>, chosen: impl Fn(&Intent) -> bool) {
+        let sessions = journal.contents().standing().rev();
+        let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
+        let intents: Vec<Intent> = entries.filter(|intent| chosen(intent)).collect();
+        for intent in intents {
+            let result = match covering(journal.contents(), &intent) {
+                Some(later) => Err(Stuck::Failed(format!("it lies beneath transaction {later} and goes back with it"))),
+                None => undo(self.hand, &intent, self.same_boot(journal, intent.transaction)),
+            };
+            let how = match result {
+                Err(Stuck::Conflict(what)) if self.leave_conflicts => Ok(Undone::Left { what }),
+                result => result,
+            };
+            match how {
+                Ok(how) => {
+                    let (transaction, number) = (intent.transaction, intent.number);
+                    self.note(journal, Record::Undone { transaction, number, how: how.clone() });
+                    self.done.undone.push((intent, how));
+                }
+                Err(Stuck::Conflict(why)) => self.done.trouble.push(Trouble { intent, why, conflict: true }),
+                Err(Stuck::Failed(why)) => self.done.trouble.push(Trouble { intent, why, conflict: false }),
+            }
+        }
+    }
+
+    /// Where the beginning cannot be read, the machine is taken to be still running: writing an old value once more
+    /// does less harm than leaving a new one.
+    fn same_boot(&self, journal: &Journal<'_>, transaction: u32) -> bool {
+        let session = journal.contents().sessions.iter().find(|session| session.transaction == transaction);
+        session.and_then(|session| session.begun.as_ref()).is_none_or(|begun| begun.boot == self.boot)
+    }
+
+    /// Writes a record down if it can be: undoing does not depend on it, and a full disk is no reason to stop.
+    fn note(&mut self, journal: &mut Journal<'_>, record: Record) {
+        if self.done.unwritten.is_some() {
+            return journal.remember(record);
+        }
+        if let Err(error) = journal.append(record.clone()) {
+            self.done.unwritten = Some(error.to_string());
+            journal.remember(record);
+        }
+    }
+
+    /// Says what is wholly undone, and removes the last trace when everything is.
+    pub fn finish(mut self, mut journal: Journal<'_>, chosen: &[u32]) -> Result<Reverted, EngineError> {
+        for transaction in chosen {
+            let session = journal.contents().sessions.iter().find(|session| session.transaction == *transaction);
+            if session.is_some_and(|session| session.outstanding().next().is_none()) {
+                self.note(&mut journal, Record::Reverted { transaction: *transaction });
+                self.done.transactions.push(*transaction);
+            }
+        }
+        if journal.contents().standing().next().is_none() {
+            journal.close()?;
+            store::sweep_folder(self.hand)?;
+            self.done.closed = true;
+        }
+        Ok(self.done)
+    }
+}
+
+/// A later transaction (or this one, later) that changed the same thing and is not undone.
+fn covering(contents: &Contents, intent: &Intent) -> Option<u32> {
+    let at = |intent: &Intent| (intent.transaction, intent.number);
+    let later = contents.standing().flat_map(|session| session.entries.iter()).filter(
+        |Entry { intent: other, undone, .. }| undone.is_none() && at(other) > at(intent) && overlap(intent, other),
+    );
+    later.map(|entry| entry.intent.transaction).next()
+}
+
+fn overlap(one: &Intent, other: &Intent) -> bool {
+    let within_made = |path: &str| {
+        matches!(&one.before, Before::Nothing { folders_made }
+            if folders_made.iter().any(|folder| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))))
+    };
+    match (place(&one.step), place(&other.step)) {
+        (Some(one_path), Some(other_path)) => {
+            one_path == other_path
+                || within_made(other_path)
+                || (matches!(one.step, Step::Folder { .. })
+                    && other_path.strip_prefix(one_path).is_some_and(|rest| rest.starts_with('/')))
+        }
+        (None, None) => match (&one.step, &other.step) {
+            (Step::Affinity { task, .. }, Step::Affinity { task: other, .. })
+            | (Step::Policy { task, .. }, Step::Policy { task: other, .. }) => {
+                (task.pid, task.started) == (other.pid, other.started)
+            }
+            (Step::Nic { device, .. }, Step::Nic { device: other, .. }) => device == other,
+            (Step::Silence { unit, .. }, Step::Silence { unit: other, .. }) => unit == other,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The path a step is about.
+fn place(step: &Step) -> Option<&str> {
+    match step {
+        Step::Write { path, .. }
+        | Step::Own { path, .. }
+        | Step::Edit { path, .. }
+        | Step::Remove { path }
+        | Step::Folder { path } => Some(path),
+        Step::Affinity { .. } | Step::Policy { .. } | Step::Nic { .. } | Step::Silence { .. } | Step::Run { .. } => {
+            None
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Carrying out the changes of a plan: each whole or not at all, each step announced on the disk before it is done.
+
+use super::act::act;
+use super::error::EngineError;
+use super::hand::{Hand, Lock};
+use super::look::{Look, look};
+use super::machine::{now, this_process};
+use super::revert::{Reverted, Work, boot, lock};
+use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Was, store};
+use punctual_core::knobs::Blast;
+use punctual_core::plan::{Before, Change, Step};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// So much of the journal one step can need for all its records, its own content aside.
+const ROOM_BYTES: u64 = 4096;
+
+/// What a transaction is to be.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What it is for.
+    pub kind: Kind,
+    /// What the user asked for.
+    pub asked: Asked,
+    /// Everything goes back after this time, unless confirmed.
+    pub confirm_within: Option<Duration>,
+}
+
+/// A transaction that has begun. As long as this lives, nobody else changes the machine.
+#[derive(Debug)]
+pub struct Transaction<'a>(Applying<'a>);
+
+/// A transaction in its making.
+pub struct Applying<'a> {
+    hand: &'a dyn Hand,
+    journal: Journal<'a>,
+    boot: String,
+    number: u32,
+    next_step: u32,
+    _lock: Lock,
+}
+
+impl std::fmt::Debug for Applying<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Applying").field("number", &self.number).field("journal", &self.journal).finish_non_exhaustive()
+    }
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The transaction's number.
+    pub transaction: u32,
+    /// The changes, in order.
+    pub changes: Vec<Tried>,
+    /// Something of it stands, so there is something to revert.
+    pub stands: bool,
+}
+
+/// What came of one change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// Its id.
+    pub id: String,
+    /// What came of it.
+    pub fate: Fate,
+    /// What came of its steps, as far as they were tried. Nothing: the machine was so already.
+    pub steps: Vec<Option<Outcome>>,
+}
+
+/// What came of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Done and in force.
+    Done,
+    /// The machine was so already.
+    Already,
+    /// What it is about is gone or not here.
+    Gone,
+    /// Done, and partly in force only later.
+    Waits,
+    /// Not done: it can do more to the machine than was allowed.
+    TooBroad {
+        /// What it can do.
+        blast: Blast,
+    },
+    /// A step failed; those before it were undone.
+    TakenBack {
+        /// What the step said.
+        why: String,
+    },
+    /// A step failed, and not all of those before it could be undone.
+    Stuck {
+        /// What the step said.
+        why: String,
+        /// What could not be undone, and why.
+        left: Vec<String>,
+    },
+}
+
+impl<'a> Transaction<'a> {
+    /// Begins one: takes the lock and makes sure that what will be done can be written down.
+    pub fn begin(hand: &'a dyn Hand, request: &Request) -> Result<Self, EngineError> {
+        let boot = boot(hand)?;
+        let owner = this_process().map_err(|reason| EngineError::Unknown { what: "this process", reason })?;
+        let present = now(hand).map_err(|reason| EngineError::Unknown { what: "the time since the start", reason })?;
+        let lock = lock(hand)?;
+        let begun = || {
+            let mut journal = Journal::open_or_create(hand)?;
+            let lines = journal.contents().damage.len();
+            if lines > 0 {
+                return Err(EngineError::Damaged { lines });
+            }
+            let number = journal.contents().next_transaction();
+            let deadline = |within: Duration| {
+                present.boottime_ns.saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX))
+            };
+            journal.append(Record::Begun(Begun {
+                transaction: number,
+                at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+                boot: boot.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                asked: request.asked.clone(),
+                kind: request.kind.clone(),
+                owner,
+                confirm_by_ns: request.confirm_within.map(deadline),
+            }))?;
+            Ok((journal, number))
+        };
+        match begun() {
+            Ok((journal, number)) => Ok(Self(Applying { hand, journal, boot, number, next_step: 1, _lock: lock })),
+            Err(error) => {
+                abandon(hand);
+                Err(error)
+            }
+        }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        self.0.number
+    }
+
+    /// Does the changes, in order. What fails is a result; the rest goes on.
+    ///
+    /// # Errors
+    /// The journal could not be written. Everything done was undone.
+    pub fn apply(mut self, changes: &[Change], allowed: Blast) -> Result<Applied, EngineError> {
+        if let Err(cause) = self.0.journal.reserve(room(changes)) {
+            return Err(self.0.roll_back(cause));
+        }
+        let mut tried = Vec::new();
+        for change in changes {
+            match self.0.change(change, allowed) {
+                Ok(result) => tried.push(result),
+                Err(cause) => return Err(self.0.roll_back(cause)),
+            }
+        }
+        if let Err(cause) = self.0.journal.append(Record::Applied { transaction: self.0.number }) {
+            return Err(self.0.roll_back(cause));
+        }
+        let transaction = self.0.number;
+        let stands = self.0.close_if_nothing_stands()?;
+        Ok(Applied { transaction, changes: tried, stands })
+    }
+
+    /// Ends it before anything was done.
+    pub fn cancel(self) -> Result<(), EngineError> {
+        self.0.close_if_nothing_stands().map(drop)
+    }
+}
+
+/// A beginning that failed leaves no trace, if a journal was not there before.
+fn abandon(hand: &dyn Hand) {
+    let empty =
+        Journal::open(hand).ok().flatten().filter(|journal| *journal.contents() == crate::journal::Contents::default());
+    // Best effort: what stays is an empty folder, which the next revert takes away.
+    if let Some(journal) = empty {
+        let _ = journal.close();
+    }
+    let _ = store::sweep_folder(hand);
+}
+
+/// An upper bound for what these changes write into the journal.
+fn room(changes: &[Change]) -> u64 {
+    let content = |step: &Step| match step {
+        Step::Own { content, .. } => content.len(),
+        Step::Edit { seen, content, also_ours, .. } => {
+            seen.len() + content.len() + also_ours.iter().map(Vec::len).sum::<usize>()
+        }
+        Step::Write { value, .. } => value.len(),
+        _ => 0,
+    };
+    let steps = changes.iter().flat_map(|change| &change.steps);
+    // A byte can need six where JSON has to escape it.
+    steps.map(|step| ROOM_BYTES + 6 * content(step) as u64).sum::<u64>() + ROOM_BYTES
+}
+
+impl Applying<'_> {
+    fn change(&mut self, change: &Change, allowed: Blast) -> Result<Tried, JournalError> {
+        let id = change.id.clone();
+        if change.blast > allowed {
+            return Ok(Tried { id, fate: Fate::TooBroad { blast: change.blast }, steps: Vec::new() });
+        }
+        let first = self.next_step;
+        let mut steps = Vec::new();
+        for step in &change.steps {
+            let outcome = self.step(change, step)?;
+            let why = match &outcome {
+                Some(Outcome::Refused { why }) => Some(why.clone()),
+                Some(Outcome::Differs { seen }) => Some(format!("after it was done, it reads '{seen}'")),
+                _ => None,
+            };
+            steps.push(outcome);
+            if let Some(why) = why {
+                let left = self.take_back(|number| number >= first);
+                let fate = if left.is_empty() { Fate::TakenBack { why } } else { Fate::Stuck { why, left } };
+                return Ok(Tried { id, fate, steps });
+            }
+        }
+        Ok(Tried { id, fate: fate(&steps), steps })
+    }
+
+    /// Nothing: the machine was so already.
+    fn step(&mut self, change: &Change, step: &Step) -> Result<Option<Outcome>, JournalError> {
+        let transaction = self.number;
+        let (mut before, bytes) = match look(self.hand, step) {
+            Err(why) => return Ok(Some(Outcome::Refused { why })),
+            Ok(Look::Gone(what)) => return Ok(Some(Outcome::Gone { what })),
+            Ok(Look::Already) => {
+                let was = Was { transaction, change: change.id.clone(), step: step.clone() };
+                self.journal.append(Record::Was(was))?;
+                return Ok(None);
+            }
+            Ok(Look::Ready { before, bytes }) => (before, bytes),
+        };
+        let number = self.next_step;
+        if let (Before::File { copy, .. }, Some(bytes)) = (&mut before, bytes) {
+            *copy = format!("{transaction}-{number}");
+            if let Err(error) = self.journal.save(copy, &bytes) {
+                return Ok(Some(Outcome::Refused { why: error.to_string() }));
+            }
+        }
+        self.next_step += 1;
+        self.journal.append(Record::Intent(Intent {
+            transaction,
+            number,
+            change: change.id.clone(),
+            lasts: change.lasts,
+            step: step.clone(),
+            before: before.clone(),
+        }))?;
+        let outcome = act(self.hand, step, &before);
+        self.journal.append(Record::Outcome { transaction, number, outcome: outcome.clone() })?;
+        Ok(Some(outcome))
+    }
+
+    /// Undoes those of our steps, the last first. Returns what could not be undone.
+    fn take_back(&mut self, chosen: impl Fn(u32) -> bool) -> Vec<String> {
+        let mut work =
+            Work { hand: self.hand, boot: self.boot.clone(), leave_conflicts: false, done: Reverted::default() };
+        let transaction = self.number;
+        work.undo(&mut self.journal, |intent| intent.transaction == transaction && chosen(intent.number));
+        work.done.trouble.into_iter().map(|trouble| trouble.why).collect()
+    }
+
+    /// The journal can no longer be written: nothing may stay that it does not tell of.
+    fn roll_back(mut self, cause: JournalError) -> EngineError {
+        let left = self.take_back(|_| true);
+        if left.is_empty() {
+            // What cannot be removed now is removed by the next revert: it tells of steps, all of which are undone.
+            let _ = self.close_if_nothing_stands();
+        }
+        EngineError::RolledBack { cause, left }
+    }
+
+    /// A transaction that changed nothing is no transaction. Tells whether something stands.
+    fn close_if_nothing_stands(mut self) -> Result<bool, EngineError> {
+        let transaction = self.number;
+        let session = self.journal.contents().sessions.iter().find(|session| session.transaction == transaction);
+        if session.is_some_and(|session| session.outstanding().next().is_some()) {
+            return Ok(true);
+        }
+        let others = self.journal.contents().standing().any(|session| session.transaction != transaction);
+        if others {
+            self.journal.append(Record::Reverted { transaction })?;
+            return Ok(false);
+        }
+        self.journal.close()?;
+        store::sweep_folder(self.hand)?;
+        Ok(false)
+    }
+}
+
+fn fate(steps: &[Option<Outcome>]) -> Fate {
+    let some = |wanted: fn(&Outcome) -> bool| steps.iter().flatten().any(wanted);
+    if some(|outcome| matches!(outcome, Outcome::Waits { .. })) {
+        Fate::Waits
+    } else if some(|outcome| matches!(outcome, Outcome::Effective)) {
+        Fate::Done
+    } else if some(|outcome| matches!(outcome, Outcome::Gone { .. })) {
+        Fate::Gone
+    } else {
+        Fate::Already
+    }
+}
+
+/// Says that a transaction that waits for it is good: that one, or the last that waits. Returns its number.
+pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineError> {
+    if hand.stat(store::FOLDER).map_err(EngineError::Lock)?.is_none() {
+        return Err(EngineError::NothingToConfirm("nothing is applied"));
+    }
+    let _lock = lock(hand)?;
+    let present = now(hand).map_err(|reason| EngineError::Unknown { what: "the time since the start", reason })?;
+    let Some(mut journal) = Journal::open(hand)? else {
+        store::sweep_folder(hand)?;
+        return Err(EngineError::NothingToConfirm("nothing is applied"));
+    };
+    let waits = journal.contents().standing().rev().find_map(|session| {
+        let begun = session.begun.as_ref()?;
+        let asked = transaction.is_none_or(|number| number == session.transaction);
+        (asked && !session.confirmed && begun.confirm_by_ns.is_some()).then_some((session, begun))
+    });
+    let Some((session, begun)) = waits else {
+        return Err(EngineError::NothingToConfirm(
+            "no transaction was made with a time to confirm, or it is confirmed",
+        ));
+    };
+    let late = begun.boot != present.boot || begun.confirm_by_ns.is_some_and(|by| present.boottime_ns >= by);
+    if late || session.leaving {
+        return Err(EngineError::NothingToConfirm("the time is up, and everything goes back"));
+    }
+    let transaction = session.transaction;
+    journal.append(Record::Confirmed { transaction })?;
+    Ok(transaction)
+}

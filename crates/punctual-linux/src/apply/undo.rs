@@ -1,0 +1,233 @@
+//! Undoing one step, as often as it takes: whatever the step and former attempts to undo it have left half done, the
+//! end is what was there before, or it is said why not and nothing of anybody else's is touched.
+
+use super::act::ran;
+use super::hand::{FileKind, Hand, Meta, UnitVerb};
+use super::look::{is_gone, read_value, thread, told};
+use super::replace::{is_between, replace, sweep};
+use crate::journal::store::copy_path;
+use crate::journal::{Intent, Undone};
+use punctual_core::plan::{Before, Expected, Lasts, Step};
+use std::io;
+
+/// Why a step is not undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// Somebody else changed it meanwhile.
+    Conflict(String),
+    /// The system refused.
+    Failed(String),
+}
+
+type Result<T = Undone> = std::result::Result<T, Stuck>;
+
+fn failed(what: &str, operation: &str) -> impl FnOnce(io::Error) -> Stuck {
+    let (what, operation) = (what.to_owned(), operation.to_owned());
+    move |error| Stuck::Failed(told(&what, &operation, &error))
+}
+
+fn nothing(why: impl Into<String>) -> Undone {
+    Undone::Nothing { why: why.into() }
+}
+
+/// Undoes it. `same_boot`: the machine was not started anew since.
+pub fn undo(hand: &dyn Hand, intent: &Intent, same_boot: bool) -> Result {
+    if !same_boot && ends_with_the_boot(intent) {
+        return Ok(nothing("it ended with that run of the machine"));
+    }
+    match (&intent.step, &intent.before) {
+        (Step::Write { path, value, expected }, Before::Value(before)) => write(hand, path, value, before, expected),
+        (Step::Own { path, content, .. }, Before::Nothing { folders_made }) => {
+            own(hand, path, content.as_bytes(), folders_made)
+        }
+        (Step::Own { path, content, .. }, before @ Before::File { .. }) => {
+            put_back(hand, path, before, &[content.as_bytes()], None, false)
+        }
+        (Step::Edit { path, seen, content, also_ours, in_place }, before @ Before::File { .. }) => {
+            let ours: Vec<&[u8]> = std::iter::once(content).chain(also_ours).map(Vec::as_slice).collect();
+            put_back(hand, path, before, &ours, Some(seen), *in_place)
+        }
+        (Step::Remove { path }, before @ Before::File { .. }) => removed(hand, path, before),
+        (Step::Folder { path }, _) => match hand.stat(path).map_err(failed(path, "look at"))? {
+            None => Ok(nothing("it is gone")),
+            Some(_) => hand.remove_folder(path).map(|()| Undone::Restored).map_err(failed(path, "remove folder")),
+        },
+        (Step::Affinity { task, .. }, Before::Cpus(cpus)) => match hand.affinity(task) {
+            Ok(now) if now == *cpus => Ok(nothing("it is as before")),
+            Ok(_) => gone_is_fine(&thread(task), "move", hand.set_affinity(task, cpus)),
+            Err(error) => gone_is_fine(&thread(task), "ask for its CPUs", Err(error)),
+        },
+        (Step::Policy { task, .. }, Before::Policy(policy)) => match hand.policy(task) {
+            Ok(now) if now == *policy => Ok(nothing("it is as before")),
+            Ok(_) => gone_is_fine(&thread(task), "set policy", hand.set_policy(task, *policy)),
+            Err(error) => gone_is_fine(&thread(task), "ask for its policy", Err(error)),
+        },
+        (Step::Nic { device, .. }, Before::Nic(before)) => {
+            let names: Vec<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
+            match hand.nic(device, &names) {
+                Ok(now) if now == *before => Ok(nothing("it is as before")),
+                Ok(_) => gone_is_fine(device, "set", hand.set_nic(device, before)),
+                Err(error) => gone_is_fine(device, "ask for its settings", Err(error)),
+            }
+        }
+        (Step::Silence { unit, lasting }, Before::Unit { was_active, was_masked }) => {
+            wake(hand, unit, *lasting, *was_active, *was_masked)
+        }
+        (Step::Run { undoing: None, .. }, _) => Ok(nothing("there is nothing to run")),
+        (Step::Run { undoing: Some(invocation), .. }, _) => {
+            ran(&invocation.program, hand.run(invocation)).map(|()| Undone::Restored).map_err(Stuck::Failed)
+        }
+        _ => Err(Stuck::Failed(
+            "the journal does not fit together here: it tells of a step what belongs to another".into(),
+        )),
+    }
+}
+
+/// Whether the start of the machine has undone it.
+fn ends_with_the_boot(intent: &Intent) -> bool {
+    match &intent.step {
+        Step::Own { .. } | Step::Edit { .. } | Step::Remove { .. } => false,
+        Step::Silence { lasting, .. } => !lasting,
+        Step::Run { .. } => intent.lasts <= Lasts::Reboot,
+        Step::Write { .. } | Step::Folder { .. } | Step::Affinity { .. } | Step::Policy { .. } | Step::Nic { .. } => {
+            true
+        }
+    }
+}
+
+fn gone_is_fine(what: &str, operation: &str, done: io::Result<()>) -> Result {
+    match done {
+        Ok(()) => Ok(Undone::Restored),
+        Err(error) if is_gone(&error) => Ok(nothing(format!("{what} is gone"))),
+        Err(error) => Err(Stuck::Failed(told(what, operation, &error))),
+    }
+}
+
+fn write(hand: &dyn Hand, path: &str, written: &str, before: &str, expected: &Expected) -> Result {
+    let read = || read_value(hand, path, written, expected);
+    match read() {
+        Ok(now) if expected.reading.same(before, &now) => return Ok(nothing("it is as before")),
+        Err(error) if is_gone(&error) => return Ok(nothing(format!("{path} is gone"))),
+        // What cannot be read may still be written.
+        Ok(_) | Err(_) => {}
+    }
+    let done = gone_is_fine(path, &format!("write back '{before}'"), hand.write_value(path, before))?;
+    match read() {
+        Ok(now) if done == Undone::Restored && !expected.reading.same(before, &now) => {
+            Err(Stuck::Failed(format!("{path}: '{before}' was written back, and it reads '{now}'")))
+        }
+        _ => Ok(done),
+    }
+}
+
+/// A file of our own, where none was.
+fn own(hand: &dyn Hand, path: &str, content: &[u8], folders_made: &[String]) -> Result {
+    let folder_is_there = path.rsplit_once('/').map_or(Ok(None), |(folder, _)| hand.stat(folder));
+    if folder_is_there.map_err(failed(path, "look at"))?.is_some() {
+        sweep(hand, path).map_err(failed(path, "take away what was half written"))?;
+    }
+    let found = present(hand, path)?;
+    if found.as_ref().is_some_and(|found| found.as_deref() != Some(content)) {
+        return Err(Stuck::Conflict(format!(
+            "{path}: it is ours, and somebody changed it. It stays; remove it when you do not need it, then revert again"
+        )));
+    }
+    if found.is_some() {
+        hand.remove(path).map_err(failed(path, "remove"))?;
+    }
+    unmake(hand, folders_made)?;
+    Ok(if found.is_some() { Undone::Restored } else { nothing("it is gone") })
+}
+
+/// Folders that were made go, unless something else is in them by now.
+fn unmake(hand: &dyn Hand, folders: &[String]) -> Result<()> {
+    for folder in folders.iter().rev() {
+        match hand.remove_folder(folder) {
+            Err(error) if is_gone(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            done => done.map_err(failed(folder, "remove folder"))?,
+        }
+    }
+    Ok(())
+}
+
+/// What is at a path: nothing, a file with these bytes, or something that is no file.
+fn present(hand: &dyn Hand, path: &str) -> Result<Option<Option<Vec<u8>>>> {
+    match hand.stat(path).map_err(failed(path, "look at"))? {
+        None => Ok(None),
+        Some(meta) if meta.kind != FileKind::Regular => Ok(Some(None)),
+        Some(_) => hand.read(path).map(|bytes| Some(Some(bytes))).map_err(failed(path, "read")),
+    }
+}
+
+/// The bytes and the rights of the file that was there.
+fn saved(hand: &dyn Hand, before: &Before, seen: Option<&[u8]>) -> Result<(Vec<u8>, Meta, String)> {
+    let Before::File { copy, mode, uid, gid, sum } = before else {
+        return Err(Stuck::Failed("the journal names no copy".to_owned()));
+    };
+    let copy = copy_path(copy);
+    let meta = Meta { kind: FileKind::Regular, mode: *mode, uid: *uid, gid: *gid };
+    let sound = |bytes: &Vec<u8>| crc32fast::hash(bytes) == *sum;
+    let bytes = hand.read(&copy).ok().filter(sound).or_else(|| seen.map(<[u8]>::to_vec).filter(sound));
+    let bytes = bytes.ok_or_else(|| Stuck::Failed(format!("{copy}: the saved copy is missing or damaged")))?;
+    Ok((bytes, meta, copy))
+}
+
+/// A file that was there goes back, if what is there now is ours.
+fn put_back(
+    hand: &dyn Hand,
+    path: &str,
+    before: &Before,
+    ours: &[&[u8]],
+    seen: Option<&[u8]>,
+    in_place: bool,
+) -> Result {
+    let (bytes, meta, copy) = saved(hand, before, seen)?;
+    let conflict = |what: &str| {
+        Err(Stuck::Conflict(format!("{path}: {what} since. It stays as it is; what was there before us is in {copy}")))
+    };
+    let found = match present(hand, path)? {
+        Some(Some(found)) => found,
+        Some(None) => return conflict("something else was put in its place"),
+        None => return conflict("somebody removed it"),
+    };
+    sweep(hand, path).map_err(failed(path, "take away what was half written"))?;
+    if found == bytes && hand.stat(path).ok().flatten() == Some(meta) {
+        return Ok(nothing("it is as before"));
+    }
+    let half = |new: &&[u8]| in_place && (is_between(&bytes, new, &found) || is_between(new, &bytes, &found));
+    if found != bytes && !ours.iter().any(|ours| *ours == found || half(ours)) {
+        return conflict("somebody else changed it");
+    }
+    let done = if in_place { hand.overwrite(path, &bytes) } else { replace(hand, path, &bytes, meta) };
+    done.map(|()| Undone::Restored).map_err(failed(path, "put back"))
+}
+
+/// A file that we took away goes back, if nothing else is in its place.
+fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
+    let (bytes, meta, copy) = saved(hand, before, None)?;
+    match present(hand, path)? {
+        Some(Some(found)) if found == bytes => {
+            sweep(hand, path).map_err(failed(path, "take away what was half written"))?;
+            Ok(nothing("it is as before"))
+        }
+        Some(_) => Err(Stuck::Conflict(format!(
+            "{path}: somebody made it anew. It stays as it is; what was there before us is in {copy}"
+        ))),
+        None => replace(hand, path, &bytes, meta).map(|()| Undone::Restored).map_err(failed(path, "put back")),
+    }
+}
+
+fn wake(hand: &dyn Hand, unit: &str, lasting: bool, was_active: bool, was_masked: bool) -> Result {
+    let ask = || hand.unit(unit).map_err(failed(unit, "ask systemd"));
+    let Some(state) = ask()? else { return Ok(nothing("there is no such unit any more")) };
+    let masked = if lasting { state.masked_for_good } else { state.masked };
+    let unmask = masked && !was_masked;
+    if unmask {
+        ran(unit, hand.do_unit(unit, UnitVerb::Unmask { lasting })).map_err(Stuck::Failed)?;
+    }
+    let start = was_active && !state.active;
+    if start {
+        ran(unit, hand.do_unit(unit, UnitVerb::Start)).map_err(Stuck::Failed)?;
+    }
+    Ok(if unmask || start { Undone::Restored } else { nothing("it is as before") })
+}

@@ -1,0 +1,184 @@
+//! What the journal tells: values only, free to change. How they are written down is known to `format` alone.
+
+use punctual_core::plan::{Before, Lasts, Step};
+
+/// One thing that was announced or has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A transaction begins.
+    Begun(Begun),
+    /// A step is about to be done.
+    Intent(Intent),
+    /// A step was not needed: the machine was so already. There is nothing to undo.
+    Was(Was),
+    /// How a step ended.
+    Outcome {
+        /// Of which transaction.
+        transaction: u32,
+        /// The step's number.
+        number: u32,
+        /// How.
+        outcome: Outcome,
+    },
+    /// All changes of a transaction were tried.
+    Applied {
+        /// Which.
+        transaction: u32,
+    },
+    /// The user said that a transaction is good.
+    Confirmed {
+        /// Which.
+        transaction: u32,
+    },
+    /// A transaction is being undone.
+    Leaving {
+        /// Which.
+        transaction: u32,
+    },
+    /// A step is undone, or needs no undoing.
+    Undone {
+        /// Of which transaction.
+        transaction: u32,
+        /// The step's number.
+        number: u32,
+        /// What was done for it.
+        how: Undone,
+    },
+    /// Nothing of a transaction is left.
+    Reverted {
+        /// Which.
+        transaction: u32,
+    },
+}
+
+/// The beginning of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its number; later ones are larger.
+    pub transaction: u32,
+    /// When, in seconds of Unix time.
+    pub at_unix_s: u64,
+    /// In which run of the machine.
+    pub boot: String,
+    /// The program that did it.
+    pub version: String,
+    /// What was asked for.
+    pub asked: Asked,
+    /// What it is for.
+    pub kind: Kind,
+    /// The process that does it, and for [`Kind::ForCommand`] watches over it.
+    pub owner: Owner,
+    /// Everything goes back at this time since the machine was started (`CLOCK_BOOTTIME`), unless confirmed.
+    pub confirm_by_ns: Option<u64>,
+}
+
+/// What the user asked for, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The CPUs.
+    pub cpus: String,
+    /// The profile.
+    pub profile: String,
+    /// The words of the command line.
+    pub arguments: Vec<String>,
+}
+
+/// What a transaction is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A machine is tuned.
+    Tuned,
+    /// A machine is tuned as long as a command runs.
+    ForCommand {
+        /// The command and its arguments.
+        command: Vec<String>,
+    },
+    /// What was tried out is made the default.
+    Adopted {
+        /// The transaction that tried it.
+        of: u32,
+    },
+    /// What has to be set anew whenever the machine starts.
+    Boot,
+}
+
+/// A process that cannot be mistaken for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Its number.
+    pub pid: u32,
+    /// When it was started, in clock ticks since boot.
+    pub started: u64,
+}
+
+/// A step that is about to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    /// Of which transaction.
+    pub transaction: u32,
+    /// Its number within the transaction.
+    pub number: u32,
+    /// The change it belongs to, by its id.
+    pub change: String,
+    /// How long the change holds by itself.
+    pub lasts: Lasts,
+    /// The step.
+    pub step: Step,
+    /// What was there.
+    pub before: Before,
+}
+
+/// A step that was not needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Was {
+    /// Of which transaction.
+    pub transaction: u32,
+    /// The change it belongs to.
+    pub change: String,
+    /// The step.
+    pub step: Step,
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, and seen to be in force.
+    Effective,
+    /// Accepted, and not in force yet (an interrupt moves when it next comes).
+    Waits {
+        /// What is in force.
+        seen: String,
+    },
+    /// Something else is there than was asked for.
+    Differs {
+        /// What.
+        seen: String,
+    },
+    /// It could not be done.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// What it is about is gone.
+    Gone {
+        /// What.
+        what: String,
+    },
+}
+
+/// What was done to undo a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// What was there is there again.
+    Restored,
+    /// Nothing had to be done.
+    Nothing {
+        /// Why.
+        why: String,
+    },
+    /// Somebody else's change was left alone, as the user asked.
+    Left {
+        /// What.
+        what: String,
+    },
+}

@@ -1,0 +1,161 @@
+//! The records of one transaction, put together: what it did and what of it is still there.
+//!
+//! Pure: it knows records, and neither files nor machines.
+
+use super::format::Damage;
+use super::record::{Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
+
+/// One transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Its number.
+    pub transaction: u32,
+    /// How it began; nothing where that line is damaged.
+    pub begun: Option<Begun>,
+    /// Its steps, in order.
+    pub entries: Vec<Entry>,
+    /// Steps that were not needed.
+    pub was: Vec<Was>,
+    /// All its changes were tried.
+    pub applied: bool,
+    /// The user said that it is good.
+    pub confirmed: bool,
+    /// Its undoing has begun.
+    pub leaving: bool,
+    /// Nothing of it is left.
+    pub reverted: bool,
+}
+
+/// A step and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What was announced.
+    pub intent: Intent,
+    /// How it ended; nothing where the program ended first.
+    pub outcome: Option<Outcome>,
+    /// How it was undone.
+    pub undone: Option<Undone>,
+}
+
+/// A whole journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The transactions, by number.
+    pub sessions: Vec<Session>,
+    /// Lines that could not be used.
+    pub damage: Vec<Damage>,
+    /// The last line was cut off while it was written. Nothing it announced was done.
+    pub torn: bool,
+}
+
+/// The present, as far as the journal's times are about it.
+#[derive(Clone, Debug)]
+pub struct Now {
+    /// This run of the machine.
+    pub boot: String,
+    /// Time since it was started (`CLOCK_BOOTTIME`).
+    pub boottime_ns: u64,
+}
+
+/// Why a transaction should be put back by whoever comes across it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// The program was ended in the middle of applying it.
+    HalfApplied,
+    /// The program was ended in the middle of undoing it.
+    HalfReverted,
+    /// The command it was for has ended, and nobody undid it.
+    OwnerGone,
+    /// It was to be confirmed, and was not in time.
+    NotConfirmed,
+}
+
+impl Contents {
+    /// Takes the next record in.
+    pub fn take(&mut self, record: Record) {
+        match record {
+            Record::Begun(begun) => {
+                let session = self.session(begun.transaction);
+                session.begun = Some(begun);
+            }
+            Record::Intent(intent) => {
+                let session = self.session(intent.transaction);
+                session.entries.push(Entry { intent, outcome: None, undone: None });
+            }
+            Record::Was(was) => self.session(was.transaction).was.push(was),
+            Record::Outcome { transaction, number, outcome } => {
+                if let Some(entry) = self.session(transaction).entry(number) {
+                    entry.outcome = Some(outcome);
+                }
+            }
+            Record::Applied { transaction } => self.session(transaction).applied = true,
+            Record::Confirmed { transaction } => self.session(transaction).confirmed = true,
+            Record::Leaving { transaction } => self.session(transaction).leaving = true,
+            Record::Undone { transaction, number, how } => {
+                if let Some(entry) = self.session(transaction).entry(number) {
+                    entry.undone = Some(how);
+                }
+            }
+            Record::Reverted { transaction } => self.session(transaction).reverted = true,
+        }
+    }
+
+    /// The transaction of that number, made where it was not heard of.
+    fn session(&mut self, transaction: u32) -> &mut Session {
+        let at = self.sessions.partition_point(|session| session.transaction < transaction);
+        if self.sessions.get(at).is_none_or(|session| session.transaction != transaction) {
+            self.sessions.insert(at, Session { transaction, ..Session::default() });
+        }
+        &mut self.sessions[at]
+    }
+
+    /// Transactions of which something is left.
+    pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Session> {
+        self.sessions.iter().filter(|session| !session.reverted)
+    }
+
+    /// Transactions to be put back without being asked. `alive` tells whether a process of this boot still runs.
+    pub fn pending<'a>(
+        &'a self,
+        now: &'a Now,
+        alive: &'a dyn Fn(Owner) -> bool,
+    ) -> impl Iterator<Item = (&'a Session, Pending)> + 'a {
+        self.standing().filter_map(move |session| Some((session, session.pending(now, alive)?)))
+    }
+
+    /// The number of the next transaction.
+    pub fn next_transaction(&self) -> u32 {
+        self.sessions.last().map_or(1, |session| session.transaction.saturating_add(1))
+    }
+}
+
+impl Session {
+    fn entry(&mut self, number: u32) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.intent.number == number)
+    }
+
+    /// Steps that are still to be undone, the last first.
+    pub fn outstanding(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().rev().filter(|entry| entry.undone.is_none())
+    }
+
+    fn pending(&self, now: &Now, alive: &dyn Fn(Owner) -> bool) -> Option<Pending> {
+        let begun = self.begun.as_ref()?;
+        let same_boot = begun.boot == now.boot;
+        let owned = same_boot && alive(begun.owner);
+        if self.reverted || (owned && (self.leaving || !self.applied)) {
+            return None;
+        }
+        if self.leaving {
+            return Some(Pending::HalfReverted);
+        }
+        if !self.applied {
+            return Some(Pending::HalfApplied);
+        }
+        if matches!(begun.kind, Kind::ForCommand { .. }) && !owned {
+            return Some(Pending::OwnerGone);
+        }
+        let late = begun.confirm_by_ns.is_some_and(|deadline| !same_boot || now.boottime_ns >= deadline);
+        (late && !self.confirmed).then_some(Pending::NotConfirmed)
+    }
+}

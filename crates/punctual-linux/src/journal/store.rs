@@ -1,0 +1,273 @@
+//! The journal as a file of the machine: found safe, read, appended to, and removed when nothing is left to undo.
+//!
+//! All of it goes through a [`Hand`], so that tests can end the world at any point. It knows nothing of what the steps
+//! do.
+
+use super::format::{self, Unusable};
+use super::record::Record;
+use super::session::Contents;
+use crate::apply::{FileKind, Hand, Meta};
+use std::io;
+
+/// Where everything of ours is kept.
+pub const FOLDER: &str = "/var/lib/punctual";
+/// The journal.
+pub const FILE: &str = "/var/lib/punctual/journal";
+/// Copies of files as they were.
+pub const SAVED: &str = "/var/lib/punctual/saved";
+/// Held by whoever changes the machine.
+pub const LOCK: &str = "/var/lib/punctual/lock";
+/// A journal while its first line is written.
+const NEW: &str = "/var/lib/punctual/journal.new";
+/// A journal of which lines are damaged, after the rest was undone.
+const DAMAGED: &str = "/var/lib/punctual/journal.damaged";
+
+/// Why the journal cannot be used: path, operation, reason, remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The system refused.
+    #[error("{path}: {operation}: {reason}. {}", remedy(reason))]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Somebody else could have written it.
+    #[error(
+        "{path}: read journal: {why}, so what it says cannot be trusted. Find out who wrote it; only a file and a folder of the superuser's that nobody else may write to are used"
+    )]
+    Unsafe {
+        /// The file or folder.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A later program wrote it.
+    #[error(
+        "{FILE}: read journal: it is of version {0}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
+        format::VERSION
+    )]
+    Newer(u32),
+    /// It is something else.
+    #[error(
+        "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
+    )]
+    NotAJournal,
+    /// It says something that this program does not know.
+    #[error(
+        "{FILE}: read journal: line {line} is of the unknown kind '{kind}'. Nothing was undone; use the punctual that wrote it"
+    )]
+    UnknownRecord {
+        /// Counted from one.
+        line: usize,
+        /// What it says it is.
+        kind: String,
+    },
+    /// A record that cannot be written down.
+    #[error("{FILE}: write journal: {0}. This is a mistake in punctual: please report it")]
+    Unwritable(serde_json::Error),
+}
+
+fn remedy(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::PermissionDenied => "Only the superuser may: run it with sudo",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "Changes are only made where they can be written down first: make /var writable (mount -o remount,rw)"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "Changes are only made where they can be written down first: make room on that disk"
+        }
+        io::ErrorKind::NotFound => {
+            "Make the folder above it; changes are only made where they can be written down first"
+        }
+        _ => "Changes are only made where they can be written down first",
+    }
+}
+
+fn failed(path: &str, operation: &'static str) -> impl FnOnce(io::Error) -> JournalError {
+    let path = path.to_owned();
+    move |reason| JournalError::Io { path, operation, reason }
+}
+
+/// What the journal holds; nothing where there is none.
+pub fn read(hand: &dyn Hand) -> Result<Option<Contents>, JournalError> {
+    Ok(load(hand)?.map(|(contents, ..)| contents))
+}
+
+/// Contents, length of the whole lines, and length of the file.
+fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
+    if safe(hand, FOLDER, FileKind::Folder)?.is_none() || safe(hand, FILE, FileKind::Regular)?.is_none() {
+        return Ok(None);
+    }
+    let bytes = hand.read(FILE).map_err(failed(FILE, "read journal"))?;
+    let parsed = format::parse(&bytes).map_err(|unusable| match unusable {
+        Unusable::Newer(version) => JournalError::Newer(version),
+        Unusable::NotAJournal => JournalError::NotAJournal,
+        Unusable::UnknownRecord { line, kind } => JournalError::UnknownRecord { line, kind },
+    })?;
+    let mut contents = Contents { damage: parsed.damage, torn: parsed.good_bytes < bytes.len(), ..Contents::default() };
+    parsed.records.into_iter().for_each(|record| contents.take(record));
+    Ok(Some((contents, parsed.good_bytes as u64, bytes.len() as u64)))
+}
+
+/// What is known of a path of ours, if nobody else can have written it.
+fn safe(hand: &dyn Hand, path: &str, kind: FileKind) -> Result<Option<Meta>, JournalError> {
+    let Some(meta) = hand.stat(path).map_err(failed(path, "look at"))? else { return Ok(None) };
+    let (uid, _) = hand.owner();
+    let unsafe_because = |why: String| Err(JournalError::Unsafe { path: path.to_owned(), why });
+    match meta {
+        Meta { kind: found, .. } if found != kind => unsafe_because(format!("it is a {}", found.name())),
+        Meta { uid: found, .. } if found != uid && found != 0 => unsafe_because(format!("it belongs to user {found}")),
+        Meta { mode, .. } if mode & 0o022 != 0 => unsafe_because(format!("others may write to it (mode {mode:o})")),
+        meta => Ok(Some(meta)),
+    }
+}
+
+/// The journal, open for more. Whoever has one holds the lock.
+pub struct Journal<'a> {
+    hand: &'a dyn Hand,
+    contents: Contents,
+    good_bytes: u64,
+    file_bytes: u64,
+}
+
+impl std::fmt::Debug for Journal<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("contents", &self.contents).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Journal<'a> {
+    /// The journal that is there.
+    pub fn open(hand: &'a dyn Hand) -> Result<Option<Self>, JournalError> {
+        let loaded = load(hand)?;
+        Ok(loaded.map(|(contents, good_bytes, file_bytes)| Self { hand, contents, good_bytes, file_bytes }))
+    }
+
+    /// The journal that is there, or a new one.
+    pub fn open_or_create(hand: &'a dyn Hand) -> Result<Self, JournalError> {
+        if let Some(journal) = Self::open(hand)? {
+            return Ok(journal);
+        }
+        let first = format::first_line();
+        sweep(hand, NEW)?;
+        let (uid, gid) = hand.owner();
+        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
+        hand.create(NEW, first.as_bytes(), meta).map_err(failed(NEW, "create journal"))?;
+        hand.rename(NEW, FILE).map_err(failed(FILE, "create journal"))?;
+        let bytes = first.len() as u64;
+        Ok(Self { hand, contents: Contents::default(), good_bytes: bytes, file_bytes: bytes })
+    }
+
+    /// What it holds.
+    pub fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// Appends a record; when this returns, it is on the disk.
+    pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
+        let line = format::line(&record).map_err(JournalError::Unwritable)?;
+        if self.file_bytes > self.good_bytes {
+            self.hand.truncate(FILE, self.good_bytes).map_err(failed(FILE, "cut off half a line"))?;
+            self.file_bytes = self.good_bytes;
+        }
+        if let Err(reason) = self.hand.append(FILE, line.as_bytes()) {
+            // Half of it may be there; the next record must not be glued to it.
+            self.file_bytes = u64::MAX;
+            return Err(failed(FILE, "write journal")(reason));
+        }
+        self.good_bytes += line.len() as u64;
+        self.file_bytes = self.good_bytes;
+        self.contents.take(record);
+        Ok(())
+    }
+
+    /// Takes a record in without writing it down, where it cannot be: undoing goes on when the disk is full.
+    pub(crate) fn remember(&mut self, record: Record) {
+        self.contents.take(record);
+    }
+
+    /// Makes sure that there is room for so many bytes more.
+    pub fn reserve(&self, bytes: u64) -> Result<(), JournalError> {
+        self.hand.reserve(FILE, self.good_bytes, bytes).map_err(failed(FILE, "reserve room"))
+    }
+
+    /// Saves a copy of a file under `name`.
+    pub fn save(&self, name: &str, bytes: &[u8]) -> Result<(), JournalError> {
+        let (uid, gid) = self.hand.owner();
+        if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_none() {
+            self.hand.make_folder(SAVED, 0o700).map_err(failed(SAVED, "make folder"))?;
+        }
+        let path = copy_path(name);
+        // A copy that is there was saved for a step that never was announced.
+        sweep(self.hand, &path)?;
+        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
+        self.hand.create(&path, bytes, meta).map_err(failed(&path, "save copy"))
+    }
+
+    /// Removes every trace, when nothing is left to undo. Where lines were damaged something may be left that we do
+    /// not know of: then the journal is put aside, with the saved copies.
+    pub fn close(self) -> Result<(), JournalError> {
+        if !self.contents.damage.is_empty() {
+            return self.hand.rename(FILE, DAMAGED).map_err(failed(FILE, "put aside"));
+        }
+        if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
+            for name in self.hand.list(SAVED).map_err(failed(SAVED, "list"))? {
+                let path = copy_path(&name);
+                self.hand.remove(&path).map_err(failed(&path, "remove"))?;
+            }
+            self.hand.remove_folder(SAVED).map_err(failed(SAVED, "remove"))?;
+        }
+        self.hand.remove(FILE).map_err(failed(FILE, "remove"))
+    }
+}
+
+/// Where the copy of that name is.
+pub fn copy_path(name: &str) -> String {
+    format!("{SAVED}/{name}")
+}
+
+fn sweep(hand: &dyn Hand, path: &str) -> Result<(), JournalError> {
+    match hand.stat(path).map_err(failed(path, "look at"))? {
+        Some(_) => hand.remove(path).map_err(failed(path, "remove")),
+        None => Ok(()),
+    }
+}
+
+/// The folder, made if it is not there, and found safe.
+pub(crate) fn folder(hand: &dyn Hand) -> Result<(), JournalError> {
+    if safe(hand, FOLDER, FileKind::Folder)?.is_some() {
+        return Ok(());
+    }
+    match hand.make_folder(FOLDER, 0o700) {
+        Err(reason) if reason.kind() != io::ErrorKind::AlreadyExists => Err(failed(FOLDER, "make folder")(reason)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what a program that ended early has left of a folder without a journal. Saved copies without a journal are
+/// somebody's last hope and stay.
+pub(crate) fn sweep_folder(hand: &dyn Hand) -> Result<(), JournalError> {
+    if hand.stat(FILE).map_err(failed(FILE, "look at"))?.is_some() {
+        return Ok(());
+    }
+    sweep(hand, NEW)?;
+    if hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
+        match hand.remove_folder(SAVED) {
+            Err(reason) if reason.kind() != io::ErrorKind::DirectoryNotEmpty => {
+                return Err(failed(SAVED, "remove")(reason));
+            }
+            _ => {}
+        }
+    }
+    sweep(hand, LOCK)?;
+    match hand.remove_folder(FOLDER) {
+        Err(reason) if !matches!(reason.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotFound) => {
+            Err(failed(FOLDER, "remove")(reason))
+        }
+        _ => Ok(()),
+    }
+}
