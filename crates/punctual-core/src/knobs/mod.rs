@@ -281,4 +281,4 @@ pub fn near(id: &str) -> Vec<&'static str> {
 #[cfg(test)]
 mod blind;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

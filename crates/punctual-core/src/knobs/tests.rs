@@ -292,7 +292,7 @@ fn advice_follows_the_work_and_the_machine() {
 }
 
 /// A machine on which every answer is the same.
-struct Always(Fact<&'static [u8]>);
+pub(crate) struct Always(pub(crate) Fact<&'static [u8]>);
 
 impl Tree for Always {
     fn read(&self, _: &str) -> Fact<Vec<u8>> {
@@ -307,7 +307,7 @@ impl Tree for Always {
 }
 
 /// A machine that answers at random, but the same every time it is asked.
-struct Noise(u64);
+pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
     fn draw(&self, path: &str) -> u64 {

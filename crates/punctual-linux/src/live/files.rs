@@ -3,7 +3,7 @@
 //! a fact. How long that may take is not decided here.
 
 use super::modinfo::Modules;
-use super::{clock, ethtool, kernel_log, links, modules, smi, tasks};
+use super::{clock, ethtool, irq, kernel_log, links, modules, smi, tasks};
 use punctual_core::fact::Fact;
 use punctual_core::tree::Tree;
 use rustix::fs::{Mode, OFlags};
@@ -76,6 +76,7 @@ impl Tree for Files {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
         match path.strip_prefix("punctual:") {
             None => self.file(path),
+            Some("/irq/fixed") => irq::fixed(self),
             Some("/kernel/config") => self.config(),
             Some("/kernel/log") => kernel_log::read(self),
             Some("/tasks") => tasks::read(self),

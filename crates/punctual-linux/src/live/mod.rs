@@ -8,6 +8,7 @@
 //! | `clock/read_cost_ns`, `clock/resolution_ns` | a number |
 //! | `dmi/memory` | the memory modules, without their serial numbers |
 //! | `ethtool/IF/{coalesce,pause,channels,eee}` | what a network device was told |
+//! | `irq/fixed` | the numbers of interrupts that nobody may move |
 //! | `kernel/config` | the kernel's own copy of its configuration, unpacked |
 //! | `kernel/log` | the kernel's messages of this boot, without those of programs |
 //! | `later/PATH` | the file read again, at least 30 ms after it was first read |
@@ -22,6 +23,7 @@ mod affinity;
 mod clock;
 mod ethtool;
 mod files;
+mod irq;
 mod kernel_log;
 mod links;
 mod modinfo;

@@ -53,9 +53,9 @@ fn groups(site: &Site<'_>, resource: Resource) -> Found {
         if !group.name.is_empty() && !case.exists(&folder) {
             draft.silent(Step::Folder { path: folder.clone() });
         }
-        let before = line_of(case.peek(&format!("{folder}/schemata")), &group.schemata);
+        let before = line_of(&case.peek(&format!("{folder}/schemata")), &group.schemata);
         if before != group.schemata {
-            let expected = Expected::same(Reading::Plain);
+            let expected = Expected::same(Reading::Schemata);
             let (path, value) = (format!("{folder}/schemata"), group.schemata.clone());
             draft.step(named, &before, &group.schemata, Step::Write { path, value, expected });
         }
@@ -70,9 +70,9 @@ fn groups(site: &Site<'_>, resource: Resource) -> Found {
 }
 
 /// The line of the same resource, out of a `schemata` file.
-fn line_of(schemata: Fact<String>, wanted: &str) -> String {
+fn line_of(schemata: &Fact<String>, wanted: &str) -> String {
     let resource = wanted.split(':').next().unwrap_or(wanted);
-    let text = schemata.known().cloned().unwrap_or_default();
+    let text = schemata.known().map(String::as_str).unwrap_or_default();
     let line = text.lines().map(str::trim).find(|line| line.split(':').next() == Some(resource));
     line.unwrap_or("no group").to_owned()
 }

@@ -54,13 +54,15 @@ impl Draft {
         expected: Expected,
     ) -> bool {
         let before = match case.peek(path) {
-            Fact::Absent => return false,
-            Fact::Known(text) => in_force(&text, expected.reading),
-            Fact::Denied | Fact::Garbled(_) => "not known".to_owned(),
+            // What makes no sense could not be put back.
+            Fact::Absent | Fact::Garbled(_) => return false,
+            Fact::Known(text) => expected.reading.value(&text, value),
+            Fact::Denied => "not known".to_owned(),
         };
-        if before == value {
+        if expected.reading.same(&before, value) {
             return true;
         }
+        let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
         let step = Step::Write { path: path.to_owned(), value: value.to_owned(), expected };
         self.step(subject, &before, value, step);
         true
@@ -88,16 +90,6 @@ impl Draft {
             Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { apart: true, ..notes }),
             other => other,
         }
-    }
-}
-
-/// The value in force, out of the text of a file.
-fn in_force(text: &str, reading: Reading) -> String {
-    let marked = || Some(text.split(['[', '(']).nth(1)?.split([']', ')']).next()?.trim().to_owned());
-    match reading {
-        Reading::Marked => marked().unwrap_or_else(|| text.trim().to_owned()),
-        Reading::Plain => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        other => other.value(text, ""),
     }
 }
 

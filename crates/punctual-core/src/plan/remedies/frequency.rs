@@ -1,7 +1,7 @@
 //! One clock for the real-time CPUs, for what shares it with them, and for what they reach memory through.
 
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, Remedy, Site, by_hand};
 use crate::cpu_set::{CPU_LIMIT, CpuSet};
 use crate::fact::Fact;
 use crate::knobs::{Case, Doubt, Missing};
@@ -210,11 +210,10 @@ pub(super) fn limits(site: &Site<'_>) -> Found {
 
 /// The power limit is the maker's, and what keeps the machine whole.
 pub(super) fn rapl(_: &Site<'_>) -> Found {
-    Ok(Remedy::ByHand(
+    by_hand(
         "limits of power keep the hardware whole, so no program changes them here: improve cooling, or raise them in the \
-            firmware within what the maker allows"
-            .to_owned(),
-    ))
+            firmware within what the maker allows",
+    )
 }
 
 /// One file of each place in the uncore, to hold what another of it says.

@@ -4,7 +4,7 @@
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
-use super::{Found, Remedy, Site};
+use super::{Found, Site, by_hand};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::knobs::{Doubt, InterruptLine, interrupt_lines};
@@ -74,9 +74,9 @@ impl Site<'_> {
                 continue;
             }
             let asked = match case.peek(&format!("/proc/irq/{}/smp_affinity_list", line.number)) {
-                Fact::Absent => continue,
+                Fact::Absent | Fact::Garbled(_) => continue,
                 Fact::Known(list) => CpuSet::parse_list(&list).ok(),
-                Fact::Denied | Fact::Garbled(_) => None,
+                Fact::Denied => None,
             };
             let wanted = match others.get(found.len() % others.len()) {
                 Some(one) if one_each => CpuSet::from_iter([*one]),
@@ -142,8 +142,8 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     case.has_housekeeping()?;
     let path = "/proc/irq/default_smp_affinity";
     let before = case.peek(path);
-    if before == Fact::Absent {
-        return Doubt::not_applicable("this kernel has no such mask");
+    if matches!(before, Fact::Absent | Fact::Garbled(_)) {
+        return Doubt::not_applicable("this kernel does not show such a mask");
     }
     let before = before.known().cloned().unwrap_or_else(|| "not known".to_owned());
     if CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping) {
@@ -158,9 +158,8 @@ pub(super) fn default(site: &Site<'_>) -> Found {
 
 /// Those the kernel spreads itself: nothing at run time moves them.
 pub(super) fn managed(_: &Site<'_>) -> Found {
-    Ok(Remedy::ByHand(
+    by_hand(
         "the kernel lets nobody move these; fewer queues help (net.queues; a parameter of the storage driver), or no I/O \
-            from these CPUs, and isolcpus=managed_irq at the next boot"
-            .to_owned(),
-    ))
+            from these CPUs, and isolcpus=managed_irq at the next boot",
+    )
 }

@@ -45,7 +45,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
             Some(node) => format!("{} kB pages of node {node}", wish.size_kb),
         };
         match case.peek(&path) {
-            Fact::Absent => return Doubt::not_applicable(format!("this machine has no {subject}")),
+            Fact::Absent | Fact::Garbled(_) => return Doubt::not_applicable(format!("this machine has no {subject}")),
             // More than that are somebody else's.
             Fact::Known(now) if now.parse::<u64>().is_ok_and(|now| now >= wish.count) => {}
             now => {

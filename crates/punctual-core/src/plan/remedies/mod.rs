@@ -23,9 +23,13 @@ mod storage;
 mod threads;
 mod workqueues;
 
+#[cfg(test)]
+mod tests;
+
 pub use caches::{CacheGroup, Resource};
 pub use memory::HugePages;
 pub use partition::{GROUP, SLICE};
+pub(super) use services::is_at_work;
 
 use super::Step;
 use crate::knobs::{Blast, Case, Doubt};
@@ -107,6 +111,11 @@ type Found = Result<Remedy, Doubt>;
 
 /// How a remedy is found.
 pub type Find = fn(&Site<'_>) -> Found;
+
+/// For somebody to do.
+fn by_hand(what: &str) -> Found {
+    Ok(Remedy::ByHand(what.to_owned()))
+}
 
 /// Every remedy, by the id of its knob, in the order in which they are best applied: who would undo the rest is silenced
 /// first, what is moved finds its place made, and what takes a safety net away comes last.
@@ -203,26 +212,4 @@ pub fn remedy(site: &Site<'_>, id: &str) -> Option<Remedy> {
         Ok(found) => found,
         Err(Doubt::Unknown(because) | Doubt::NotApplicable(because)) => Remedy::NotHere(because),
     })
-}
-
-/// What can be done about several knobs, in the order in which it is best done. A step that an earlier remedy has already
-/// is left out of the later ones.
-pub fn remedies(site: &Site<'_>, ids: &[&str]) -> Vec<(&'static str, Remedy)> {
-    let mut done: Vec<(&'static str, Step)> = Vec::new();
-    let mut found = Vec::new();
-    for (id, _) in REMEDIES.iter().filter(|(id, _)| ids.contains(id)) {
-        let Some(mut remedy) = remedy(site, id) else { continue };
-        if let Remedy::Steps(steps, _) = &mut remedy {
-            let earlier = |step: &Step| done.iter().find(|(_, known)| known == step).map(|(by, _)| *by);
-            match steps.iter().map(earlier).collect::<Option<Vec<_>>>().and_then(|by| by.first().copied()) {
-                Some(by) => remedy = Remedy::NotHere(format!("{by} does it already")),
-                None => {
-                    steps.retain(|step| earlier(step).is_none());
-                    done.extend(steps.iter().map(|step| (*id, step.clone())));
-                }
-            }
-        }
-        found.push((*id, remedy));
-    }
-    found
 }

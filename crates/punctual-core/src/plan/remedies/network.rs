@@ -3,7 +3,6 @@
 
 use super::super::{Expected, Reading, SchedPolicy, Step};
 use super::draft::Draft;
-use super::threads::told;
 use super::{Found, Notes, Remedy, Site};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
@@ -79,7 +78,7 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
         if now("combined") <= most {
             continue;
         }
-        let settings = vec![("combined".to_owned(), most)];
+        let settings = vec![("channels/combined".to_owned(), most)];
         let (before, after) = (format!("{} queues", now("combined")), format!("{most} queues"));
         draft.step(&device, &before, &after, Step::Nic { device: device.clone(), settings });
     }
@@ -114,7 +113,7 @@ pub(super) fn threaded(site: &Site<'_>) -> Found {
         };
         if devices.iter().any(of_device) && thread.policy != SchedPolicy::Fifo(priority) {
             let step = Step::Policy { task: thread.name.clone(), policy: SchedPolicy::Fifo(priority) };
-            draft.step(&thread.name.comm, &told(thread.policy), &format!("fifo {priority}"), step);
+            draft.step(&thread.name.comm, &thread.policy.to_string(), &format!("fifo {priority}"), step);
         }
     }
     if draft.is_empty() {

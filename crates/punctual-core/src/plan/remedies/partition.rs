@@ -6,7 +6,7 @@
 use super::super::{Expected, Invocation, Reading, Step};
 use super::draft::Draft;
 use super::slices::group_file;
-use super::{Found, Notes, Remedy, Site};
+use super::{Found, Notes, Remedy, Site, by_hand};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::knobs::{Blast, Doubt};
@@ -40,7 +40,7 @@ fn in_the_way(site: &Site<'_>) -> Option<String> {
 }
 
 /// The steps that make the group, for the init that runs.
-fn group(site: &Site<'_>, draft: &mut Draft) -> Result<(), Doubt> {
+fn group(site: &Site<'_>, draft: &mut Draft) {
     let case = site.case;
     if case.machine.boot.is_systemd() {
         let cpus = &*case.rt;
@@ -54,19 +54,17 @@ fn group(site: &Site<'_>, draft: &mut Draft) -> Result<(), Doubt> {
         draft.silent(Step::Own { path: UNIT.to_owned(), content, mode: 0o644 });
         draft.silent(Step::Run { doing: reload(), undoing: None });
         draft.silent(Step::Run { doing: unit("start"), undoing: unit("stop") });
-        return Ok(());
+        return;
     }
     if !offers_cpusets(site, "cgroup.subtree_control") {
-        return Doubt::unknown(format!(
-            "{ROOT} does not hand the cpuset controller on: echo +cpuset > {ROOT}/cgroup.subtree_control, then again"
-        ));
+        let (path, value) = (format!("{ROOT}/cgroup.subtree_control"), "+cpuset".to_owned());
+        draft.silent(Step::Write { path, value, expected: Expected::same(Reading::Switches) });
     }
     if !case.exists(GROUP) {
         draft.silent(Step::Folder { path: GROUP.to_owned() });
     }
     let (path, value) = (format!("{GROUP}/cpuset.cpus"), case.rt.to_string());
     draft.silent(Step::Write { path, value, expected: Expected::same(Reading::CpuList) });
-    Ok(())
 }
 
 /// The partition, where it was asked for.
@@ -95,7 +93,7 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
         ));
     }
     let mut draft = Draft::default();
-    group(site, &mut draft)?;
+    group(site, &mut draft);
     let now = group_file(site, GROUP, STATE);
     let before = now.known().map_or("no partition", String::as_str);
     let (path, value) = (format!("{GROUP}/{STATE}"), "isolated".to_owned());
@@ -120,13 +118,10 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
 
 /// A partition that somebody made and the kernel does not honour: ours is written again, others' are theirs.
 pub(super) fn broken(site: &Site<'_>) -> Found {
-    let state = group_file(site, GROUP, STATE);
-    match state {
-        Fact::Known(text) if text.contains("invalid") => Ok(Remedy::ByHand(format!(
-            "{GROUP}/{STATE} reads '{text}': take that away, then punctual revert and tune again"
-        ))),
-        _ => Ok(Remedy::ByHand(
-            "somebody else made the partition: the reason stands in its file, and its owner has to mend it".to_owned(),
-        )),
+    match group_file(site, GROUP, STATE) {
+        Fact::Known(text) if text.contains("invalid") => {
+            by_hand(&format!("{GROUP}/{STATE} reads '{text}': take that away, then punctual revert and tune again"))
+        }
+        _ => by_hand("somebody else made the partition: the reason stands in its file, and its owner has to mend it"),
     }
 }

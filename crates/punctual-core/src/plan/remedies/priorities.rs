@@ -2,7 +2,7 @@
 
 use super::super::{SchedPolicy, Step};
 use super::draft::Draft;
-use super::threads::{Thread, told};
+use super::threads::Thread;
 use super::{Found, Remedy, Site};
 use crate::knobs::{Doubt, InterruptLine};
 
@@ -15,14 +15,14 @@ impl Site<'_> {
     /// The priority of what feeds the real-time work: just above it, where its priority is known, else just above the
     /// other devices.
     pub(super) fn device_priority(&self) -> u32 {
-        self.needs.priority.map_or(INTERRUPTS + 1, |priority| (priority + 1).clamp(INTERRUPTS + 1, HIGHEST))
+        self.needs.priority.map_or(INTERRUPTS + 1, |priority| priority.saturating_add(1).clamp(INTERRUPTS + 1, HIGHEST))
     }
 }
 
 fn rank(draft: &mut Draft, thread: &Thread, policy: SchedPolicy) {
     if thread.policy != policy {
         let step = Step::Policy { task: thread.name.clone(), policy };
-        draft.step(&thread.name.comm, &told(thread.policy), &told(policy), step);
+        draft.step(&thread.name.comm, &thread.policy.to_string(), &policy.to_string(), step);
     }
 }
 

@@ -50,7 +50,7 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
             }
             Fact::Known(text) => return Doubt::unknown(format!("{path} holds '{text}', not a number")),
             // Whoever is refused without a lockdown is not root, and says so when it comes to writing.
-            Fact::Denied | Fact::Garbled(_) => {
+            Fact::Denied => {
                 any = true;
                 let expected = Expected::same(Reading::Plain);
                 draft.step(
@@ -60,7 +60,7 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
                     Step::Write { path, value: "0".to_owned(), expected },
                 );
             }
-            Fact::Absent => {}
+            Fact::Absent | Fact::Garbled(_) => {}
         }
     }
     if !any {

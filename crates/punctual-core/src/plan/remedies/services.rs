@@ -35,24 +35,22 @@ const WANTED: [&str; 5] = [
     "timers.target.wants",
 ];
 
-impl Site<'_> {
-    /// Whether a unit is at work or will be: its process runs, systemd has it active, or it is started at boot.
-    pub(in crate::plan) fn is_at_work(case: &Case<'_>, unit: &str, processes: &[&str]) -> Option<String> {
-        let running = || case.tasks(|task| !task.is_kernel && processes.contains(&task.name.as_str())).ok()?.pop();
-        if let Some(task) = running() {
-            return Some(format!("runs ({})", task.name));
-        }
-        let link = format!("invocation:{unit}");
-        let units = case.list("/run/systemd/units");
-        if units.known().is_some_and(|names| names.contains(&link)) {
-            return Some("active".to_owned());
-        }
-        let is_enabled = |target: &&str| {
-            let names = case.list(&format!("/etc/systemd/system/{target}"));
-            names.known().is_some_and(|names| names.iter().any(|name| name == unit))
-        };
-        WANTED.iter().find(|target| is_enabled(target)).map(|target| format!("started with {target}"))
+/// Whether a unit is at work or will be: its process runs, systemd has it active, or it is started at boot.
+pub(in crate::plan) fn is_at_work(case: &Case<'_>, unit: &str, processes: &[&str]) -> Option<String> {
+    let running = || case.tasks(|task| !task.is_kernel && processes.contains(&task.name.as_str())).ok()?.pop();
+    if let Some(task) = running() {
+        return Some(format!("runs ({})", task.name));
     }
+    let link = format!("invocation:{unit}");
+    let units = case.list("/run/systemd/units");
+    if units.known().is_some_and(|names| names.contains(&link)) {
+        return Some("active".to_owned());
+    }
+    let is_enabled = |target: &&&str| {
+        let names = case.list(&format!("/etc/systemd/system/{target}"));
+        names.known().is_some_and(|names| names.iter().any(|name| name == unit))
+    };
+    WANTED.iter().find(is_enabled).map(|target| format!("started with {target}"))
 }
 
 fn silenced(site: &Site<'_>, units: &[Unit], risk: &str) -> Found {
@@ -65,7 +63,7 @@ fn silenced(site: &Site<'_>, units: &[Unit], risk: &str) -> Found {
     }
     let mut draft = Draft::default();
     for (unit, processes) in units {
-        if let Some(state) = Site::is_at_work(case, unit, processes) {
+        if let Some(state) = is_at_work(case, unit, processes) {
             let step = Step::Silence { unit: (*unit).to_owned(), lasting: site.needs.for_good };
             draft.step(unit, &state, "silent", step);
         }

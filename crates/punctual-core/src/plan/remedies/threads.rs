@@ -21,15 +21,6 @@ const RR: u32 = 2;
 const DEADLINE: u32 = 6;
 const UNSEEN: &str = "the numbers of threads are not shown here (a captured machine does not tell them)";
 
-/// A policy in words, as `chrt` names them.
-pub(super) fn told(policy: SchedPolicy) -> String {
-    match policy {
-        SchedPolicy::Other(nice) => format!("other, nice {nice}"),
-        SchedPolicy::Fifo(priority) => format!("fifo {priority}"),
-        SchedPolicy::Rr(priority) => format!("rr {priority}"),
-    }
-}
-
 /// What is read once for all remedies.
 pub(super) type Threads = OnceCell<Result<Vec<Thread>, Doubt>>;
 
