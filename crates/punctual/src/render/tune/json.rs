@@ -1,7 +1,7 @@
 //! Plans, results and standings as JSON documents; the schemas `plan-1`, `applied-1` and `status-1` say what each part
 //! means.
 
-use super::plan::why;
+use super::plan::{owner, why};
 use super::results::told;
 use crate::render::words;
 use punctual_core::plan::lasting::Starts;
@@ -75,7 +75,7 @@ pub fn plan(plan: &Plan, wishes: &Wishes) -> serde_json::Result<String> {
         reasons: &plan.choice.reasons,
         warnings: plan.choice.warnings.iter().map(ToString::to_string).collect(),
         changes: plan.changes.iter().map(change).collect(),
-        conflicts: plan.conflicts.iter().map(ToString::to_string).collect(),
+        conflicts: plan.conflicts.iter().map(owner).collect(),
         left: plan
             .left
             .iter()

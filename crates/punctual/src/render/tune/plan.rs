@@ -6,6 +6,7 @@ use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::words;
 use punctual_core::finding::Severity;
 use punctual_core::knobs::Blast;
+use punctual_core::plan::conflicts::{Conflict, Resolution};
 use punctual_core::plan::lasting::Starts;
 use punctual_core::plan::{Change, Lasts, Left, Plan, Reason, Takes, Wishes};
 
@@ -83,8 +84,19 @@ fn conflicts(sheet: &mut Sheet, plan: &Plan) {
     }
     sheet.heading("Who else has a hand in it");
     for conflict in &plan.conflicts {
-        sheet.point(2, &conflict.to_string());
+        sheet.point(2, &owner(conflict));
     }
+}
+
+/// Who else has a hand in it, and what becomes of that, in a sentence.
+pub(super) fn owner(conflict: &Conflict) -> String {
+    let resolved = match &conflict.resolved {
+        Resolution::Silenced => "it is stopped and kept from starting".to_owned(),
+        Resolution::Overridden => "what the plan sets counts more".to_owned(),
+        Resolution::Replaced => "what the plan sets takes its place".to_owned(),
+        Resolution::LeftAlone(why) => format!("left alone: {why}"),
+    };
+    format!("{} ({}): {resolved}", conflict.what, conflict.evidence)
 }
 
 fn lasting(sheet: &mut Sheet, plan: &Plan) {
