@@ -15,7 +15,9 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
     let done = match step {
         Step::Write { path, value, expected } => return write(hand, path, value, expected),
-        Step::Own { path, content, mode } => own(hand, path, content, *mode, before).map_err(|e| told(path, "write", &e)),
+        Step::Own { path, content, mode } => {
+            own(hand, path, content, *mode, before).map_err(|e| told(path, "write", &e))
+        }
         Step::Edit { path, content, in_place, .. } => {
             edit(hand, path, content, *in_place, before).map_err(|e| told(path, "change", &e))
         }
@@ -23,9 +25,13 @@ pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
         Step::Folder { path } => hand.make_folder(path, 0o755).map_err(|e| told(path, "make folder", &e)),
         Step::Affinity { task, cpus } => {
             let seen = hand.set_affinity(task, cpus).and_then(|()| hand.affinity(task));
-            return outcome(&thread(task), "move", seen, |seen| !seen.is_empty() && seen.is_subset(cpus), |seen| {
-                format!("CPUs {seen}")
-            });
+            return outcome(
+                &thread(task),
+                "move",
+                seen,
+                |seen| !seen.is_empty() && seen.is_subset(cpus),
+                |seen| format!("CPUs {seen}"),
+            );
         }
         Step::Policy { task, policy } => {
             let seen = hand.set_policy(task, *policy).and_then(|()| hand.policy(task));

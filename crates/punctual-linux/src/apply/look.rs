@@ -88,9 +88,7 @@ fn value_of(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Re
     };
     let settled = || match &expected.settles_at {
         None => true,
-        Some(other) => {
-            read_value(hand, other, value, expected).is_ok_and(|seen| expected.met(value, &seen))
-        }
+        Some(other) => read_value(hand, other, value, expected).is_ok_and(|seen| expected.met(value, &seen)),
     };
     Ok(if expected.met(value, &now) && settled() { Look::Already } else { Look::ready(Before::Value(now)) })
 }
@@ -141,7 +139,9 @@ fn sane(policy: SchedPolicy) -> Result<(), String> {
         SchedPolicy::Fifo(priority) | SchedPolicy::Rr(priority) if !(1..=HIGHEST_PRIORITY).contains(&priority) => {
             Err(format!("real-time priority {priority}: only 1 to {HIGHEST_PRIORITY} are given"))
         }
-        SchedPolicy::Other(nice) if !(-20..=19).contains(&nice) => Err(format!("nice value {nice}: there is none such")),
+        SchedPolicy::Other(nice) if !(-20..=19).contains(&nice) => {
+            Err(format!("nice value {nice}: there is none such"))
+        }
         _ => Ok(()),
     }
 }

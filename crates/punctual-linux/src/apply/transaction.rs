@@ -171,7 +171,8 @@ impl<'a> Transaction<'a> {
 
 /// A beginning that failed leaves no trace, if a journal was not there before.
 fn abandon(hand: &dyn Hand) {
-    let empty = Journal::open(hand).ok().flatten().filter(|journal| *journal.contents() == crate::journal::Contents::default());
+    let empty =
+        Journal::open(hand).ok().flatten().filter(|journal| *journal.contents() == crate::journal::Contents::default());
     // Best effort: what stays is an empty folder, which the next revert takes away.
     if let Some(journal) = empty {
         let _ = journal.close();
@@ -183,7 +184,9 @@ fn abandon(hand: &dyn Hand) {
 fn room(changes: &[Change]) -> u64 {
     let content = |step: &Step| match step {
         Step::Own { content, .. } => content.len(),
-        Step::Edit { seen, content, also_ours, .. } => seen.len() + content.len() + also_ours.iter().map(Vec::len).sum::<usize>(),
+        Step::Edit { seen, content, also_ours, .. } => {
+            seen.len() + content.len() + also_ours.iter().map(Vec::len).sum::<usize>()
+        }
         Step::Write { value, .. } => value.len(),
         _ => 0,
     };
@@ -303,7 +306,7 @@ fn fate(steps: &[Option<Outcome>]) -> Fate {
 
 /// Says that a transaction that waits for it is good: that one, or the last that waits. Returns its number.
 pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineError> {
-    if hand.stat(store::FOLDER).map_err(EngineError::Lock)?.is_none() {
+    if hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?.is_none() {
         return Err(EngineError::NothingToConfirm("nothing is applied"));
     }
     let _lock = lock(hand)?;
@@ -318,7 +321,9 @@ pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineE
         (asked && !session.confirmed && begun.confirm_by_ns.is_some()).then_some((session, begun))
     });
     let Some((session, begun)) = waits else {
-        return Err(EngineError::NothingToConfirm("no transaction was made with a time to confirm, or it is confirmed"));
+        return Err(EngineError::NothingToConfirm(
+            "no transaction was made with a time to confirm, or it is confirmed",
+        ));
     };
     let late = begun.boot != present.boot || begun.confirm_by_ns.is_some_and(|by| present.boottime_ns >= by);
     if late || session.leaving {

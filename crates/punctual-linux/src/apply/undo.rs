@@ -77,7 +77,9 @@ pub fn undo(hand: &dyn Hand, intent: &Intent, same_boot: bool) -> Result {
         (Step::Run { undoing: Some(invocation), .. }, _) => {
             ran(&invocation.program, hand.run(invocation)).map(|()| Undone::Restored).map_err(Stuck::Failed)
         }
-        _ => Err(Stuck::Failed("the journal does not fit together here: it tells of a step what belongs to another".into())),
+        _ => Err(Stuck::Failed(
+            "the journal does not fit together here: it tells of a step what belongs to another".into(),
+        )),
     }
 }
 
@@ -87,7 +89,9 @@ fn ends_with_the_boot(intent: &Intent) -> bool {
         Step::Own { .. } | Step::Edit { .. } | Step::Remove { .. } => false,
         Step::Silence { lasting, .. } => !lasting,
         Step::Run { .. } => intent.lasts <= Lasts::Reboot,
-        Step::Write { .. } | Step::Folder { .. } | Step::Affinity { .. } | Step::Policy { .. } | Step::Nic { .. } => true,
+        Step::Write { .. } | Step::Folder { .. } | Step::Affinity { .. } | Step::Policy { .. } | Step::Nic { .. } => {
+            true
+        }
     }
 }
 
@@ -109,11 +113,20 @@ fn write(hand: &dyn Hand, path: &str, written: &str, before: &str, expected: &Ex
     }
     let done = gone_is_fine(path, &format!("write back '{before}'"), hand.write_value(path, before))?;
     match read() {
-        Ok(now) if done == Undone::Restored && !expected.reading.same(before, &now) => {
+        Ok(now) if done == Undone::Restored && !is_back(expected, before, &now) => {
             Err(Stuck::Failed(format!("{path}: '{before}' was written back, and it reads '{now}'")))
         }
         _ => Ok(done),
     }
+}
+
+/// Of the CPUs that were there, some may be gone.
+fn is_back(expected: &Expected, before: &str, now: &str) -> bool {
+    let fewer = || {
+        let (before, now) = (expected.reading.cpus(before)?, expected.reading.cpus(now)?);
+        Some(!now.is_empty() && now.is_subset(&before))
+    };
+    expected.reading.same(before, now) || fewer().unwrap_or(false)
 }
 
 /// A file of our own, where none was.

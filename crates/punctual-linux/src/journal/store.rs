@@ -36,7 +36,9 @@ pub enum JournalError {
         reason: io::Error,
     },
     /// Somebody else could have written it.
-    #[error("{path}: read journal: {why}, so what it says cannot be trusted. Find out who wrote it; only a file and a folder of the superuser's that nobody else may write to are used")]
+    #[error(
+        "{path}: read journal: {why}, so what it says cannot be trusted. Find out who wrote it; only a file and a folder of the superuser's that nobody else may write to are used"
+    )]
     Unsafe {
         /// The file or folder.
         path: String,
@@ -44,13 +46,23 @@ pub enum JournalError {
         why: String,
     },
     /// A later program wrote it.
-    #[error("{FILE}: read journal: it is of version {0}, and this program reads up to {}. Use the punctual that wrote it, or a later one", format::VERSION)]
-    Newer(u32),
+    #[error(
+        "{FILE}: read journal: it is of version {version}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
+        format::VERSION
+    )]
+    Newer {
+        /// Its version.
+        version: u32,
+    },
     /// It is something else.
-    #[error("{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on")]
+    #[error(
+        "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
+    )]
     NotAJournal,
     /// It says something that this program does not know.
-    #[error("{FILE}: read journal: line {line} is of the unknown kind '{kind}'. Nothing was undone; use the punctual that wrote it")]
+    #[error(
+        "{FILE}: read journal: line {line} is of the unknown kind '{kind}'. Nothing was undone; use the punctual that wrote it"
+    )]
     UnknownRecord {
         /// Counted from one.
         line: usize,
@@ -71,7 +83,9 @@ fn remedy(reason: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "Changes are only made where they can be written down first: make room on that disk"
         }
-        io::ErrorKind::NotFound => "Make the folder above it; changes are only made where they can be written down first",
+        io::ErrorKind::NotFound => {
+            "Make the folder above it; changes are only made where they can be written down first"
+        }
         _ => "Changes are only made where they can be written down first",
     }
 }
@@ -93,12 +107,11 @@ fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
     }
     let bytes = hand.read(FILE).map_err(failed(FILE, "read journal"))?;
     let parsed = format::parse(&bytes).map_err(|unusable| match unusable {
-        Unusable::Newer(version) => JournalError::Newer(version),
+        Unusable::Newer(version) => JournalError::Newer { version },
         Unusable::NotAJournal => JournalError::NotAJournal,
         Unusable::UnknownRecord { line, kind } => JournalError::UnknownRecord { line, kind },
     })?;
-    let mut contents =
-        Contents { damage: parsed.damage, torn: parsed.good_bytes < bytes.len(), ..Contents::default() };
+    let mut contents = Contents { damage: parsed.damage, torn: parsed.good_bytes < bytes.len(), ..Contents::default() };
     parsed.records.into_iter().for_each(|record| contents.take(record));
     Ok(Some((contents, parsed.good_bytes as u64, bytes.len() as u64)))
 }

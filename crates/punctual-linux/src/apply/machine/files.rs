@@ -15,7 +15,9 @@ const ACCESS_BITS: u32 = 0o7777;
 pub fn stat(path: &Path) -> io::Result<Option<Meta>> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let kind = match meta.file_type() {

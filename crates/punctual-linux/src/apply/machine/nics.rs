@@ -27,9 +27,11 @@ const SUBJECTS: [Subject; 4] = [
 /// The subject and the word of a name.
 fn word(name: &str) -> io::Result<(usize, usize)> {
     let (subject, field) = name.split_once('/').unwrap_or(("coalesce", name));
-    let found = SUBJECTS.iter().enumerate().find(|(_, (known, ..))| *known == subject).and_then(|(at, (.., words))| {
-        words.iter().find(|(known, _)| *known == field).map(|(_, word)| (at, *word))
-    });
+    let found = SUBJECTS
+        .iter()
+        .enumerate()
+        .find(|(_, (known, ..))| *known == subject)
+        .and_then(|(at, (.., words))| words.iter().find(|(known, _)| *known == field).map(|(_, word)| (at, *word)));
     found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is no setting that is changed")))
 }
 
@@ -45,8 +47,10 @@ pub fn ask(device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
 
 /// One order for each subject, so that values that only go together arrive together.
 pub fn tell(device: &str, settings: &[(String, u32)]) -> io::Result<()> {
-    let wanted: Vec<(usize, usize, u32)> =
-        settings.iter().map(|(name, value)| word(name).map(|(at, word)| (at, word, *value))).collect::<io::Result<_>>()?;
+    let wanted: Vec<(usize, usize, u32)> = settings
+        .iter()
+        .map(|(name, value)| word(name).map(|(at, word)| (at, word, *value)))
+        .collect::<io::Result<_>>()?;
     for (at, (_, subject, _)) in SUBJECTS.iter().enumerate() {
         let mut orders = wanted.iter().filter(|(subject, ..)| *subject == at).peekable();
         if orders.peek().is_none() {

@@ -112,11 +112,7 @@ pub fn kernel(root: &Path, path: &str) -> io::Result<PathBuf> {
     if !is_kernels(path) {
         return Err(refused(path, "not a value of the kernel that is changed"));
     }
-    if is_kernels(&real(root, &full)?) {
-        Ok(full)
-    } else {
-        Err(refused(path, "a link leads to what is not changed"))
-    }
+    if is_kernels(&real(root, &full)?) { Ok(full) } else { Err(refused(path, "a link leads to what is not changed")) }
 }
 
 /// A file that we may look into.
@@ -143,7 +139,8 @@ mod tests {
         for made in ["etc/sysctl.d", "etc/evil", "proc/sys/kernel", "sys/power", "sys/class/net", "outside"] {
             fs::create_dir_all(root.join(made)).unwrap();
         }
-        for file in ["proc/sys/kernel/numa_balancing", "proc/sys/kernel/core_pattern", "sys/power/state", "etc/passwd"] {
+        for file in ["proc/sys/kernel/numa_balancing", "proc/sys/kernel/core_pattern", "sys/power/state", "etc/passwd"]
+        {
             fs::write(root.join(file), "0\n").unwrap();
         }
         std::os::unix::fs::symlink(root.join("etc/evil"), root.join("etc/udev")).unwrap();

@@ -32,9 +32,8 @@ fn find(name: &str) -> io::Result<PathBuf> {
         return Err(wrong(name, "not the name of a program"));
     }
     let usable = |path: &PathBuf| {
-        fs::metadata(path).is_ok_and(|meta| {
-            meta.is_file() && meta.mode() & 0o111 != 0 && meta.mode() & 0o022 == 0 && meta.uid() == 0
-        })
+        fs::metadata(path)
+            .is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0 && meta.mode() & 0o022 == 0 && meta.uid() == 0)
     };
     let found = FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(usable);
     found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no program '{name}' in {PATH}")))

@@ -369,10 +369,9 @@ impl TryFrom<StepTwin> for Step {
             }
             StepTwin::Nic { device, settings } => Self::Nic { device, settings },
             StepTwin::Silence { unit, lasting } => Self::Silence { unit, lasting },
-            StepTwin::Run { doing, undoing } => Self::Run {
-                doing: doing.map(invocation).transpose()?,
-                undoing: undoing.map(invocation).transpose()?,
-            },
+            StepTwin::Run { doing, undoing } => {
+                Self::Run { doing: doing.map(invocation).transpose()?, undoing: undoing.map(invocation).transpose()? }
+            }
         })
     }
 }
