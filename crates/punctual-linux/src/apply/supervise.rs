@@ -57,15 +57,19 @@ pub fn supervise(
             return Err(error);
         }
     };
-    let applied = match transaction.apply(changes, allowed) {
-        Ok(applied) => applied,
-        // What could not be rolled back is the guard's: it tries again when we are gone.
-        Err(error) => return Err(error),
-    };
-    let status = if ready(&applied) { run(command, &held) } else { Err(io::ErrorKind::Interrupted.into()) };
+    // What could not be rolled back is the guard's: it tries again when we are gone.
+    let applied = transaction.apply(changes, allowed)?;
+    let wanted = ready(&applied) && !told_to_end(&held);
+    let status = if wanted { run(command, &held) } else { Err(io::ErrorKind::Interrupted.into()) };
     let reverted = revert_patiently(hand, Extent::Only(number))?;
     tied.dismiss();
     Ok(Supervised { applied, status, reverted })
+}
+
+/// Whether somebody wanted an end while changes were made.
+fn told_to_end(held: &Held) -> bool {
+    let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+    std::iter::from_fn(|| held.next(Duration::ZERO)).any(|arrived| ends.contains(&arrived.signal))
 }
 
 fn run(command: &[OsString], held: &Held) -> io::Result<ExitStatus> {
