@@ -17,8 +17,11 @@ pub enum EngineError {
         by: Option<u32>,
     },
     /// The lock cannot be asked for.
-    #[error("{}: take the lock: {0}. {}", store::LOCK, lock_remedy(.0))]
-    Lock(io::Error),
+    #[error("{}: take the lock: {reason}. {}", store::LOCK, lock_remedy(reason))]
+    Lock {
+        /// What the system said.
+        reason: io::Error,
+    },
     /// Lines of the journal are damaged; nothing new is begun on top of that.
     #[error(
         "{}: {lines} of its lines cannot be read. Put back what can be put back first: punctual revert",

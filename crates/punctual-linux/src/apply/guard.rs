@@ -1,1 +1,180 @@
-//! x
+//! A process of its own that puts things back when nobody else is left to do so.
+//!
+//! Two kinds: one is tied to a supervisor by a pipe and acts when that ends without a word; the other waits until a
+//! transaction is confirmed, and acts when the time is up. Both are this program, started with words that no user
+//! types, in a session of their own: neither a terminal that goes away nor a key pressed there ends them.
+
+use super::error::EngineError;
+use super::hand::Hand;
+use super::machine::now;
+use super::revert::{Extent, Reverted, revert};
+use crate::journal;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// How long a guard waits for somebody else who is changing the machine.
+const PATIENCE: Duration = Duration::from_secs(600);
+const LOOK: Duration = Duration::from_millis(200);
+const TIED: &str = "tied";
+const DEADLINE: &str = "deadline";
+/// What a supervisor says at its own good end.
+const FAREWELL: u8 = b'.';
+/// There while systemd runs this machine.
+const SYSTEMD: &str = "run/systemd/system";
+
+/// The program that a guard is: this one, and the words that make it one.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// What stands before the guard's own words.
+    pub words: Vec<OsString>,
+}
+
+impl Program {
+    /// This program, which a first argument `word` makes [`run`] what follows.
+    pub fn this(word: &str) -> io::Result<Self> {
+        Ok(Self { path: std::env::current_exe()?, words: vec![word.into()] })
+    }
+
+    fn command(&self, kind: &str, transaction: u32) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.words).arg(kind).arg(transaction.to_string());
+        command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn failed(&self, remedy: &'static str) -> impl FnOnce(io::Error) -> EngineError {
+        let program = self.path.display().to_string();
+        move |reason| EngineError::Start { program, reason, remedy }
+    }
+}
+
+/// A guard that is tied to this process.
+#[derive(Debug)]
+pub struct Tied {
+    guard: Child,
+}
+
+impl Tied {
+    /// Starts it. To be done before anything is changed.
+    pub fn start(program: &Program, transaction: u32) -> Result<Self, EngineError> {
+        let start = program.command(TIED, transaction).stdin(Stdio::piped()).spawn();
+        let mut guard = start.map_err(program.failed("Without its guard nothing is changed"))?;
+        // It says that it holds out against signals by closing nothing; what it needs to be told is our end.
+        if guard.stdin.is_none() {
+            let _ = guard.kill();
+            let _ = guard.wait();
+        }
+        Ok(Self { guard })
+    }
+
+    /// Everything is put back, or was never changed: the guard may go.
+    pub fn dismiss(mut self) {
+        if let Some(mut pipe) = self.guard.stdin.take() {
+            // If it is gone already, nobody is left to be told.
+            let _ = pipe.write_all(&[FAREWELL]);
+        }
+        let _ = self.guard.wait();
+    }
+}
+
+/// Starts a guard that puts the transaction back when its time is up, unless it is confirmed. It outlives this process,
+/// its terminal and its user's session.
+pub fn watch_deadline(program: &Program, transaction: u32) -> Result<(), EngineError> {
+    let remedy = "Without its guard nothing is changed";
+    if Path::new("/").join(SYSTEMD).is_dir() && under_systemd(program, transaction) {
+        return Ok(());
+    }
+    let start = program.command(DEADLINE, transaction).stdin(Stdio::null()).spawn();
+    // It makes a session of its own, and is the machine's first process's to wait for when we have ended.
+    start.map(drop).map_err(program.failed(remedy))
+}
+
+/// As a unit of its own: the end of a user's session ends what was started in it, however it was started.
+fn under_systemd(program: &Program, transaction: u32) -> bool {
+    let Some(path) = program.path.to_str() else { return false };
+    let mut command = Command::new("/usr/bin/systemd-run");
+    command.args(["--quiet", "--collect", "--no-ask-password", "--property=KillMode=process"]);
+    command.arg(format!("--unit=punctual-guard-{transaction}-{}", std::process::id())).arg("--").arg(path);
+    command.args(&program.words).args([DEADLINE, &transaction.to_string()]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Whether a guard's words are these, and if so, the whole of its life.
+pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, EngineError> {
+    let [kind, transaction] = words else { return Ok(None) };
+    let Ok(transaction) = transaction.parse() else { return Ok(None) };
+    // Fails where it leads a session already, which is as good.
+    let _ = rustix::process::setsid();
+    hold_out();
+    let wanted = match kind.as_str() {
+        TIED => left_alone(&mut io::stdin().lock()),
+        DEADLINE => time_is_up(hand, transaction),
+        _ => false,
+    };
+    if wanted { put_back(hand, transaction).map(Some) } else { Ok(None) }
+}
+
+/// What would end another process is heard and not followed.
+fn hold_out() {
+    use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    for signal in [SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
+        // Best effort: the journal tells the next `status` what we could not finish.
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
+}
+
+/// Whether the other end of the pipe went away without a word.
+fn left_alone(pipe: &mut dyn Read) -> bool {
+    let mut word = [0];
+    loop {
+        match pipe.read(&mut word) {
+            Ok(0) => return true,
+            Ok(_) => return word != [FAREWELL],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return true,
+        }
+    }
+}
+
+/// Waits until a transaction's time is up; no if it was confirmed or put back before.
+fn time_is_up(hand: &dyn Hand, transaction: u32) -> bool {
+    loop {
+        let session = journal::read(hand).ok().flatten().and_then(|contents| {
+            contents.sessions.into_iter().find(|session| session.transaction == transaction && !session.reverted)
+        });
+        // While a journal cannot be read, nothing can be put back either.
+        let Some(session) = session else { return false };
+        let Some(by) = session.begun.as_ref().and_then(|begun| begun.confirm_by_ns) else { return false };
+        if session.confirmed {
+            return false;
+        }
+        if now(hand).is_ok_and(|present| present.boottime_ns >= by) {
+            return true;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Puts one transaction back, when others are done with the machine. One that was confirmed in the last moment stays.
+fn put_back(hand: &dyn Hand, transaction: u32) -> Result<Reverted, EngineError> {
+    revert_patiently(hand, Extent::Only(transaction))
+}
+
+/// Takes back, and waits for whoever else is changing the machine.
+pub fn revert_patiently(hand: &dyn Hand, extent: Extent) -> Result<Reverted, EngineError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match revert(hand, extent, false) {
+            Err(EngineError::Locked { .. }) if Instant::now() < until => std::thread::sleep(LOOK),
+            done => return done,
+        }
+    }
+}

@@ -49,7 +49,14 @@ pub struct Meta {
 
 /// The lock, held as long as this lives and the process does.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "what counts is that it is open")] pub(crate) File);
+pub struct Lock(pub(crate) File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A program that is just being started may still have the file open, and closing it would not be enough.
+        let _ = rustix::fs::flock(&self.0, rustix::fs::FlockOperation::Unlock);
+    }
+}
 
 /// What came of asking for the lock.
 #[derive(Debug)]

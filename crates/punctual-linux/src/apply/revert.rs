@@ -5,7 +5,7 @@ use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
 use super::undo::{Stuck, undo};
 use crate::journal::format::Damage;
-use crate::journal::{Contents, Entry, Intent, Journal, Record, Undone, store};
+use crate::journal::{Contents, Intent, Journal, Record, Undone, store};
 use punctual_core::plan::{Before, Step};
 use std::io;
 
@@ -69,7 +69,7 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
             Ok(Asked::Held { by }) => return Err(EngineError::Locked { by }),
             // Whoever held it took the last trace away just now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(EngineError::Lock(error)),
+            Err(error) => return Err(EngineError::Lock { reason: error }),
         }
     }
     Err(EngineError::Locked { by: None })
@@ -86,7 +86,7 @@ pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
 /// Nothing was done: the lock is taken, or the journal cannot be used; or everything was undone and the journal could
 /// not be removed.
 pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<Reverted, EngineError> {
-    let folder = hand.stat(store::FOLDER).map_err(EngineError::Lock)?;
+    let folder = hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?;
     if folder.is_none() {
         return Ok(Reverted { closed: true, ..Reverted::default() });
     }
@@ -125,8 +125,8 @@ impl Work<'_> {
         let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
         let intents: Vec<Intent> = entries.filter(|intent| chosen(intent)).collect();
         for intent in intents {
-            let result = match covering(journal.contents(), &intent) {
-                Some(later) => Err(Stuck::Failed(format!("it lies beneath transaction {later} and goes back with it"))),
+            let result = match in_the_way(journal.contents(), &intent) {
+                Some(why) => Err(Stuck::Failed(why)),
                 None => undo(self.hand, &intent, self.same_boot(journal, intent.transaction)),
             };
             let how = match result {
@@ -181,13 +181,22 @@ impl Work<'_> {
     }
 }
 
-/// A later transaction (or this one, later) that changed the same thing and is not undone.
-fn covering(contents: &Contents, intent: &Intent) -> Option<u32> {
+/// A later step that has to be undone first and is not: of a transaction that changed the same thing, or, where programs
+/// are run, of the same change, since what they make follows from it.
+fn in_the_way(contents: &Contents, intent: &Intent) -> Option<String> {
     let at = |intent: &Intent| (intent.transaction, intent.number);
-    let later = contents.standing().flat_map(|session| session.entries.iter()).filter(
-        |Entry { intent: other, undone, .. }| undone.is_none() && at(other) > at(intent) && overlap(intent, other),
-    );
-    later.map(|entry| entry.intent.transaction).next()
+    let runs = |other: &Intent| {
+        matches!(intent.step, Step::Run { .. })
+            && (other.transaction, &other.change) == (intent.transaction, &intent.change)
+    };
+    let entries = contents.standing().flat_map(|session| session.entries.iter());
+    let mut later = entries.filter(|entry| entry.undone.is_none()).map(|entry| &entry.intent);
+    let other = later.find(|other| at(other) > at(intent) && (overlap(intent, other) || runs(other)))?;
+    Some(if other.transaction == intent.transaction {
+        "what was done after it has to be undone first".to_owned()
+    } else {
+        format!("it lies beneath transaction {} and goes back with it", other.transaction)
+    })
 }
 
 fn overlap(one: &Intent, other: &Intent) -> bool {

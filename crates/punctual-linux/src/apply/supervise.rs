@@ -1,1 +1,101 @@
-//! x
+//! A machine is tuned as long as a command runs: begun, guarded, applied, run, and put back, whatever ends first.
+//!
+//! What stops the command or us is passed on to it; what kills us is noticed by the guard.
+
+use super::error::EngineError;
+use super::guard::{Program, Tied, revert_patiently};
+use super::hand::Hand;
+use super::revert::{Extent, Reverted};
+use super::transaction::{Applied, Request, Transaction};
+use crate::journal::Kind;
+use crate::sys::signals::Held;
+use punctual_core::knobs::Blast;
+use punctual_core::plan::Change;
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+/// Signals that are the command's to answer.
+const PASSED_ON: [i32; 7] =
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
+/// The end of the command wakes us; should that be lost, we look.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Supervised {
+    /// What was changed.
+    pub applied: Applied,
+    /// How the command ended.
+    pub status: io::Result<ExitStatus>,
+    /// What was put back.
+    pub reverted: Reverted,
+}
+
+/// Tunes, runs the command, and puts everything back. `ready` is called between the two, and may still say no.
+pub fn supervise(
+    hand: &dyn Hand,
+    guard: &Program,
+    request: &Request,
+    (changes, allowed): (&[Change], Blast),
+    command: &[OsString],
+    ready: &mut dyn FnMut(&Applied) -> bool,
+) -> Result<Supervised, EngineError> {
+    let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let request = Request { kind: Kind::ForCommand { command: words }, ..request.clone() };
+    let signals = PASSED_ON.iter().copied().chain([libc::SIGCHLD]).collect::<Vec<_>>();
+    // Held from here on: what comes while changes are made is passed on, or ends us once they are undone.
+    let held = Held::new(&signals).map_err(|reason| EngineError::Unknown { what: "signals", reason })?;
+    let transaction = Transaction::begin(hand, &request)?;
+    let number = transaction.number();
+    let tied = match Tied::start(guard, number) {
+        Ok(tied) => tied,
+        Err(error) => {
+            transaction.cancel()?;
+            return Err(error);
+        }
+    };
+    // What could not be rolled back is the guard's: it tries again when we are gone.
+    let applied = transaction.apply(changes, allowed)?;
+    let wanted = ready(&applied) && !told_to_end(&held);
+    let status = if wanted { run(command, &held) } else { Err(io::ErrorKind::Interrupted.into()) };
+    let reverted = revert_patiently(hand, Extent::Only(number))?;
+    tied.dismiss();
+    Ok(Supervised { applied, status, reverted })
+}
+
+/// Whether somebody wanted an end while changes were made.
+fn told_to_end(held: &Held) -> bool {
+    let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+    std::iter::from_fn(|| held.next(Duration::ZERO)).any(|arrived| ends.contains(&arrived.signal))
+}
+
+fn run(command: &[OsString], held: &Held) -> io::Result<ExitStatus> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut child = Command::new(program).args(arguments).spawn()?;
+    let status = wait(&mut child, held);
+    if status.is_err() {
+        // Cannot be waited for, so it cannot be watched over either.
+        let _ = child.kill();
+    }
+    status
+}
+
+fn wait(child: &mut Child, held: &Held) -> io::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        let Some(arrived) = held.next(LOOK) else { continue };
+        // What a terminal sends, it sends to the command as well.
+        if arrived.signal == libc::SIGCHLD || !arrived.by_a_process {
+            continue;
+        }
+        if let Some(signal) = Signal::from_named_raw(arrived.signal) {
+            // It may have ended just now.
+            let _ = kill_process(Pid::from_child(child), signal);
+        }
+    }
+}

@@ -306,7 +306,7 @@ fn fate(steps: &[Option<Outcome>]) -> Fate {
 
 /// Says that a transaction that waits for it is good: that one, or the last that waits. Returns its number.
 pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineError> {
-    if hand.stat(store::FOLDER).map_err(EngineError::Lock)?.is_none() {
+    if hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?.is_none() {
         return Err(EngineError::NothingToConfirm("nothing is applied"));
     }
     let _lock = lock(hand)?;

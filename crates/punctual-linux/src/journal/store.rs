@@ -47,10 +47,13 @@ pub enum JournalError {
     },
     /// A later program wrote it.
     #[error(
-        "{FILE}: read journal: it is of version {0}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
+        "{FILE}: read journal: it is of version {version}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
         format::VERSION
     )]
-    Newer(u32),
+    Newer {
+        /// Its version.
+        version: u32,
+    },
     /// It is something else.
     #[error(
         "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
@@ -104,7 +107,7 @@ fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
     }
     let bytes = hand.read(FILE).map_err(failed(FILE, "read journal"))?;
     let parsed = format::parse(&bytes).map_err(|unusable| match unusable {
-        Unusable::Newer(version) => JournalError::Newer(version),
+        Unusable::Newer(version) => JournalError::Newer { version },
         Unusable::NotAJournal => JournalError::NotAJournal,
         Unusable::UnknownRecord { line, kind } => JournalError::UnknownRecord { line, kind },
     })?;

@@ -8,5 +8,6 @@ pub mod ethtool;
 mod kernel_log;
 pub mod process;
 pub mod sched;
+pub mod signals;
 
 pub use kernel_log::kernel_log;

@@ -1,0 +1,609 @@
+//! A machine made of files in a temporary folder, with a kernel, threads, a network device, systemd and a boot loader
+//! that behave as far as the engine can tell; and a hand that ends the world at a given operation.
+
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::knobs::Blast;
+use punctual_core::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
+use punctual_linux::apply::{
+    Applied, Asked, EngineError, Hand, Machine, Meta, Ran, Request, Transaction, UnitState, UnitVerb,
+};
+use punctual_linux::journal::Kind;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub const GRUB: &str = "/etc/default/grub";
+pub const GRUBENV: &str = "/boot/grub/grubenv";
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A path's kind, permission bits and content.
+pub type Picture = BTreeMap<String, (char, u32, Vec<u8>)>;
+
+/// The machine of files.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    pub root: PathBuf,
+    machine: Machine,
+}
+
+const FILES: [(&str, &str); 24] = [
+    (BOOT_ID, "first-boot\n"),
+    ("/proc/sys/kernel/numa_balancing", "1\n"),
+    ("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
+    ("/proc/irq/5/smp_affinity_list", "0-3\n"),
+    ("/proc/irq/5/effective_affinity_list", "3\n"),
+    ("/proc/irq/6/smp_affinity_list", "0-3\n"),
+    ("/proc/irq/6/effective_affinity_list", "2\n"),
+    ("/proc/irq/default_smp_affinity", "f\n"),
+    ("/sys/block/sda/queue/scheduler", "none [mq-deadline] kyber\n"),
+    ("/sys/kernel/refused", "1\n"),
+    ("/sys/kernel/clamped", "1\n"),
+    ("/sys/fs/cgroup/cgroup.subtree_control", "cpu memory\n"),
+    (GRUB, "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX=\"quiet\"\n"),
+    (GRUBENV, "# GRUB Environment Block\nsaved_entry=0\n#########"),
+    ("/boot/grub/grub.cfg", "quiet\n"),
+    ("/etc/sysctl.d/10-user.conf", "vm.swappiness = 10\n"),
+    ("/etc/modprobe.d/old.conf", "options x y=1\n"),
+    ("/sim/task/77", "0-3 other -5\n"),
+    ("/sim/task/78", "1 fifo 50\n"),
+    ("/sim/nic/eth0", "rx-usecs 3\neee/enabled 1\n"),
+    ("/sim/unit/irqbalance.service", "active\n"),
+    ("/sim/unit/tuned.service", "active\n"),
+    ("/sim/unit/idle.service", "inactive\n"),
+    ("/var/lib/other/file", "x\n"),
+];
+
+impl Bench {
+    /// Made anew in `root`.
+    pub fn make(root: &Path) -> Self {
+        for (path, content) in FILES {
+            let path = root.join(&path[1..]);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, content).unwrap();
+        }
+        fs::set_permissions(root.join("etc/default/grub"), fs::Permissions::from_mode(0o640)).unwrap();
+        Self::at(root)
+    }
+
+    /// The one that is there.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned(), machine: Machine::below(root) }
+    }
+
+    pub fn file(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.file(path)).unwrap_or_default()
+    }
+
+    pub fn set(&self, path: &str, text: &str) {
+        fs::write(self.file(path), text).unwrap();
+    }
+
+    /// Everything on it.
+    pub fn picture(&self) -> Picture {
+        let mut picture = Picture::new();
+        let mut folders = vec![self.root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let meta = fs::symlink_metadata(&path).unwrap();
+                let name = path.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
+                let (kind, bytes) = if meta.is_dir() {
+                    folders.push(path);
+                    ('d', Vec::new())
+                } else {
+                    ('f', fs::read(&path).unwrap())
+                };
+                picture.insert(name, (kind, meta.mode() & 0o7777, bytes));
+            }
+        }
+        picture
+    }
+
+    /// Started anew: the kernel's values are as at the beginning, files are as they are, and what is masked for good
+    /// does not start.
+    pub fn reboot(&self) {
+        let masked: Vec<(&str, bool)> = FILES
+            .iter()
+            .filter_map(|(path, _)| {
+                path.strip_prefix("/sim/unit/").map(|_| (*path, self.text(path).contains("masked-good")))
+            })
+            .collect();
+        for folder in ["proc", "sys", "sim"] {
+            fs::remove_dir_all(self.root.join(folder)).unwrap();
+        }
+        for (path, content) in FILES
+            .iter()
+            .filter(|(path, _)| !path.starts_with("/etc") && !path.starts_with("/boot") && !path.starts_with("/var"))
+        {
+            fs::create_dir_all(self.file(path).parent().unwrap()).unwrap();
+            self.set(path, content);
+        }
+        for (path, _) in masked.iter().filter(|(_, masked)| *masked) {
+            self.set(path, "inactive masked-good\n");
+        }
+        self.set(BOOT_ID, "second-boot\n");
+    }
+
+    fn task(&self, task: &TaskName) -> io::Result<(String, String)> {
+        let text = fs::read_to_string(self.file(&format!("/sim/task/{}", task.pid)));
+        let text = text.map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+        let (cpus, policy) = text.trim().split_once(' ').unwrap_or_default();
+        Ok((cpus.to_owned(), policy.to_owned()))
+    }
+
+    fn set_task(&self, task: &TaskName, cpus: &str, policy: &str) {
+        self.set(&format!("/sim/task/{}", task.pid), &format!("{cpus} {policy}\n"));
+    }
+}
+
+fn errno<T>(number: i32) -> io::Result<T> {
+    Err(io::Error::from_raw_os_error(number))
+}
+
+impl Hand for Bench {
+    fn owner(&self) -> (u32, u32) {
+        self.machine.owner()
+    }
+    fn boot_id(&self) -> io::Result<String> {
+        self.machine.boot_id()
+    }
+    fn stat(&self, path: &str) -> io::Result<Option<Meta>> {
+        self.machine.stat(path)
+    }
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.machine.read(path)
+    }
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        self.machine.list(path)
+    }
+    fn affinity(&self, task: &TaskName) -> io::Result<CpuSet> {
+        Ok(CpuSet::parse_list(&self.task(task)?.0).unwrap_or_default())
+    }
+    fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy> {
+        let (_, policy) = self.task(task)?;
+        let (name, number) = policy.split_once(' ').unwrap_or(("other", "0"));
+        Ok(match name {
+            "fifo" => SchedPolicy::Fifo(number.parse().unwrap()),
+            "rr" => SchedPolicy::Rr(number.parse().unwrap()),
+            _ => SchedPolicy::Other(number.parse().unwrap()),
+        })
+    }
+    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
+        let Ok(text) = fs::read_to_string(self.file(&format!("/sim/nic/{device}"))) else { return errno(libc::ENODEV) };
+        let value = |name: &&str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        Ok(names.iter().map(|name| ((*name).to_owned(), value(name).unwrap_or(u32::MAX))).collect())
+    }
+    fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
+        let Ok(text) = fs::read_to_string(self.file(&format!("/sim/unit/{unit}"))) else { return Ok(None) };
+        let active = text.split_whitespace().any(|word| word == "active");
+        Ok(Some(UnitState { active, masked: text.contains("masked"), masked_for_good: text.contains("masked-good") }))
+    }
+    fn lock(&self, path: &str) -> io::Result<Asked> {
+        self.machine.lock(path)
+    }
+    fn write_value(&self, path: &str, value: &str) -> io::Result<()> {
+        match path {
+            "/sys/kernel/refused" => errno(libc::EPERM),
+            "/sys/kernel/clamped" => self.machine.write_value(path, if value == "1" { "1" } else { "2" }),
+            "/proc/irq/5/smp_affinity_list" => {
+                let chosen = CpuSet::parse_list(value).unwrap().iter().last().unwrap();
+                self.set("/proc/irq/5/effective_affinity_list", &format!("{chosen}\n"));
+                self.machine.write_value(path, value)
+            }
+            "/sys/block/sda/queue/scheduler" => {
+                let names = ["none", "mq-deadline", "kyber"];
+                let marked = names.map(|name| if name == value { format!("[{name}]") } else { name.to_owned() });
+                self.machine.write_value(path, &marked.join(" "))
+            }
+            "/sys/fs/cgroup/cgroup.subtree_control" => {
+                let text = self.text(path);
+                let mut on: Vec<&str> =
+                    if text.trim().is_empty() { vec!["cpu", "memory"] } else { text.split_whitespace().collect() };
+                for word in value.split_whitespace() {
+                    let (sign, name) = word.split_at(1);
+                    on.retain(|on| *on != name);
+                    if sign == "+" {
+                        on.push(name);
+                    }
+                }
+                on.sort_unstable();
+                self.machine.write_value(path, &on.join(" "))
+            }
+            _ => self.machine.write_value(path, value),
+        }
+    }
+    fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()> {
+        self.machine.create(path, bytes, meta)
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.machine.rename(from, to)
+    }
+    fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.machine.overwrite(path, bytes)
+    }
+    fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.machine.append(path, bytes)
+    }
+    fn truncate(&self, path: &str, length: u64) -> io::Result<()> {
+        self.machine.truncate(path, length)
+    }
+    fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()> {
+        self.machine.reserve(path, length, bytes)
+    }
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.machine.remove(path)
+    }
+    fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
+        self.machine.make_folder(path, mode)?;
+        if path.starts_with("/sys/fs/cgroup/") {
+            // What the kernel puts into a new group.
+            self.set(&format!("{path}/cpuset.cpus"), "\n");
+            self.set(&format!("{path}/cpuset.cpus.partition"), "member\n");
+        }
+        Ok(())
+    }
+    fn remove_folder(&self, path: &str) -> io::Result<()> {
+        if path.starts_with("/sys/fs/cgroup/") {
+            return fs::remove_dir_all(self.file(path));
+        }
+        self.machine.remove_folder(path)
+    }
+    fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
+        let (_, policy) = self.task(task)?;
+        self.set_task(task, &cpus.to_string(), &policy);
+        Ok(())
+    }
+    fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
+        let (cpus, _) = self.task(task)?;
+        let policy = match policy {
+            SchedPolicy::Other(nice) => format!("other {nice}"),
+            SchedPolicy::Fifo(priority) => format!("fifo {priority}"),
+            SchedPolicy::Rr(priority) => format!("rr {priority}"),
+        };
+        self.set_task(task, &cpus, &policy);
+        Ok(())
+    }
+    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
+        let mut now = self.nic(device, &["rx-usecs", "eee/enabled"])?;
+        for (name, value) in &mut now {
+            if let Some((_, wanted)) = settings.iter().find(|(other, _)| other == name) {
+                *value = *wanted;
+            }
+        }
+        let lines: String = now.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+        self.set(&format!("/sim/nic/{device}"), &lines);
+        Ok(())
+    }
+    fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
+        let mut state = self.unit(unit)?.unwrap();
+        match verb {
+            UnitVerb::Stop => state.active = false,
+            UnitVerb::Start => state.active = true,
+            UnitVerb::Mask { lasting } => {
+                (state.masked, state.masked_for_good) = (true, state.masked_for_good || lasting)
+            }
+            UnitVerb::Unmask { .. } => (state.masked, state.masked_for_good) = (false, false),
+        }
+        let active = if state.active { "active" } else { "inactive" };
+        let masked = if state.masked_for_good {
+            " masked-good"
+        } else if state.masked {
+            " masked"
+        } else {
+            ""
+        };
+        self.set(&format!("/sim/unit/{unit}"), &format!("{active}{masked}\n"));
+        Ok(Ran { well: true, how: String::new(), said: String::new() })
+    }
+    /// The boot loader's generator: what it writes follows from the drop-ins that are there.
+    fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
+        assert_eq!(invocation.program, "update-grub");
+        let dropin = self.text("/etc/default/grub.d/90-punctual.cfg");
+        self.set("/boot/grub/grub.cfg", &format!("quiet{}\n", dropin.replace("WORDS", " isolcpus=2-3").trim_end()));
+        Ok(Ran { well: true, how: String::new(), said: String::new() })
+    }
+}
+
+/// What happens at the given operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The program ends before it.
+    Before,
+    /// In the middle of it.
+    Within,
+    /// After it.
+    After,
+    /// It fails with this number, and the program goes on.
+    Fails(i32),
+    /// From it on, nothing that needs room on the disk is done.
+    DiskFull,
+    /// The process is killed before it, for real.
+    Kill,
+}
+
+/// The end of the program, as a panic that nobody prints.
+pub struct TheEnd;
+
+/// A hand with a fault at one operation.
+pub struct Faulty<'a> {
+    pub hand: &'a dyn Hand,
+    pub at: usize,
+    pub fault: Fault,
+    pub count: AtomicUsize,
+}
+
+impl<'a> Faulty<'a> {
+    pub fn new(hand: &'a dyn Hand, at: usize, fault: Fault) -> Self {
+        Self { hand, at, fault, count: AtomicUsize::new(0) }
+    }
+
+    pub fn operations(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn doing<T>(&self, needs_room: bool, half: impl FnOnce(), whole: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        if self.fault == Fault::DiskFull && number >= self.at && needs_room {
+            return errno(libc::ENOSPC);
+        }
+        if number != self.at {
+            return whole();
+        }
+        match self.fault {
+            Fault::Before => end(),
+            Fault::Within => {
+                half();
+                end()
+            }
+            Fault::After => {
+                let _ = whole();
+                end()
+            }
+            Fault::Fails(number) => errno(number),
+            Fault::DiskFull => whole(),
+            Fault::Kill => {
+                rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
+                unreachable!()
+            }
+        }
+    }
+}
+
+fn end() -> ! {
+    std::panic::resume_unwind(Box::new(TheEnd))
+}
+
+fn half(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len() / 2]
+}
+
+impl Hand for Faulty<'_> {
+    fn owner(&self) -> (u32, u32) {
+        self.hand.owner()
+    }
+    fn boot_id(&self) -> io::Result<String> {
+        self.hand.boot_id()
+    }
+    fn stat(&self, path: &str) -> io::Result<Option<Meta>> {
+        self.hand.stat(path)
+    }
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.hand.read(path)
+    }
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        self.hand.list(path)
+    }
+    fn affinity(&self, task: &TaskName) -> io::Result<CpuSet> {
+        self.hand.affinity(task)
+    }
+    fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy> {
+        self.hand.policy(task)
+    }
+    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
+        self.hand.nic(device, names)
+    }
+    fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
+        self.hand.unit(unit)
+    }
+    fn lock(&self, path: &str) -> io::Result<Asked> {
+        self.doing(false, || (), || self.hand.lock(path))
+    }
+    fn write_value(&self, path: &str, value: &str) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.write_value(path, value))
+    }
+    fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()> {
+        let torn = || self.hand.create(path, half(bytes), Meta { mode: 0o600, ..meta }).unwrap();
+        self.doing(true, torn, || self.hand.create(path, bytes, meta))
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.rename(from, to))
+    }
+    fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let torn = || {
+            let old = self.hand.read(path).unwrap();
+            let mut torn = half(bytes).to_vec();
+            torn.extend(old.get(torn.len()..).unwrap_or_default());
+            self.hand.overwrite(path, &torn).unwrap();
+        };
+        self.doing(true, torn, || self.hand.overwrite(path, bytes))
+    }
+    fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.doing(true, || self.hand.append(path, half(bytes)).unwrap(), || self.hand.append(path, bytes))
+    }
+    fn truncate(&self, path: &str, length: u64) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.truncate(path, length))
+    }
+    fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()> {
+        self.doing(true, || (), || self.hand.reserve(path, length, bytes))
+    }
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.remove(path))
+    }
+    fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
+        self.doing(true, || (), || self.hand.make_folder(path, mode))
+    }
+    fn remove_folder(&self, path: &str) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.remove_folder(path))
+    }
+    fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.set_affinity(task, cpus))
+    }
+    fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.set_policy(task, policy))
+    }
+    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
+        self.doing(false, || (), || self.hand.set_nic(device, settings))
+    }
+    fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
+        self.doing(false, || (), || self.hand.do_unit(unit, verb))
+    }
+    fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
+        self.doing(true, || (), || self.hand.run(invocation))
+    }
+}
+
+/// A folder in memory, so that syncing costs nothing.
+pub fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+pub fn task(pid: u32) -> TaskName {
+    TaskName { pid, started: 1, comm: "t".to_owned() }
+}
+
+pub fn cpus(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+pub fn write(path: &str, value: &str, reading: Reading) -> Step {
+    Step::Write { path: path.to_owned(), value: value.to_owned(), expected: Expected::same(reading) }
+}
+
+pub fn irq(number: u32, value: &str) -> Step {
+    let settles_at = Some(format!("/proc/irq/{number}/effective_affinity_list"));
+    let expected = Expected { reading: Reading::CpuList, settles_at, or_fewer: true };
+    Step::Write { path: format!("/proc/irq/{number}/smp_affinity_list"), value: value.to_owned(), expected }
+}
+
+pub fn own(path: &str, content: &str) -> Step {
+    Step::Own { path: path.to_owned(), content: content.to_owned(), mode: 0o644 }
+}
+
+pub fn edit(path: &str, seen: &str, content: &str, in_place: bool) -> Step {
+    let (seen, content) = (seen.as_bytes().to_vec(), content.as_bytes().to_vec());
+    Step::Edit { path: path.to_owned(), seen, content, also_ours: vec![b"what the loader made".to_vec()], in_place }
+}
+
+pub fn change(id: &str, steps: Vec<Step>) -> Change {
+    let text = String::new;
+    Change {
+        id: id.to_owned(),
+        title: text(),
+        before: text(),
+        after: text(),
+        why: text(),
+        cost: text(),
+        risk: text(),
+        blast: Blast::Harmless,
+        lasts: Lasts::ForGood,
+        takes: Takes::Now,
+        undo: text(),
+        proof: text(),
+        steps,
+    }
+}
+
+/// Every kind of step, and every way in which one can end.
+pub fn plan(bench: &Bench) -> Vec<Change> {
+    let generate = || Some(Invocation::new("update-grub", []));
+    let group = "/sys/fs/cgroup/punctual";
+    let env = bench.text(GRUBENV);
+    vec![
+        change(
+            "values",
+            vec![
+                write("/proc/sys/kernel/numa_balancing", "0", Reading::Plain),
+                write("/proc/sys/net/ipv4/tcp_rmem", "1 2 3", Reading::Plain),
+                write("/sys/block/sda/queue/scheduler", "none", Reading::Marked),
+                write("/proc/irq/default_smp_affinity", "3", Reading::CpuMask),
+                irq(5, "0-1"),
+            ],
+        ),
+        change(
+            "loader",
+            vec![
+                Step::Run { doing: None, undoing: generate() },
+                own("/etc/default/grub.d/90-punctual.cfg", "WORDS\n"),
+                Step::Run { doing: generate(), undoing: None },
+            ],
+        ),
+        change(
+            "files",
+            vec![
+                own("/etc/systemd/system.conf.d/90-punctual.conf", "[Manager]\nCPUAffinity=0-1\n"),
+                own("/etc/sysctl.d/10-user.conf", "vm.swappiness = 0\n"),
+                edit(GRUB, &bench.text(GRUB), "GRUB_DEFAULT=saved\n", false),
+                edit(GRUBENV, &env, &env.replace("saved_entry=0\n##", "saved_entry=42\n#"), true),
+                Step::Remove { path: "/etc/modprobe.d/old.conf".to_owned() },
+            ],
+        ),
+        change(
+            "group",
+            vec![
+                write("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset +cpu", Reading::Switches),
+                Step::Folder { path: group.to_owned() },
+                write(&format!("{group}/cpuset.cpus"), "2-3", Reading::CpuList),
+                write(&format!("{group}/cpuset.cpus.partition"), "isolated", Reading::Plain),
+            ],
+        ),
+        change(
+            "threads",
+            vec![
+                Step::Affinity { task: task(77), cpus: cpus("0-1") },
+                Step::Policy { task: task(78), policy: SchedPolicy::Rr(60) },
+                Step::Policy { task: task(77), policy: SchedPolicy::Fifo(10) },
+                Step::Affinity { task: task(99), cpus: cpus("0") },
+            ],
+        ),
+        change(
+            "outside",
+            vec![
+                Step::Nic {
+                    device: "eth0".to_owned(),
+                    settings: vec![("rx-usecs".to_owned(), 0), ("eee/enabled".to_owned(), 0)],
+                },
+                Step::Silence { unit: "irqbalance.service".to_owned(), lasting: false },
+                Step::Silence { unit: "tuned.service".to_owned(), lasting: true },
+                Step::Silence { unit: "idle.service".to_owned(), lasting: false },
+            ],
+        ),
+        change(
+            "refused",
+            vec![
+                own("/etc/tmpfiles.d/punctual.conf", "w /sys/kernel/refused - - - - 0\n"),
+                write("/sys/kernel/refused", "0", Reading::Plain),
+                write("/proc/sys/kernel/numa_balancing", "7", Reading::Plain),
+            ],
+        ),
+        change("clamped", vec![write("/sys/kernel/clamped", "9", Reading::Plain)]),
+        change("later", vec![irq(6, "0-1")]),
+        change("so already", vec![write("/proc/sys/kernel/numa_balancing", "0", Reading::Plain)]),
+        Change { blast: Blast::Breaking, ..change("broad", vec![write("/sys/kernel/clamped", "2", Reading::Plain)]) },
+    ]
+}
+
+pub fn request() -> Request {
+    Request { kind: Kind::Tuned, asked: punctual_linux::journal::Asked::default(), confirm_within: None }
+}
+
+pub fn tune(hand: &dyn Hand, changes: &[Change]) -> Result<Applied, EngineError> {
+    Transaction::begin(hand, &request())?.apply(changes, Blast::Disturbing)
+}

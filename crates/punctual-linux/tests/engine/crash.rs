@@ -1,0 +1,140 @@
+//! The program ends at every single operation of applying and of reverting, before it, in the middle of it and after it;
+//! and any single operation fails. What is there after a revert is what was there at the start, byte for byte.
+
+use crate::bench::{Bench, Fault, Faulty, Picture, TheEnd, folder, plan, tune};
+use punctual_linux::apply::{EngineError, Extent, Hand, revert};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const ENDS: [Fault; 3] = [Fault::Before, Fault::Within, Fault::After];
+
+/// Runs until the end of the world, if that comes. Nothing: it did.
+fn survive<T>(work: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => Some(done),
+        Err(end) if end.is::<TheEnd>() => None,
+        Err(other) => std::panic::resume_unwind(other),
+    }
+}
+
+fn put_back(bench: &Bench, start: &Picture, what: &str) {
+    let back = revert(bench, Extent::All, false).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(back.closed && back.trouble.is_empty(), "{what}: {back:#?}");
+    let now = bench.picture();
+    for (path, there) in start {
+        assert_eq!(now.get(path), Some(there), "{what}: {path}");
+    }
+    assert_eq!(now.keys().collect::<Vec<_>>(), start.keys().collect::<Vec<_>>(), "{what}");
+}
+
+/// How many operations a whole run of it takes.
+fn operations(prepare: fn(&Bench), work: fn(&dyn Hand, &Bench)) -> usize {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    prepare(&bench);
+    let faulty = Faulty::new(&bench, usize::MAX, Fault::Before);
+    work(&faulty, &bench);
+    faulty.operations()
+}
+
+fn apply(hand: &dyn Hand, bench: &Bench) {
+    let _ = tune(hand, &plan(bench));
+}
+
+fn undo(hand: &dyn Hand, _: &Bench) {
+    let _ = revert(hand, Extent::All, false);
+}
+
+fn applied(bench: &Bench) {
+    apply(bench, bench);
+}
+
+fn untouched(_: &Bench) {}
+
+/// Every operation of `work`, each with every fault; returns how many runs that were.
+fn everywhere(
+    prepare: fn(&Bench),
+    work: fn(&dyn Hand, &Bench),
+    faults: &[Fault],
+    then: fn(&Bench, &Picture, &str),
+) -> usize {
+    let count = operations(prepare, work);
+    for at in 0..count {
+        for fault in faults {
+            let folder = folder();
+            let bench = Bench::make(folder.path());
+            let start = bench.picture();
+            prepare(&bench);
+            survive(|| work(&Faulty::new(&bench, at, *fault), &bench));
+            then(&bench, &start, &format!("operation {at} of {count}, {fault:?}"));
+        }
+    }
+    count * faults.len()
+}
+
+#[test]
+fn ended_at_any_operation_of_applying_the_start_is_restored() {
+    let runs = everywhere(untouched, apply, &ENDS, put_back);
+    println!("{runs} runs");
+    assert!(runs > 300, "{runs}");
+}
+
+#[test]
+fn ended_at_any_operation_of_reverting_the_start_is_restored() {
+    let runs = everywhere(applied, undo, &ENDS, put_back);
+    println!("{runs} runs");
+    assert!(runs > 200, "{runs}");
+}
+
+#[test]
+fn ended_again_and_again_the_start_is_restored() {
+    // Ended while applying; then each revert gets a few operations further than the one before, and is ended too.
+    let runs = everywhere(untouched, apply, &[Fault::After], |bench, start, what| {
+        for at in (0..120).step_by(19) {
+            let fault = ENDS[at % 3];
+            survive(|| undo(&Faulty::new(bench, at, fault), bench));
+        }
+        put_back(bench, start, what);
+    });
+    println!("{runs} runs");
+}
+
+#[test]
+fn ended_and_started_anew_the_start_is_restored() {
+    let runs = everywhere(untouched, apply, &ENDS, |bench, start, what| {
+        bench.reboot();
+        let mut start = start.clone();
+        start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+        put_back(bench, &start, what);
+    });
+    println!("{runs} runs");
+}
+
+#[test]
+fn whatever_single_operation_fails_the_start_is_restored() {
+    let faults = [libc::EIO, libc::ENOSPC, libc::EPERM].map(Fault::Fails);
+    let runs = everywhere(untouched, apply, &faults, put_back) + everywhere(applied, undo, &faults, put_back);
+    println!("{runs} runs");
+}
+
+#[test]
+fn on_a_disk_that_is_full_from_any_operation_on_nothing_stays_that_could_not_be_written_down() {
+    let count = operations(untouched, apply);
+    for at in 0..count {
+        let folder = folder();
+        let bench = Bench::make(folder.path());
+        let start = bench.picture();
+        let what = format!("full from operation {at} of {count} on");
+        let faulty = Faulty::new(&bench, at, Fault::DiskFull);
+        match tune(&faulty, &plan(&bench)) {
+            Err(EngineError::Journal(_)) => assert_eq!(bench.picture(), start, "{what}"),
+            Err(EngineError::RolledBack { left, .. }) if left.is_empty() => {
+                assert_eq!(bench.picture(), start, "{what}");
+            }
+            Err(EngineError::RolledBack { .. }) | Ok(_) => {}
+            Err(other) => panic!("{what}: {other}"),
+        }
+        // It still is full; what needs no room goes back.
+        let _ = revert(&Faulty::new(&bench, 0, Fault::DiskFull), Extent::All, false);
+        put_back(&bench, &start, &what);
+    }
+}

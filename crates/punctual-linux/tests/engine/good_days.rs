@@ -1,0 +1,174 @@
+//! What a plan does, what it says of each change, and how all of it goes back.
+
+use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
+use punctual_core::plan::{Reading, Step};
+use punctual_linux::apply::{Extent, Fate, Hand, revert};
+use punctual_linux::journal::{Undone, read};
+
+#[test]
+fn each_change_is_done_whole_or_not_at_all_and_says_which() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let applied = tune(&bench, &plan(&bench)).unwrap();
+    let fates: Vec<(&str, &Fate)> = applied.changes.iter().map(|tried| (tried.id.as_str(), &tried.fate)).collect();
+    for (id, fate) in &fates {
+        let fits = match *id {
+            "refused" | "clamped" => matches!(fate, Fate::TakenBack { .. }),
+            "later" => **fate == Fate::Waits,
+            "so already" => **fate == Fate::Already,
+            "broad" => matches!(fate, Fate::TooBroad { .. }),
+            _ => **fate == Fate::Done,
+        };
+        assert!(fits, "{id}: {fate:?}");
+    }
+    assert_eq!(fates.len(), 11);
+    assert!(applied.stands);
+    assert_eq!(bench.text("/proc/sys/kernel/numa_balancing"), "0\n");
+    assert_eq!(bench.text("/boot/grub/grub.cfg"), "quiet isolcpus=2-3\n");
+    assert_eq!(bench.text("/sys/fs/cgroup/cgroup.subtree_control"), "cpu cpuset memory\n");
+    assert_eq!(bench.text("/sim/task/77"), "0-1 fifo 10\n");
+    assert_eq!(bench.text("/sim/unit/tuned.service"), "inactive masked-good\n");
+    assert!(!bench.file("/etc/tmpfiles.d").exists() && bench.text("/sys/kernel/clamped") == "1\n");
+    let session = read(&bench).unwrap().unwrap().sessions.remove(0);
+    assert!(session.applied && session.was.len() == 1 && session.begun.is_some());
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{back:?}");
+    assert_eq!(bench.picture(), start);
+    assert!(revert(&bench, Extent::All, false).unwrap().undone.is_empty());
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn what_changes_nothing_leaves_nothing_behind() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let nothing = [change("refused", vec![write("/sys/kernel/refused", "0", Reading::Plain)])];
+    assert!(!tune(&bench, &nothing).unwrap().stands);
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn one_goes_back_as_far_as_asked() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let path = "/proc/sys/kernel/numa_balancing";
+    let file = "/etc/tmpfiles.d/punctual.conf";
+    for value in ["2", "3", "4"] {
+        let steps = vec![write(path, value, Reading::Plain), own(file, value)];
+        assert!(tune(&bench, &[change("x", steps)]).unwrap().stands);
+    }
+    let back = revert(&bench, Extent::DownTo(2), false).unwrap();
+    assert_eq!((bench.text(path).as_str(), bench.text(file).as_str()), ("3\n", "3"));
+    assert_eq!(back.transactions, [3]);
+    // The first lies beneath the second, and goes back with it.
+    let back = revert(&bench, Extent::Only(1), false).unwrap();
+    assert_eq!((back.undone.len(), back.trouble.len()), (0, 2));
+    assert_eq!(bench.text(path), "3\n");
+    let back = revert(&bench, Extent::Only(2), false).unwrap();
+    assert_eq!(back.transactions, [1, 2]);
+    assert!(back.closed);
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn what_somebody_else_changed_is_not_touched() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let env = bench.text(GRUBENV);
+    let steps = vec![
+        edit(GRUB, &bench.text(GRUB), "ours\n", false),
+        edit(GRUBENV, &env, &env.to_uppercase(), true),
+        write("/proc/sys/kernel/numa_balancing", "0", Reading::Plain),
+    ];
+    tune(&bench, &[change("x", steps)]).unwrap();
+    bench.set(GRUB, "theirs\n");
+    // The loader's own doing is none of somebody else's.
+    bench.set(GRUBENV, "what the loader made");
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(!back.closed && back.trouble.len() == 1 && back.trouble[0].conflict, "{back:?}");
+    assert!(back.trouble[0].why.contains("/var/lib/punctual/saved/1-1"), "{}", back.trouble[0].why);
+    assert_eq!(bench.text(GRUB), "theirs\n");
+    assert_eq!((bench.text(GRUBENV), bench.text("/proc/sys/kernel/numa_balancing")), (env, "1\n".to_owned()));
+    let left = revert(&bench, Extent::All, true).unwrap();
+    assert!(left.closed && matches!(left.undone[0].1, Undone::Left { .. }));
+    bench.set(GRUB, &String::from_utf8_lossy(&start["etc/default/grub"].2));
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn what_is_gone_needs_nothing() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    tune(&bench, &plan(&bench)).unwrap();
+    for gone in ["/proc/irq/5", "/sys/fs/cgroup/punctual", "/sys/block/sda"] {
+        std::fs::remove_dir_all(bench.file(gone)).unwrap();
+    }
+    for gone in
+        ["/sim/task/77", "/sim/nic/eth0", "/sim/unit/tuned.service", "/etc/systemd/system.conf.d/90-punctual.conf"]
+    {
+        std::fs::remove_file(bench.file(gone)).unwrap();
+    }
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{:?}", back.trouble);
+    let gone = |undone: &Undone| matches!(undone, Undone::Nothing { why } if why.contains("gone") || why.contains("no such unit"));
+    assert_eq!(back.undone.iter().filter(|(_, undone)| gone(undone)).count(), 10, "{:#?}", back.undone);
+}
+
+#[test]
+fn another_run_of_the_machine_has_undone_what_was_only_in_memory() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let mut start = bench.picture();
+    tune(&bench, &plan(&bench)).unwrap();
+    bench.reboot();
+    bench.set("/proc/sys/kernel/numa_balancing", "5\n");
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.closed, "{:?}", back.trouble);
+    assert_eq!(bench.text("/proc/sys/kernel/numa_balancing"), "5\n");
+    bench.set("/proc/sys/kernel/numa_balancing", "1\n");
+    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn a_plan_that_is_out_of_date_is_not_carried_out() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let planned = edit(GRUB, &bench.text(GRUB), "ours\n", false);
+    bench.set(GRUB, "theirs\n");
+    let applied = tune(&bench, &[change("x", vec![planned])]).unwrap();
+    assert!(matches!(&applied.changes[0].fate, Fate::TakenBack { why } if why.contains("changed since")));
+    assert_eq!(bench.text(GRUB), "theirs\n");
+}
+
+#[test]
+fn nothing_unsound_is_written() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    std::os::unix::fs::symlink(bench.file("/etc/modprobe.d/old.conf"), bench.file("/etc/sysctl.d/link.conf")).unwrap();
+    let policy = punctual_core::plan::SchedPolicy::Fifo(96);
+    for step in [
+        write("/proc/sys/kernel/core_pattern", "|/bin/sh", Reading::Plain),
+        write("/proc/sys/kernel/../kernel/numa_balancing", "0", Reading::Plain),
+        write("/proc/sys/kernel/numa_balancing", "0\u{0}1", Reading::Plain),
+        write(GRUB, "0", Reading::Plain),
+        own("/etc/passwd", "root::0:0::/:\n"),
+        own("/etc/sysctl.d/link.conf", "x"),
+        own("relative", "x"),
+        Step::Folder { path: "/sys/kernel/x".to_owned() },
+        Step::Policy { task: crate::bench::task(77), policy },
+        Step::Affinity { task: crate::bench::task(77), cpus: crate::bench::cpus("") },
+    ] {
+        let applied = tune(&bench, &[change("x", vec![step.clone()])]).unwrap();
+        assert!(matches!(applied.changes[0].fate, Fate::TakenBack { .. } | Fate::Gone), "{step:?}: {applied:?}");
+    }
+    std::fs::remove_file(bench.file("/etc/sysctl.d/link.conf")).unwrap();
+    assert_eq!(bench.picture(), start);
+    assert!(bench.stat("/etc/../etc").is_err());
+    assert!(tune(&bench, &[change("irq", vec![irq(5, "0")])]).unwrap().stands);
+}
