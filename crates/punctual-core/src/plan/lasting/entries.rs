@@ -6,7 +6,9 @@
 
 use super::grub::{self, Environment};
 use super::line::Settled;
-use super::{Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, edit, names, optional, own, release, required, tried};
+use super::{
+    Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, edit, ending, optional, own, release, required, tried,
+};
 use crate::cmdline::words;
 use crate::machine::{Cmdline, ESPS, Machine, efi_variable};
 use crate::plan::{Invocation, Step};
@@ -78,9 +80,8 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 /// The entries of Linux kernels in a folder, the highest name first; no rescue entries, and none of ours.
 fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<Entry>, Why> {
     let mut found = Vec::new();
-    for name in names(tree, folder)?.iter().rev() {
-        let is_kernels = name.ends_with(".conf") && !name.starts_with(NAME) && !name.contains("rescue");
-        if is_kernels {
+    for name in ending(tree, folder, ".conf")?.iter().rev() {
+        if !name.starts_with(NAME) && !name.contains("rescue") {
             let path = format!("{folder}/{name}");
             let entry = Entry { content: required(tree, &path)?, path };
             found.extend(Some(entry).filter(|entry| entry.names_linux() && entry.is_of(machine)));
@@ -107,8 +108,8 @@ fn systemd_folder(tree: &dyn Tree) -> Result<String, Why> {
     let mut is_denied = None;
     for esp in ESPS {
         let folder = format!("{esp}/loader/entries");
-        match names(tree, &folder) {
-            Ok(names) if names.iter().any(|name| name.ends_with(".conf")) => return Ok(folder),
+        match ending(tree, &folder, ".conf") {
+            Ok(names) if !names.is_empty() => return Ok(folder),
             Ok(_) => {}
             Err(why) => is_denied = Some(why),
         }
@@ -147,7 +148,7 @@ pub(super) fn bls_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> 
     let config = required(tree, &format!("{folder}/grub.cfg"))?;
     let once = grub::once(tree, folder, &config, NAME)?;
     steps.extend(once.steps);
-    let starts = if once.is_once { Starts::NextBoot } else { Starts::Menu(TITLE.to_owned()) };
+    let starts = if once.by_itself { Starts::NextBoot } else { Starts::Menu(TITLE.to_owned()) };
     Ok(Trial { steps, limits: once.limits.into_iter().chain(limits(wanted)).collect(), starts })
 }
 

@@ -5,7 +5,7 @@
 
 use super::line::Settled;
 use super::{
-    ENTRY, LAST, Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, block, doing, edit, names, optional, own,
+    ENTRY, LAST, Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, block, doing, edit, ending, optional, own,
     required, shell, tried, undoing,
 };
 use crate::fact::Fact;
@@ -170,7 +170,7 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
 /// A fragment that is read after ours and sets the words anew.
 fn refuse_later(tree: &dyn Tree) -> Result<(), Why> {
     let ours = format!("{LAST}.conf");
-    for name in names(tree, MENU_FRAGMENTS)?.iter().filter(|name| name.ends_with(".conf") && **name > ours) {
+    for name in ending(tree, MENU_FRAGMENTS, ".conf")?.iter().filter(|name| **name > ours) {
         let path = format!("{MENU_FRAGMENTS}/{name}");
         if required(tree, &path)?.contains(PARAMETERS) {
             return Err(Why::Conflict { path, why: format!("is read after {ours} and sets the kernel's words anew") });

@@ -212,6 +212,13 @@ fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Why> {
     }
 }
 
+/// The names in a folder that end so, none where it is not there.
+fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Why> {
+    let mut found = names(tree, folder)?;
+    found.retain(|name| name.strip_suffix(end).is_some());
+    Ok(found)
+}
+
 /// A file of ours, readable by all.
 fn own(path: &str, content: String) -> Step {
     Step::Own { path: path.to_owned(), content, mode: 0o644 }

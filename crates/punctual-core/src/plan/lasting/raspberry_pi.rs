@@ -68,8 +68,8 @@ pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
     }
     for name in [TRYBOOT, TRIED] {
         let left = format!("{folder}/{name}");
-        let is_ours = |text: &String| name == TRIED || text.starts_with(MADE_BY);
-        if optional(tree, &left)?.filter(is_ours).is_some() {
+        let is_ours = |text: &str| name == TRIED || text.starts_with(MADE_BY);
+        if optional(tree, &left)?.is_some_and(|text| is_ours(&text)) {
             steps.push(Step::Remove { path: left });
         }
     }

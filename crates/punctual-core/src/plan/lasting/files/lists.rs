@@ -1,6 +1,6 @@
 //! Files that are lists of settings: sysctl.d, tmpfiles.d, udev rules, modprobe.d, limits.d.
 
-use super::super::{LAST, Lasted, MADE_BY, Wanted, Why, names, optional, own};
+use super::super::{LAST, Lasted, MADE_BY, Wanted, Why, ending, optional, own};
 use crate::machine::Init;
 use crate::plan::Step;
 use crate::tree::Tree;
@@ -19,7 +19,7 @@ fn folders(kind: &str) -> [String; 5] {
 /// What any init has: rules for udev, options of modules, limits of log-ins.
 pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
     let mut lasted = Lasted::default();
-    lasted.steps.extend(list(tree, UDEV, wanted.udev.clone(), |rule| rule.to_owned())?);
+    lasted.steps.extend(list(tree, UDEV, &wanted.udev, str::to_owned)?);
     let options = wanted.module_options.iter().map(|options| format!("options {options}"));
     let blocked = wanted.no_modules.iter().map(|name| format!("blacklist {name}"));
     let modules: Vec<String> = options.chain(blocked).collect();
@@ -31,9 +31,9 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
                 .to_owned(),
         );
     }
-    lasted.steps.extend(list(tree, MODPROBE, modules, |line| line.to_owned())?);
+    lasted.steps.extend(list(tree, MODPROBE, &modules, str::to_owned)?);
     let who = |line: &str| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
-    lasted.steps.extend(list(tree, LIMITS, wanted.limits.clone(), who)?);
+    lasted.steps.extend(list(tree, LIMITS, &wanted.limits, who)?);
     if !wanted.limits.is_empty() {
         lasted.limits.push(
             "limits count from the next log-in on, and not for services: those have Limit...= of their unit".to_owned(),
@@ -43,7 +43,7 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
 }
 
 /// A list of ours: what stood there, without what the new lines set anew, and the new lines.
-fn list(tree: &dyn Tree, path: &str, lines: Vec<String>, key: impl Fn(&str) -> String) -> Result<Option<Step>, Why> {
+fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> String) -> Result<Option<Step>, Why> {
     if lines.is_empty() {
         return Ok(None);
     }
@@ -81,8 +81,7 @@ fn sysctl_key(line: &str) -> String {
 
 /// The settings as a file of sysctl.
 pub(in crate::plan::lasting) fn sysctl_text(sysctls: &[(String, String)]) -> String {
-    let lines: String = sysctls.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
-    format!("{MADE_BY}{lines}")
+    sysctls.iter().fold(MADE_BY.to_owned(), |text, (name, value)| text + name + " = " + value + "\n")
 }
 
 /// Settings of sysctl, where something reads that folder.
@@ -93,15 +92,15 @@ pub(super) fn sysctls(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, last
     }
     let ours = format!("{LAST}.conf");
     for folder in folders("sysctl.d") {
-        for name in names(tree, &folder)?.iter().filter(|name| name.ends_with(".conf") && **name > ours) {
+        for name in ending(tree, &folder, ".conf")?.iter().filter(|name| **name > ours) {
             refuse(tree, &format!("{folder}/{name}"), &wanted.sysctls, "is read after ours")?;
         }
     }
     if init != Some(Init::Systemd) {
         refuse(tree, "/etc/sysctl.conf", &wanted.sysctls, "is read last")?;
     }
-    let lines = wanted.sysctls.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    lasted.steps.extend(list(tree, &format!("/etc/sysctl.d/{ours}"), lines, sysctl_key)?);
+    let lines: Vec<String> = wanted.sysctls.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    lasted.steps.extend(list(tree, &format!("/etc/sysctl.d/{ours}"), &lines, sysctl_key)?);
     Ok(())
 }
 
@@ -137,7 +136,7 @@ fn tmpfiles_path(line: &str) -> String {
 /// Values written at boot by systemd-tmpfiles.
 pub(super) fn tmpfiles(tree: &dyn Tree, writes: &[(String, String)]) -> Result<Option<Step>, Why> {
     for folder in folders("tmpfiles.d") {
-        for name in names(tree, &folder)?.iter().filter(|name| name.ends_with(".conf")) {
+        for name in ending(tree, &folder, ".conf")? {
             let path = format!("{folder}/{name}");
             if path != TMPFILES {
                 let text = optional(tree, &path)?.unwrap_or_default();
@@ -145,8 +144,8 @@ pub(super) fn tmpfiles(tree: &dyn Tree, writes: &[(String, String)]) -> Result<O
             }
         }
     }
-    let lines = writes.iter().map(|(path, value)| tmpfiles_line(path, value)).collect();
-    list(tree, TMPFILES, lines, tmpfiles_path)
+    let lines: Vec<String> = writes.iter().map(|(path, value)| tmpfiles_line(path, value)).collect();
+    list(tree, TMPFILES, &lines, tmpfiles_path)
 }
 
 /// A line that counts more than ours: for the same path, the first one; and any that names a file which ours matches.

@@ -98,7 +98,7 @@ mod tests {
         fn a_variable_set_and_taken_away_leaves_the_block(
             lines in proptest::collection::btree_map("[a-m][a-z_]{0,8}", "[a-z>0-9.]{0,20}", 0..6),
         ) {
-            let text = made(&lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>());
+            let text = made(&lines.iter().fold(String::new(), |text, (name, value)| text + name + "=" + value + "\n"));
             let block = Environment::parse(text.as_bytes()).unwrap();
             let set = block.with("next_entry", "punctual-trial");
             prop_assert_eq!(set.to_text().unwrap().len(), 1024);

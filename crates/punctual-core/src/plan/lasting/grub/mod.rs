@@ -14,7 +14,7 @@ pub(super) use place::{not_once, once};
 
 use super::line::{Settled, fitting};
 use super::{
-    ENTRY, LAST, Lasted, MADE_BY, Starts, Trial, Wanted, Why, block, doing, edit, names, optional, own, required,
+    ENTRY, LAST, Lasted, MADE_BY, Starts, Trial, Wanted, Why, block, doing, edit, ending, optional, own, required,
     shell, tried, undoing,
 };
 use crate::fact::Fact;
@@ -66,7 +66,7 @@ pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Resu
         limits.push(only_panics(wanted.panic_seconds));
     }
     limits.extend(another_default(&config, &entry));
-    let starts = if once.is_once { Starts::NextBoot } else { Starts::Menu(super::TITLE.to_owned()) };
+    let starts = if once.by_itself { Starts::NextBoot } else { Starts::Menu(super::TITLE.to_owned()) };
     Ok(Trial { steps, limits, starts })
 }
 
@@ -132,10 +132,10 @@ pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted
     let earlier = optional(tree, &path)?.unwrap_or_default();
     let all = shell::with_earlier(&earlier, &VARIABLES, wanted);
     let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(&earlier))? else {
-        return wrapped(machine, Vec::new(), without_trial(tree, machine)?);
+        return Ok(wrapped(machine, Vec::new(), without_trial(tree, machine)?));
     };
     let ours = format!("{LAST}.cfg");
-    for name in names(tree, FRAGMENTS)?.iter().filter(|name| name.ends_with(".cfg") && **name > ours) {
+    for name in ending(tree, FRAGMENTS, ".cfg")?.iter().filter(|name| **name > ours) {
         let later = format!("{FRAGMENTS}/{name}");
         if required(tree, &later)?.lines().any(|line| line.trim_start().starts_with(VARIABLES[0])) {
             let why = format!("is read after {ours} and sets the kernel's words anew");
@@ -143,7 +143,7 @@ pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted
         }
     }
     let text = format!("{MADE_BY}{}", fragment(&settled));
-    wrapped(machine, vec![own(&path, text)], without_trial(tree, machine)?)
+    Ok(wrapped(machine, vec![own(&path, text)], without_trial(tree, machine)?))
 }
 
 /// Marked lines at the end of the one file that others have: whoever reads it is a shell.
@@ -153,10 +153,10 @@ pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
     let earlier = if base == seen { "" } else { &seen };
     let all = shell::with_earlier(earlier, &VARIABLES, wanted);
     let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(earlier))? else {
-        return wrapped(machine, Vec::new(), without_trial(tree, machine)?);
+        return Ok(wrapped(machine, Vec::new(), without_trial(tree, machine)?));
     };
     let content = block::appended(&base, &fragment(&settled));
-    wrapped(machine, vec![edit(DEFAULTS, &seen, content)], without_trial(tree, machine)?)
+    Ok(wrapped(machine, vec![edit(DEFAULTS, &seen, content)], without_trial(tree, machine)?))
 }
 
 /// The words for every entry but those for recovery, which stay as they were: a way back that needs nobody's foresight.
@@ -192,11 +192,11 @@ fn settle(
 }
 
 /// `grub.cfg` is written anew after the files were changed, and again after they were put back.
-fn wrapped(machine: &Machine, files: Vec<Step>, trial: Vec<Step>) -> Result<Lasted, Why> {
+fn wrapped(machine: &Machine, files: Vec<Step>, trial: Vec<Step>) -> Lasted {
     let mut steps: Vec<Step> = files.into_iter().chain(trial).collect();
     if !steps.is_empty() {
         steps.insert(0, undoing(mkconfig(machine)));
         steps.push(doing(mkconfig(machine)));
     }
-    Ok(Lasted { steps, limits: Vec::new() })
+    Lasted { steps, limits: Vec::new() }
 }

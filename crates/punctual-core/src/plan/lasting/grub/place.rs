@@ -18,7 +18,7 @@ pub(in crate::plan::lasting) struct Once {
     pub(in crate::plan::lasting) steps: Vec<Step>,
     pub(in crate::plan::lasting) limits: Vec<String>,
     /// Whether the next boot takes it; otherwise it is in the menu and that is all.
-    pub(in crate::plan::lasting) is_once: bool,
+    pub(in crate::plan::lasting) by_itself: bool,
 }
 
 /// Chooses an entry for the next boot. `config` is GRUB's own.
@@ -26,13 +26,13 @@ pub(in crate::plan::lasting) fn once(tree: &dyn Tree, folder: &str, config: &str
     let path = environment_path(tree, folder);
     if let Some(why) = no_write(tree, &path).or_else(|| no_code(config)) {
         let limit = format!("{why}: the entry is in the menu, and has to be chosen there by hand");
-        return Ok(Once { steps: Vec::new(), limits: vec![limit], is_once: false });
+        return Ok(Once { steps: Vec::new(), limits: vec![limit], by_itself: false });
     }
     let mut limits = Vec::new();
     if text(tree, MOUNTS).known().is_none() {
         limits.push(format!("whether GRUB can write to {path} could not be checked, since {MOUNTS} cannot be read"));
     }
-    Ok(Once { steps: chosen(tree, &path, entry)?, limits, is_once: true })
+    Ok(Once { steps: chosen(tree, &path, entry)?, limits, by_itself: true })
 }
 
 /// Takes back a choice that was not made use of.
