@@ -28,5 +28,7 @@ mod undo;
 pub use error::EngineError;
 pub use hand::{Asked, FileKind, Hand, Lock, Meta, Ran, UnitState, UnitVerb};
 pub use machine::{Machine, is_alive, now, this_process};
+/// A limit on the CPUs' sleep, in force as long as it lives.
+pub use punctual_rt::setup::LatencyRequest;
 pub use revert::{Extent, Reverted, Trouble, revert};
 pub use transaction::{Applied, Applying, Fate, Request, Transaction, Tried, confirm};

@@ -83,6 +83,15 @@ pub enum Fate {
         /// What it can do.
         blast: Blast,
     },
+    /// Some of its steps, each of which stands for itself, were refused; the others are in force.
+    Partly {
+        /// How many were refused.
+        refused: usize,
+        /// Of so many.
+        of: usize,
+        /// What the first of them said.
+        why: String,
+    },
     /// A step failed; those before it were undone.
     TakenBack {
         /// What the step said.
@@ -202,8 +211,9 @@ impl Applying<'_> {
             return Ok(Tried { id, fate: Fate::TooBroad { blast: change.blast }, steps: Vec::new() });
         }
         let first = self.next_step;
-        let mut steps = Vec::new();
+        let (mut steps, mut refused) = (Vec::new(), Vec::new());
         for step in &change.steps {
+            let this = self.next_step;
             let outcome = self.step(change, step)?;
             let why = match &outcome {
                 Some(Outcome::Refused { why }) => Some(why.clone()),
@@ -212,12 +222,22 @@ impl Applying<'_> {
             };
             steps.push(outcome);
             if let Some(why) = why {
-                let left = self.take_back(|number| number >= first);
-                let fate = if left.is_empty() { Fate::TakenBack { why } } else { Fate::Stuck { why, left } };
-                return Ok(Tried { id, fate, steps });
+                let left = self.take_back(|number| number >= if change.is_apart { this } else { first });
+                if !left.is_empty() {
+                    return Ok(Tried { id, fate: Fate::Stuck { why, left }, steps });
+                }
+                if !change.is_apart {
+                    return Ok(Tried { id, fate: Fate::TakenBack { why }, steps });
+                }
+                refused.push(why);
             }
         }
-        Ok(Tried { id, fate: fate(&steps), steps })
+        let fate = match refused.first() {
+            None => fate(&steps),
+            Some(why) if refused.len() == steps.len() => Fate::TakenBack { why: why.clone() },
+            Some(why) => Fate::Partly { refused: refused.len(), of: steps.len(), why: why.clone() },
+        };
+        Ok(Tried { id, fate, steps })
     }
 
     /// Nothing: the machine was so already.

@@ -37,6 +37,12 @@ pub struct Damage {
     pub why: String,
 }
 
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: {}", self.line, self.why)
+    }
+}
+
 /// What a journal's bytes hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {

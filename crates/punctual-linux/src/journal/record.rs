@@ -1,6 +1,6 @@
 //! What the journal tells: values only, free to change. How they are written down is known to `format` alone.
 
-use punctual_core::plan::{Before, Lasts, Step};
+use punctual_core::plan::{Before, Keep, Lasts, Step};
 
 /// One thing that was announced or has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +81,8 @@ pub struct Asked {
     pub profile: String,
     /// The words of the command line.
     pub arguments: Vec<String>,
+    /// What is to be kept for the boots to come, and for which knob.
+    pub keeps: Vec<(String, Keep)>,
 }
 
 /// What a transaction is for.

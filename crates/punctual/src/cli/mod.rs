@@ -5,7 +5,7 @@
 mod tune;
 mod value;
 
-pub use tune::{ArtefactName, BlastName, RevertArgs, StatusArgs, TuneArgs};
+pub use tune::{ArtefactName, RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Period, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -2,7 +2,7 @@
 
 use crate::journal::record::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
 use punctual_core::cpu_set::CpuSet;
-use punctual_core::plan::{Before, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, TaskName};
+use punctual_core::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
 use serde::{Deserialize, Serialize};
 
 /// Every value of a line's `record`.
@@ -20,6 +20,7 @@ pub(super) enum Line {
         cpus: String,
         profile: String,
         arguments: Vec<String>,
+        keeps: Vec<(String, KeepTwin)>,
         kind: KindTwin,
         pid: u32,
         started: u64,
@@ -190,6 +191,7 @@ impl TryFrom<Line> for Record {
                 cpus,
                 profile,
                 arguments,
+                keeps,
                 kind,
                 pid,
                 started,
@@ -199,7 +201,12 @@ impl TryFrom<Line> for Record {
                 at_unix_s,
                 boot,
                 version,
-                asked: Asked { cpus, profile, arguments },
+                asked: Asked {
+                    cpus,
+                    profile,
+                    arguments,
+                    keeps: keeps.into_iter().map(|(id, keep)| (id, keep.into())).collect(),
+                },
                 kind: kind.into(),
                 owner: Owner { pid, started },
                 confirm_by_ns,
@@ -228,7 +235,7 @@ impl TryFrom<Line> for Record {
 impl From<Begun> for Line {
     fn from(begun: Begun) -> Self {
         let Begun { transaction, at_unix_s, boot, version, asked, kind, owner, confirm_by_ns } = begun;
-        let Asked { cpus, profile, arguments } = asked;
+        let Asked { cpus, profile, arguments, keeps } = asked;
         let Owner { pid, started } = owner;
         let kind = kind.into();
         Self::Begun {
@@ -239,6 +246,7 @@ impl From<Begun> for Line {
             cpus,
             profile,
             arguments,
+            keeps: keeps.into_iter().map(|(id, keep)| (id, keep.into())).collect(),
             kind,
             pid,
             started,
@@ -405,5 +413,49 @@ impl TryFrom<BeforeTwin> for Before {
             BeforeTwin::Unit { was_active, was_masked } => Self::Unit { was_active, was_masked },
             BeforeTwin::Program => Self::Program,
         })
+    }
+}
+
+/// What is kept for the boots to come.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum KeepTwin {
+    Word(String),
+    NoWord(String),
+    Sysctl { name: String, value: String },
+    Write { path: String, value: String },
+    ModuleOptions(String),
+    NoModule(String),
+    Hold(u32),
+    Anew,
+}
+
+impl From<Keep> for KeepTwin {
+    fn from(keep: Keep) -> Self {
+        match keep {
+            Keep::Word(word) => Self::Word(word),
+            Keep::NoWord(name) => Self::NoWord(name),
+            Keep::Sysctl { name, value } => Self::Sysctl { name, value },
+            Keep::Write { path, value } => Self::Write { path, value },
+            Keep::ModuleOptions(line) => Self::ModuleOptions(line),
+            Keep::NoModule(name) => Self::NoModule(name),
+            Keep::Hold(us) => Self::Hold(us),
+            Keep::Anew => Self::Anew,
+        }
+    }
+}
+
+impl From<KeepTwin> for Keep {
+    fn from(twin: KeepTwin) -> Self {
+        match twin {
+            KeepTwin::Word(word) => Self::Word(word),
+            KeepTwin::NoWord(name) => Self::NoWord(name),
+            KeepTwin::Sysctl { name, value } => Self::Sysctl { name, value },
+            KeepTwin::Write { path, value } => Self::Write { path, value },
+            KeepTwin::ModuleOptions(line) => Self::ModuleOptions(line),
+            KeepTwin::NoModule(name) => Self::NoModule(name),
+            KeepTwin::Hold(us) => Self::Hold(us),
+            KeepTwin::Anew => Self::Anew,
+        }
     }
 }

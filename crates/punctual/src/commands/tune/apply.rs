@@ -8,9 +8,8 @@ use punctual_core::plan::lasting::Starts;
 use punctual_core::plan::{Plan, Wishes};
 use punctual_linux::apply::guard::{Program, watch_deadline};
 use punctual_linux::apply::supervise::{Supervised, supervise};
-use punctual_linux::apply::{Applied, Fate, Machine, Request, Transaction};
+use punctual_linux::apply::{Applied, Fate, LatencyRequest, Machine, Request, Transaction};
 use punctual_linux::journal::{Asked, Kind};
-use punctual_rt::setup::LatencyRequest;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -34,7 +33,7 @@ pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
     let request = Request {
         kind: Kind::Tuned,
         asked: asked(plan, wishes),
-        confirm_within: args.confirm_within.map(|time| Duration::from_nanos(time.as_nanos())),
+        confirm_within: args.confirm_within.map(|time| Duration::from_nanos(time.as_ns())),
     };
     if args.command.is_empty() {
         for_good(args, plan, wishes, &request)

@@ -30,7 +30,7 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
 fn waits(tried: &Tried) -> Vec<String> {
     let waits = tried.steps.iter().flatten().filter_map(|outcome| match outcome {
         Outcome::Waits { seen } => Some(format!("still reads {seen}")),
-        Outcome::Refused { why } if tried.fate == Fate::Done => Some(format!("in part only: {why}")),
+        Outcome::Refused { why } if matches!(tried.fate, Fate::Partly { .. }) => Some(format!("in part only: {why}")),
         _ => None,
     });
     waits.collect()
@@ -44,6 +44,9 @@ pub(super) fn told(fate: &Fate) -> (Tone, &'static str, String) {
         Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
         Fate::Waits => (Tone::Doubt, "waits", "done, and in force only later".to_owned()),
         Fate::TooBroad { blast } => (Tone::Bad, "left out", format!("it is {}, which was not allowed", blast.name())),
+        Fate::Partly { refused, of, why } => {
+            (Tone::Doubt, "in part", format!("{refused} of {of} refused, the first: {why}"))
+        }
         Fate::TakenBack { why } => (Tone::Bad, "refused", format!("{why}; what had been done of it was undone")),
         Fate::Stuck { why, left } => (Tone::Bad, "stuck", format!("{why}; not undone: {}", left.join("; "))),
     }
