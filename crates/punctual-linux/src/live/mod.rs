@@ -10,6 +10,7 @@
 //! | `ethtool/IF/{coalesce,pause,channels,eee}` | what a network device was told |
 //! | `kernel/config` | the kernel's own copy of its configuration, unpacked |
 //! | `kernel/log` | the kernel's messages of this boot, without those of programs |
+//! | `kernel/words` | the words that the running kernel was built with, from its image |
 //! | `later/PATH` | the file read again, at least 30 ms after it was first read |
 //! | `modinfo/NAME` | whether and where the running kernel has a module, and its parameters |
 //! | `msr/34` | how often the firmware took the CPUs away (SMIs) |
@@ -22,6 +23,7 @@ mod affinity;
 mod clock;
 mod ethtool;
 mod files;
+pub mod image;
 mod kernel_log;
 mod links;
 mod modinfo;
