@@ -143,6 +143,8 @@ fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing
             Standing::new(Verdict::Accepted, why, "this machine")
         }
         Says::NotLoaded(why) => Standing { why, verdict: Verdict::ModuleNotLoaded, ..named },
+        Says::NotThere(why) if named.is_taken() => Standing { verdict: Verdict::Unknown, why, ..named },
+        Says::NotThere(why) => Standing { why: format!("{why}; {}", named.why), verdict: Verdict::Unknown, ..named },
         Says::NotTaken(why) if named.is_taken() => not_taken(token, named, why, needs),
         Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => {
             Standing::new(Verdict::Unknown, why, "this machine")

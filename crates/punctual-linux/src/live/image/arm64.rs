@@ -24,7 +24,8 @@ pub(super) fn kernel(bytes: &[u8]) -> Unpacked<'_> {
 }
 
 fn words(bytes: &[u8]) -> Result<Vec<Word>, String> {
-    let mut numbers: Vec<u64> = bytes.chunks_exact(8).filter_map(|c| Some(u64::from_le_bytes(c.try_into().ok()?))).collect();
+    let mut numbers: Vec<u64> =
+        bytes.chunks_exact(8).filter_map(|c| Some(u64::from_le_bytes(c.try_into().ok()?))).collect();
     let (Some(offset), Some(size)) = (numbers.get(TEXT_OFFSET).copied(), numbers.get(IMAGE_SIZE).copied()) else {
         return Err("it is cut off".to_owned());
     };

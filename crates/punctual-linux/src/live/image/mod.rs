@@ -19,6 +19,7 @@ mod tests;
 
 use super::files::{Files, bounded, open};
 use memchr::memmem;
+pub use payload::MOST_BYTES;
 use punctual_core::fact::Fact;
 use punctual_core::machine::Arch;
 use std::collections::BTreeSet;
@@ -217,7 +218,7 @@ fn image(place: &Path) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(place)?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    bounded(open(place)?, payload::MOST_BYTES)
+    bounded(open(place)?, MOST_BYTES)
 }
 
 /// The build id among ELF notes.

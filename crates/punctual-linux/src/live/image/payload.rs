@@ -9,19 +9,15 @@ use std::io::Read;
 
 /// More of an unpacked kernel is not looked at; the largest, built with everything for debugging and stripped, have
 /// some 120 MB.
-pub(super) const MOST_BYTES: u64 = 256 << 20;
+pub const MOST_BYTES: u64 = 256 << 20;
 /// What a decoder of xz may take for its dictionary; kernels are packed with 32 MiB, or 128 MiB since 6.12.
 const MOST_KIB: u32 = 256 << 10;
 /// A unified image around a boot image around a packed kernel.
 const MOST_LAYERS: usize = 4;
 
 /// Kinds of packing that are known and not undone here.
-const OTHERS: [(&[u8], &str); 4] = [
-    (b"\x02\x21\x4c\x18", "lz4"),
-    (b"\x89LZO\0\r\n\x1a\n", "lzo"),
-    (b"BZh", "bzip2"),
-    (b"\x5d\0\0", "lzma"),
-];
+const OTHERS: [(&[u8], &str); 4] =
+    [(b"\x02\x21\x4c\x18", "lz4"), (b"\x89LZO\0\r\n\x1a\n", "lzo"), (b"BZh", "bzip2"), (b"\x5d\0\0", "lzma")];
 
 /// The kernel as it will lie in memory: an ELF file, or the raw image of arm64.
 pub(super) fn kernel(image: &[u8]) -> Result<Cow<'_, [u8]>, String> {
@@ -98,7 +94,8 @@ fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let count = usize::from(u16_at(bytes, head + 6)?);
     let table = head + 24 + usize::from(u16_at(bytes, head + 20)?);
     let sections = bytes.get(table..)?.chunks_exact(40).take(count);
-    let found = sections.into_iter().find(|s| s[..8].strip_prefix(name).is_some_and(|rest| rest.iter().all(|b| *b == 0)))?;
+    let found =
+        sections.into_iter().find(|s| s[..8].strip_prefix(name).is_some_and(|rest| rest.iter().all(|b| *b == 0)))?;
     // What is in use of it, and what lies in the file; the smaller is the content.
     let length = size_at(found, 8)?.min(size_at(found, 16)?);
     part(bytes, size_at(found, 20)?, length).ok()
