@@ -21,14 +21,18 @@ const OTHERS: [(&[u8], &str); 4] =
 
 /// The kernel as it will lie in memory: an ELF file, or the raw image of arm64.
 pub(super) fn kernel(image: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    within(image, MOST_BYTES)
+}
+
+fn within(image: &[u8], most_bytes: u64) -> Result<Cow<'_, [u8]>, String> {
     let mut bytes = Cow::Borrowed(image);
     for _ in 0..MOST_LAYERS {
         if is_elf(&bytes) || is_raw(&bytes) {
             return Ok(bytes);
         }
         bytes = match bytes {
-            Cow::Borrowed(bytes) => inner(bytes)?,
-            Cow::Owned(bytes) => Cow::Owned(inner(&bytes)?.into_owned()),
+            Cow::Borrowed(bytes) => inner(bytes, most_bytes)?,
+            Cow::Owned(bytes) => Cow::Owned(inner(&bytes, most_bytes)?.into_owned()),
         };
     }
     Err("it is wrapped too often".to_owned())
@@ -45,14 +49,14 @@ pub(super) fn is_raw(bytes: &[u8]) -> bool {
 }
 
 /// One layer less.
-fn inner(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+fn inner(bytes: &[u8], most_bytes: u64) -> Result<Cow<'_, [u8]>, String> {
     if let Some(payload) = of_x86(bytes).or_else(|| of_zboot(bytes)) {
-        return unpacked(payload?);
+        return unpacked(payload?, most_bytes);
     }
     if bytes.starts_with(b"MZ") {
         return section(bytes, b".linux").map(Cow::Borrowed).ok_or_else(|| "no kernel is found in it".to_owned());
     }
-    unpacked(bytes)
+    unpacked(bytes, most_bytes)
 }
 
 type Found<'a> = Option<Result<&'a [u8], String>>;
@@ -101,13 +105,16 @@ fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     part(bytes, size_at(found, 20)?, length).ok()
 }
 
-fn unpacked(packed: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+fn unpacked(packed: &[u8], most_bytes: u64) -> Result<Cow<'_, [u8]>, String> {
     let failed = |why: String| format!("it cannot be unpacked: {why}");
+    let read = |source: &mut dyn Read| bounded(source, most_bytes).map_err(|e| e.to_string());
     let done = match packed {
-        [0x1f, 0x8b, ..] => read(flate2::read::GzDecoder::new(packed)),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => read(lzma_rust2::XzReader::new_mem_limit(packed, false, MOST_KIB)),
+        [0x1f, 0x8b, ..] => read(&mut flate2::read::GzDecoder::new(packed)),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            read(&mut lzma_rust2::XzReader::new_mem_limit(packed, false, MOST_KIB))
+        }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => match ruzstd::decoding::StreamingDecoder::new(packed) {
-            Ok(decoder) => read(decoder),
+            Ok(mut decoder) => read(&mut decoder),
             Err(why) => Err(why.to_string()),
         },
         _ if is_elf(packed) || is_raw(packed) => return Ok(Cow::Borrowed(packed)),
@@ -119,10 +126,6 @@ fn unpacked(packed: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     done.map(Cow::Owned).map_err(failed)
 }
 
-fn read(source: impl Read) -> Result<Vec<u8>, String> {
-    bounded(source, MOST_BYTES).map_err(|e| e.to_string())
-}
-
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
 }
@@ -130,4 +133,30 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
     let size = u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?);
     usize::try_from(size).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn what_unpacks_to_too_much_is_given_up() {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&vec![0; 1 << 20]).unwrap();
+        let bomb = encoder.finish().unwrap();
+        assert!(bomb.len() < 20_000);
+        let why = within(&bomb, 1 << 19).unwrap_err();
+        assert!(why.contains("larger than 524288 bytes"), "{why}");
+        assert_eq!(within(&bomb, 1 << 21).unwrap_err(), "no kernel is found in it");
+    }
+
+    #[test]
+    fn what_is_not_undone_is_named() {
+        assert_eq!(kernel(b"\x02\x21\x4c\x18rest").unwrap_err(), "packed with lz4");
+        assert_eq!(kernel(b"BZh91AY&SY").unwrap_err(), "packed with bzip2");
+        for strange in [b"".as_slice(), b"MZ", b"MZ\0\0zimg", b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"] {
+            assert!(kernel(strange).is_err(), "{strange:?}");
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! The two tables of a kernel in which its words stand: what `__setup` and `early_param` register, and `__param`.
 //!
 //! Neither has a mark of its own in a linked kernel, so records are known by their form: pointers that lead to names and
-//! into the kernel, and numbers that are small. The longest run of such records is the table, and it is believed only
-//! when words that every kernel has are in it. Knows nothing of files and formats.
+//! into the kernel, and numbers that are small. The longest run of such records is the table, if words that every kernel
+//! has are in it. Knows nothing of files and formats.
 
 use super::{Kind, Word};
 
@@ -54,19 +54,20 @@ impl<'a> Memory<'a> {
 
     /// The words that `__setup` and `early_param` registered, from somewhere in these bytes.
     pub(super) fn setup(&self, region: &[u8]) -> Result<Vec<Word>, String> {
-        let found = longest(region, SETUP_BYTES, |record| {
+        let found = table(region, SETUP_BYTES, &ALWAYS_SETUP, |record| {
             let early = u64_at(record, 16);
             // A handler that is not there marks an obsolete word.
             let is_one = early <= 1 && (u64_at(record, 8) == 0 || self.has(u64_at(record, 8)));
             let kind = if early == 1 { Kind::Early } else { Kind::Setup };
             is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| Word { name: name.to_owned(), kind })
         });
-        believed(found, &ALWAYS_SETUP, "__setup")
+        found.ok_or_else(|| "its table of __setup is not found".to_owned())
     }
 
     /// The parameters, from somewhere in these bytes.
     pub(super) fn params(&self, region: &[u8]) -> Result<Vec<Word>, String> {
-        believed(longest(region, PARAM_BYTES, |record| self.param(record)), &ALWAYS_PARAM, "__param")
+        let found = table(region, PARAM_BYTES, &ALWAYS_PARAM, |record| self.param(record));
+        found.ok_or_else(|| "its table of __param is not found".to_owned())
     }
 
     fn param(&self, record: &[u8]) -> Option<Word> {
@@ -85,22 +86,17 @@ impl<'a> Memory<'a> {
     }
 }
 
-fn believed(words: Vec<Word>, always: &[&str], table: &str) -> Result<Vec<Word>, String> {
-    match always.iter().find(|wanted| words.iter().all(|word| word.name != **wanted)) {
-        None => Ok(words),
-        Some(missing) => Err(format!("its table {table} is not found: none has the word {missing}")),
-    }
-}
-
-/// The longest run of records; they lie at multiples of eight bytes.
-fn longest<T>(region: &[u8], size: usize, parse: impl Fn(&[u8]) -> Option<T>) -> Vec<T> {
-    let (mut best, mut at) = (Vec::new(), 0);
+/// The longest run of records with the words that are always there. Records lie at multiples of eight bytes, and other
+/// tables look alike.
+fn table(region: &[u8], size: usize, always: &[&str], parse: impl Fn(&[u8]) -> Option<Word>) -> Option<Vec<Word>> {
+    let (mut best, mut at) = (None, 0);
     while at + size <= region.len() {
-        let run: Vec<T> = region[at..].chunks_exact(size).map_while(&parse).collect();
+        let run: Vec<Word> = region[at..].chunks_exact(size).map_while(&parse).collect();
         // Behind a short run a longer one may begin within its records.
         at += if run.len() < CHANCE { 8 } else { run.len() * size };
-        if run.len() > best.len() {
-            best = run;
+        let is_it = run.len() >= CHANCE && always.iter().all(|wanted| run.iter().any(|word| word.name == **wanted));
+        if is_it && best.as_ref().is_none_or(|best: &Vec<Word>| run.len() > best.len()) {
+            best = Some(run);
         }
     }
     best
