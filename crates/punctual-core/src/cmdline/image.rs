@@ -3,7 +3,7 @@
 //! Compares as the kernel does (`init/main.c`, `kernel/params.c`): early words and parameters whole, others by their
 //! beginning, `-` and `_` alike. Knows nothing of images, and nothing of modules that are loaded from files.
 
-use super::line::{Token, same_dashes};
+use super::line::{Token, same_dashes, words};
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +76,16 @@ impl Image {
         self.params.range(begin.clone()..).next().is_some_and(|(name, _)| name.starts_with(&begin))
     }
 
+    /// Whether the kernel itself takes this word; `None` where the list cannot tell. What a module in a file takes is not
+    /// on it.
+    pub fn takes(&self, word: &str) -> Option<bool> {
+        match self.has(words(word.as_bytes()).first()?) {
+            Has::Yes(_) => Some(true),
+            Has::No => Some(false),
+            Has::Perhaps | Has::Elsewhere => None,
+        }
+    }
+
     pub(super) fn has(&self, token: &Token) -> Has {
         let name = token.name.as_str();
         if self.early.contains(name) {
@@ -132,7 +142,6 @@ fn is_elsewhere(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmdline::words;
     use proptest::prelude::*;
 
     const LIST: &str = "complete\nearly quiet\nearly nosmt\nsetup init=\nsetup ro\nsetup mce\nsetup workqueue.unbound_cpus=\n\
@@ -181,6 +190,7 @@ mod tests {
             assert!(Image::parse(text).is_err(), "{text}");
         }
         let image = Image::parse(LIST).unwrap();
+        assert_eq!(["ro", "x", "roo", ""].map(|word| image.takes(word)), [Some(true), Some(false), None, None]);
         assert!(image.has_module("rcutree") && !image.has_module("rcu") && !image.has_module("workqueue"));
     }
 
