@@ -139,9 +139,18 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// Whether the kernel's image is known, and has the word.
+    pub(super) fn image_has(&self, token: &Token) -> bool {
+        self.own_words().is_some_and(|image| matches!(image.has(token), Has::Yes(_)))
+    }
+
+    fn own_words(&self) -> Option<&Image> {
+        self.image.get_or_init(|| self.images.and_then(Image::read)).as_ref()
+    }
+
     /// What the kernel's image says, where it is known and the word is one it would know.
     fn by_image(&self, token: &Token, needs: &str) -> Option<Says> {
-        let image = self.image.get_or_init(|| self.images.and_then(Image::read)).as_ref()?;
+        let image = self.own_words()?;
         match image.has(token) {
             Has::Yes(how) => return Some(Says::Taken(format!("this kernel's image {how}"))),
             Has::Perhaps | Has::Elsewhere => return None,
