@@ -196,10 +196,10 @@ impl Running {
             };
             reasons.push(format!("{path}: {why}"));
         }
-        match reasons.is_empty() {
-            true => Err("no image of the running kernel is found in /boot or beside its modules".to_owned()),
-            false => Err(reasons.join("; ")),
+        if reasons.is_empty() {
+            return Err("no image of the running kernel is found in /boot or beside its modules".to_owned());
         }
+        Err(reasons.join("; "))
     }
 
     fn words_of(&self, image: &[u8]) -> Result<Words, String> {
