@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     let machine = Machine::read(&tree);
     assert_eq!(lint(line, &target, &Evidence::live(&tree, &machine)).len(), judged.len());
     if let Ok(text) = std::str::from_utf8(rest) {
-        for placed in lint_file(text, &target).words {
+        for placed in lint_file(text, &target, &Evidence::none()).words {
             let line = text.lines().nth(placed.line - 1).unwrap_or_default();
             let (first, end) = placed.columns;
             assert!(first >= 1 && first < end && end <= line.chars().count() + 1);

@@ -13,8 +13,14 @@ use crate::profile::{Kind, Need};
 use crate::tree::{MemTree, Transcript, Tree};
 
 /// Files that no finding rests on: what a reader wants to know, and what tells masking whom to hide.
-const BESIDE: [&str; 5] =
-    ["/proc/version", "/proc/sys/kernel/hostname", "/etc/os-release", "/proc/uptime", "punctual:/kernel/log"];
+const BESIDE: [&str; 6] = [
+    "/proc/version",
+    "/proc/sys/kernel/hostname",
+    "/etc/os-release",
+    "/proc/uptime",
+    "punctual:/kernel/log",
+    "punctual:/kernel/words",
+];
 
 /// Read one right after the other: what came in between is judged, and an audit does not wait long either.
 const TWICE: [&str; 2] = ["/proc/interrupts", "punctual:/later/proc/interrupts"];

@@ -1,13 +1,15 @@
 //! What a live machine says of its own words, in the order in which it is believed.
 //!
-//! Reads through a tree; judges nothing. An oracle that reads the kernel's image takes its place between the modules and
-//! the configuration, as one more [`Source`].
+//! Reads through a tree; judges nothing. What the kernel's image knows is asked for last, and only where nothing else
+//! says enough: to unpack it takes longer than everything else together.
 
+use super::image::{Has, Image};
 use super::line::{Token, same_dashes, words};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::machine::{Config, Machine, Version};
 use crate::tree::{Tree, text};
+use std::cell::OnceCell;
 
 /// Where the log of the running kernel is found, as text.
 pub const LOG: &str = "punctual:/kernel/log";
@@ -20,6 +22,9 @@ const LISTS_UNKNOWN: Version = Version::new(5, 14);
 /// What is known of a machine beside its command line.
 pub struct Evidence<'a> {
     live: Option<Live<'a>>,
+    /// Of whose image the list is read once it is wanted; none is for a kernel whose list was given, or that has none.
+    images: Option<&'a dyn Tree>,
+    image: OnceCell<Option<Image>>,
 }
 
 struct Live<'a> {
@@ -47,12 +52,14 @@ pub(super) enum Source {
     Parameter,
     /// What is known of the module's file.
     ModuleInfo,
+    /// The kernel's image: all words it was built with.
+    Image,
     /// The kernel's configuration.
     Config,
 }
 
 impl Source {
-    pub(super) const ORDER: [Self; 4] = [Self::Log, Self::Parameter, Self::ModuleInfo, Self::Config];
+    pub(super) const ORDER: [Self; 5] = [Self::Log, Self::Parameter, Self::ModuleInfo, Self::Image, Self::Config];
 }
 
 /// What a source says.
@@ -62,6 +69,8 @@ pub(super) enum Says {
     Taken(String),
     /// It does not.
     NotTaken(String),
+    /// It has no such word, whatever its value.
+    NotThere(String),
     /// The module that would take it is not loaded.
     NotLoaded(String),
 }
@@ -77,14 +86,25 @@ pub(super) enum Became {
 impl<'a> Evidence<'a> {
     /// Nothing but the line is known.
     pub fn none() -> Self {
-        Self { live: None }
+        Self { live: None, images: None, image: OnceCell::new() }
+    }
+
+    /// A kernel of which only its own words are known.
+    pub fn image(image: Image) -> Self {
+        Self { image: OnceCell::from(Some(image)), ..Self::none() }
+    }
+
+    /// The kernel of a machine that runs (or was captured running), for a line that is not its own.
+    pub fn kernel_of(tree: &'a dyn Tree) -> Self {
+        Self { images: Some(tree), ..Self::none() }
     }
 
     /// A machine that runs (or was captured running) with the line.
     pub fn live(tree: &'a dyn Tree, machine: &'a Machine) -> Self {
         let lists_unknown = machine.kernel.version.known().is_some_and(|version| *version >= LISTS_UNKNOWN);
         let log = Log::read(tree, lists_unknown);
-        Self { live: Some(Live { tree, config: &machine.config, log, loaded: tree.list("/sys/module") }) }
+        let live = Live { tree, config: &machine.config, log, loaded: tree.list("/sys/module") };
+        Self { live: Some(live), ..Self::kernel_of(tree) }
     }
 
     /// Whether the kernel's log says which words nobody took.
@@ -104,8 +124,54 @@ impl<'a> Evidence<'a> {
 
     /// Asks the sources in their order; `needs` are the options the word is compiled with.
     pub(super) fn ask(&self, token: &Token, needs: &str) -> Option<Says> {
-        let live = self.live.as_ref()?;
-        Source::ORDER.iter().find_map(|source| live.ask(*source, token, needs))
+        let live = |source| self.live.as_ref().and_then(|live| live.ask(source, token, needs));
+        let says = Source::ORDER.iter().find_map(|source| match source {
+            Source::Image => self.by_image(token, needs),
+            source => live(*source),
+        })?;
+        // The log names what a handler refused and what is not there alike.
+        match (&says, token.name.contains('.')) {
+            (Says::NotTaken(why), false) => match self.by_image(token, needs) {
+                Some(Says::NotThere(image)) => Some(Says::NotThere(format!("{image}; {why}"))),
+                _ => Some(says),
+            },
+            _ => Some(says),
+        }
+    }
+
+    /// Whether the kernel's image is known, and has the word.
+    pub(super) fn image_has(&self, token: &Token) -> bool {
+        self.own_words().is_some_and(|image| matches!(image.has(token), Has::Yes(_)))
+    }
+
+    fn own_words(&self) -> Option<&Image> {
+        self.image.get_or_init(|| self.images.and_then(Image::read)).as_ref()
+    }
+
+    /// What the kernel's image says, where it is known and the word is one it would know.
+    fn by_image(&self, token: &Token, needs: &str) -> Option<Says> {
+        let image = self.own_words()?;
+        match image.has(token) {
+            Has::Yes(how) => return Some(Says::Taken(format!("this kernel's image {how}"))),
+            Has::Perhaps | Has::Elsewhere => return None,
+            Has::No => {}
+        }
+        if let Some((module, _)) = token.name.split_once('.') {
+            self.is_without(image, module)?;
+        }
+        let option = self.live.as_ref().and_then(|live| Some((live.missing_option(needs)?, &live.config.source)));
+        let why = option.map(|(option, source)| format!(": it needs CONFIG_{option}, which {source} has off"));
+        Some(Says::NotThere(format!("this kernel's image does not know it{}", why.unwrap_or_default())))
+    }
+
+    /// That no module in a file can have what the image lacks: the module is built in, or there is none.
+    fn is_without(&self, image: &Image, module: &str) -> Option<()> {
+        let info = self.live.as_ref().map(|live| text(live.tree, &format!("{MODULE_INFO}/{module}")));
+        match info {
+            Some(Fact::Known(info)) => info.starts_with("built-in").then_some(()),
+            Some(Fact::Absent) => Some(()),
+            _ => image.has_module(module).then_some(()),
+        }
     }
 
     /// The parameter of that name as it reads now, and its file.
@@ -150,7 +216,7 @@ impl Live<'_> {
                 }
             }
             (Source::ModuleInfo, Some((module, parameter))) => self.module(module, parameter),
-            (Source::ModuleInfo, None) => None,
+            (Source::ModuleInfo, None) | (Source::Image, _) => None,
             (Source::Config, _) => self.missing_option(needs).map(|option| {
                 Says::NotTaken(format!("it needs CONFIG_{option}, which {} has off", self.config.source))
             }),

@@ -63,11 +63,11 @@ impl Contents {
 
 /// Judges every command line of a file. A file without any setting is one command line, over however many lines; lines
 /// that begin with `#` are remarks.
-pub fn lint_file(text: &str, target: &Target) -> Contents {
+pub fn lint_file(text: &str, target: &Target, evidence: &Evidence<'_>) -> Contents {
     let settings = settings(text);
     let has_setting = !settings.is_empty();
     let groups = if has_setting { grouped(settings) } else { vec![whole(text)] };
-    let mut words: Vec<(bool, Placed)> = groups.iter().flat_map(|pieces| judged(pieces, target)).collect();
+    let mut words: Vec<(bool, Placed)> = groups.iter().flat_map(|pieces| judged(pieces, target, evidence)).collect();
     words.sort_by_key(|(is_for_init, word)| (*is_for_init, word.line, word.columns));
     Contents { words: words.into_iter().map(|(_, word)| word).collect(), has_setting }
 }
@@ -258,7 +258,7 @@ impl Style {
 }
 
 /// The words of one command line, judged.
-fn judged(pieces: &[Piece], target: &Target) -> Vec<(bool, Placed)> {
+fn judged(pieces: &[Piece], target: &Target, evidence: &Evidence<'_>) -> Vec<(bool, Placed)> {
     let mut text = Vec::new();
     let mut places = Vec::new();
     for piece in pieces {
@@ -275,7 +275,7 @@ fn judged(pieces: &[Piece], target: &Target) -> Vec<(bool, Placed)> {
         }
     }
     let tokens = words(&text);
-    let verdicts = judge::judge(&tokens, target, &Evidence::none());
+    let verdicts = judge::judge(&tokens, target, evidence);
     let place = |token: &Token| {
         let (line, first) = places[token.start];
         let on_line = places[token.start..token.end].iter().filter(|(n, column)| *n == line && *column != usize::MAX);
@@ -343,7 +343,7 @@ mod tests {
 
     /// Words with the line and the column they begin at.
     fn told(text: &str) -> Vec<(usize, usize, String)> {
-        let words = lint_file(text, &target()).words;
+        let words = lint_file(text, &target(), &Evidence::none()).words;
         words.into_iter().map(|placed| (placed.line, placed.columns.0, placed.word.word)).collect()
     }
 
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn entries_of_a_menu_are_lines_of_their_own() {
         let menu = "linux /a root=/dev/sda1 -- x\nlinux /b root=/dev/sdb1 nohz_full=2\nlinux /c nohz_full=3\n";
-        let words = lint_file(menu, &target()).words;
+        let words = lint_file(menu, &target(), &Evidence::none()).words;
         assert_eq!(words.len(), 6);
         assert!(words[..4].iter().all(|placed| placed.word.verdict == Verdict::Accepted), "{words:#?}");
     }
@@ -399,7 +399,7 @@ mod tests {
     fn what_is_filled_in_at_boot_is_not_judged() {
         let rhel = "GRUB_CMDLINE_LINUX=\"$([ -x /usr/sbin/kd ] && /usr/sbin/kd \\\"a b\\\" || :) `cat /x y` noht rhgb\"\n\
             options root=UUID=1 $extra $ignition_firstboot\n";
-        let words = lint_file(rhel, &target()).words;
+        let words = lint_file(rhel, &target(), &Evidence::none()).words;
         let found: Vec<(Verdict, &str)> = words.iter().map(|w| (w.word.verdict, w.word.word.as_str())).collect();
         assert_eq!(
             found,
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn other_files_are_told_from_command_lines() {
-        let is_one = |text: &str| lint_file(text, &target()).is_command_line();
+        let is_one = |text: &str| lint_file(text, &target(), &Evidence::none()).is_command_line();
         assert!(!is_one("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"));
         assert!(!is_one("# only a remark\n") && !is_one(""));
         assert!(is_one("nothing quiet\n"));
@@ -431,7 +431,7 @@ mod tests {
         fn what_is_found_stands_there(
             text in "[a-zA-Z_=\" '$()`#/\n\\\t\0é]{0,80}|(append|options|linux /|setenv bootargs|CMDLINE=) ?(.|\n){0,40}",
         ) {
-            for placed in lint_file(&text, &target()).words {
+            for placed in lint_file(&text, &target(), &Evidence::none()).words {
                 let line = text.lines().nth(placed.line - 1).unwrap();
                 prop_assert!(placed.columns.0 >= 1 && placed.columns.0 < placed.columns.1, "{:?}", placed);
                 prop_assert!(placed.columns.1 <= line.chars().count() + 1, "{:?}", placed);

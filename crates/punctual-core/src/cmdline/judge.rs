@@ -44,7 +44,9 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
             standing.sources.push(wrong.source.to_owned());
         }
     }
-    let rule = rules::find(token, target, line, standing.is_taken());
+    // What one kernel was built with is stronger than what is known of kernels.
+    let is_refuted = |rule: &&Rule| rule.verdict == Some(Verdict::Unknown) && evidence.image_has(token);
+    let rule = rules::find(token, target, line, standing.is_taken()).filter(|rule| !is_refuted(rule));
     if let Some(rule) = rule {
         apply(rule, token, &mut standing);
     } else if standing.verdict == Verdict::Unknown {
@@ -143,11 +145,14 @@ fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing
             Standing::new(Verdict::Accepted, why, "this machine")
         }
         Says::NotLoaded(why) => Standing { why, verdict: Verdict::ModuleNotLoaded, ..named },
+        Says::NotThere(why) if named.is_taken() => Standing { verdict: Verdict::Unknown, why, ..named },
         Says::NotTaken(why) if named.is_taken() => not_taken(token, named, why, needs),
         Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => {
             Standing::new(Verdict::Unknown, why, "this machine")
         }
-        Says::NotTaken(why) => Standing { why: format!("{why}; {}", named.why), verdict: Verdict::Unknown, ..named },
+        Says::NotThere(why) | Says::NotTaken(why) => {
+            Standing { why: format!("{why}; {}", named.why), verdict: Verdict::Unknown, ..named }
+        }
     }
 }
 

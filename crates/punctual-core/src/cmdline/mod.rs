@@ -12,6 +12,7 @@ mod duplicates;
 mod evidence;
 mod file;
 mod housekeeping;
+mod image;
 mod judge;
 mod line;
 mod names;
@@ -27,6 +28,7 @@ mod tests;
 pub use duplicates::is_overridden;
 pub use evidence::Evidence;
 pub use file::{Contents, Placed, lint_file};
+pub use image::{Image, WORDS};
 pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
 use crate::cpu_set::CpuSet;
@@ -54,6 +56,21 @@ impl Target {
             arch: *machine.kernel.arch.known()?,
             possible: machine.topology.possible.known().cloned(),
         })
+    }
+
+    /// The kernel of an image, by what it says of itself (`Linux version ...`) and the words it was built with.
+    pub fn of_image(banner: &str, arch: Arch, image: &Image) -> Option<Self> {
+        let mut says = banner.split_whitespace().skip(2);
+        let version = Version::parse(says.next()?)?;
+        let has = |word: &str| banner.split_whitespace().any(|said| said == word);
+        let flavour = match () {
+            () if image.has_module("xenomai") => Flavour::Cobalt,
+            () if image.has_module("evl") => Flavour::Evl,
+            () if has("PREEMPT_RT") => Flavour::Rt,
+            () if has("PREEMPT_DYNAMIC") => Flavour::Dynamic,
+            () => Flavour::Stock,
+        };
+        Some(Self { version, flavour, arch, possible: None })
     }
 
     /// Whether versions around this one were looked at; otherwise the nearest stands in for it.

@@ -40,6 +40,53 @@ fn the_log_knows_which_words_were_not_taken() {
     says("punctual:/kernel/log = [ 99.0] eth0: link up\n", "vendor_word=1", Verdict::Unknown, "no kernel parameter");
 }
 
+const IMAGE: &str = "punctual:/kernel/words =\n    complete\n    early quiet\n    early kthread_cpus\n    setup init=\n    \
+    setup isolcpus=\n    setup ro\n    setup nohz_full=\n    param panic 0644\n    param rcutree.kthread_prio 0444\n    \
+    param hidden.one 0000\n";
+
+#[test]
+fn the_image_knows_every_word_of_its_kernel() {
+    // What no table has may be there, and what tables have may not.
+    says(IMAGE, "kthread-cpus=0", Verdict::Accepted, "image reads it early");
+    says(IMAGE, "hidden.one=1", Verdict::Accepted, "no file shows");
+    says(IMAGE, "irqaffinity=0", Verdict::Unknown, "image does not know it");
+    says(IMAGE, "vendor_word=1", Verdict::Unknown, "image does not know it");
+    says(IMAGE, "rcutree.kthread_prios=1", Verdict::Unknown, "image does not know it");
+    // No module in a file is called so either.
+    says(IMAGE, "vendor.word=1", Verdict::Unknown, "image does not know it");
+    // Not on its list are words of modules, of parts that look for them themselves, and those that are not for it.
+    let module = format!("{IMAGE}punctual:/modinfo/i915 =\n    file /lib/modules/i915.ko\n    parm enable_dc int\n");
+    says(&module, "i915.enable_dc=0", Verdict::Accepted, "the module i915 has it");
+    says(IMAGE, "nopti", Verdict::Accepted, "kernel parameter");
+    says(IMAGE, "splash", Verdict::ForUserSpace, "systemd");
+    says(IMAGE, "root=/dev/sda", Verdict::Accepted, "kernel parameter");
+    let none = "punctual:/kernel/words =\n    undetermined: packed with lz4\n";
+    says(none, "vendor_word=1", Verdict::Unknown, "no kernel parameter");
+}
+
+#[test]
+fn the_image_tells_a_refused_value_from_a_word_that_is_not_there() {
+    let log = format!(
+        "{IMAGE}{LOG}    [    0.1] Unknown kernel command line parameters \"nohz_full=x irqaffinity=0\", will be passed to user space.\n"
+    );
+    says(&log, "nohz_full=x", Verdict::RejectedValue, "log lists it");
+    says(&log, "irqaffinity=0", Verdict::Unknown, "image does not know it; the kernel's log lists it");
+}
+
+#[test]
+fn words_of_an_image_are_judged_without_a_machine() {
+    let list = "complete\nsetup init=\nearly kthread_cpus\nparam xenomai.supported_cpus 0444\n";
+    let image = Image::parse(list).unwrap();
+    let banner = "Linux version 6.12.1-x (a@b) (gcc) #1 SMP PREEMPT_RT Debian";
+    let target = Target::of_image(banner, Arch::Arm64, &image).unwrap();
+    assert_eq!((target.version, target.flavour), (Version::new(6, 12), Flavour::Cobalt));
+    assert_eq!(Target::of_image("Linux version x", Arch::Arm64, &image), None);
+    let evidence = Evidence::image(image);
+    let verdicts: Vec<Verdict> =
+        lint(b"kthread_cpus=0 isolcpus=1", &target, &evidence).into_iter().map(|word| word.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Accepted, Verdict::Unknown]);
+}
+
 #[test]
 fn an_old_kernel_lists_no_unknown_words() {
     let snapshot = format!("{LOG}/proc/sys/kernel/osrelease = 4.18.0\n");

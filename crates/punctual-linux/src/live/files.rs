@@ -3,13 +3,14 @@
 //! a fact. How long that may take is not decided here.
 
 use super::modinfo::Modules;
-use super::{clock, ethtool, irq, kernel_log, links, modules, smi, tasks};
+use super::{clock, ethtool, image, irq, kernel_log, links, modules, smi, tasks};
 use punctual_core::fact::Fact;
 use punctual_core::tree::Tree;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// More of a file than this is not read. The largest that means something to us is `/proc/cpuinfo`: some 1.5 KiB for
 /// each CPU.
@@ -29,11 +30,13 @@ const USUAL_BYTES: usize = 4096;
 pub(super) struct Files {
     root: PathBuf,
     modules: Modules,
+    /// What the kernel's image tells, read once.
+    words: OnceLock<Fact<Vec<u8>>>,
 }
 
 impl Files {
     pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, modules: Modules::default() }
+        Self { root, modules: Modules::default(), words: OnceLock::new() }
     }
 
     /// Whether these are the files of the machine this runs on.
@@ -79,6 +82,7 @@ impl Tree for Files {
             Some("/irq/fixed") => irq::fixed(self),
             Some("/kernel/config") => self.config(),
             Some("/kernel/log") => kernel_log::read(self),
+            Some("/kernel/words") => self.words.get_or_init(|| image::read(self)).clone(),
             Some("/tasks") => tasks::read(self),
             Some("/clock/resolution_ns") => Fact::Known(line(clock::resolution_ns())),
             Some("/clock/read_cost_ns") => Fact::Known(line(clock::read_cost_ns())),

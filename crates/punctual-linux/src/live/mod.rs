@@ -11,6 +11,7 @@
 //! | `irq/fixed` | the numbers of interrupts that nobody may move |
 //! | `kernel/config` | the kernel's own copy of its configuration, unpacked |
 //! | `kernel/log` | the kernel's messages of this boot, without those of programs |
+//! | `kernel/words` | the words that the running kernel was built with, from its image |
 //! | `later/PATH` | the file read again, at least 30 ms after it was first read |
 //! | `modinfo/NAME` | whether and where the running kernel has a module, and its parameters |
 //! | `msr/34` | how often the firmware took the CPUs away (SMIs) |
@@ -23,6 +24,7 @@ mod affinity;
 mod clock;
 mod ethtool;
 mod files;
+pub mod image;
 mod irq;
 mod kernel_log;
 mod links;

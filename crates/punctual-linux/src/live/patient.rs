@@ -28,6 +28,8 @@ const MOST_OF_FOLDER: u32 = 2;
 const MOST_HUNG: u32 = 32;
 /// Questions that take computing (`punctual:/...`) may take so many times longer.
 const COMPUTING: u32 = 4;
+/// To unpack a kernel takes a second, and longer where all CPUs are busy.
+const UNPACKING: (&str, u32) = ("punctual:/kernel/words", 12);
 
 /// How long to wait for which file, given what hung before.
 #[derive(Debug)]
@@ -52,7 +54,11 @@ impl Patience {
             return Err("not asked, because other files of its folder did not answer".to_owned());
         }
         let limit = (self.left / 4).clamp(LEAST, MOST_FOR_ONE);
-        Ok(if path.starts_with("punctual:") { limit * COMPUTING } else { limit })
+        Ok(match path {
+            _ if path == UNPACKING.0 => limit * UNPACKING.1,
+            _ if path.starts_with("punctual:") => limit * COMPUTING,
+            _ => limit,
+        })
     }
 
     /// Learns that `path` did not answer for so long.

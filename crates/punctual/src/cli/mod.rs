@@ -185,6 +185,9 @@ pub struct LintArgs {
     /// Judge the line in a file: one of its own (cmdline.txt) or a boot loader's (default/grub, extlinux.conf)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cmdline", "machine"])]
     pub file: Option<PathBuf>,
+    /// Judge for the kernel in a boot image (vmlinuz), by the words that it was built with
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

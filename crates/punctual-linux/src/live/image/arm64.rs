@@ -1,0 +1,71 @@
+//! Where the tables lie in the raw image of arm64, which has no sections and no symbols.
+//!
+//! Its pointers stand in place, or, in older kernels, in the table of relocations (`R_AARCH64_RELATIVE`), from where they
+//! are put in place. The address it is linked at is where nearly all of them point. Knows nothing of records;
+//! [`setup`](super::setup) does.
+
+use super::setup::{Memory, Piece};
+use super::{Unpacked, Word};
+use punctual_core::machine::Arch;
+use std::collections::BTreeMap;
+
+const RELATIVE: u64 = 0x403;
+/// Fewer such triples may be chance.
+const FEWEST_RELOCATIONS: usize = 1000;
+/// Kernels are linked at multiples of this.
+const LINK_SHIFT: u32 = 27;
+/// Where the header says how large the kernel is in memory.
+const TEXT_OFFSET: usize = 1;
+const IMAGE_SIZE: usize = 2;
+
+/// Takes the kernel apart.
+pub(super) fn kernel(bytes: &[u8]) -> Unpacked<'_> {
+    Unpacked { arch: Arch::Arm64, bytes, words }
+}
+
+fn words(bytes: &[u8]) -> Result<Vec<Word>, String> {
+    let mut numbers: Vec<u64> =
+        bytes.chunks_exact(8).filter_map(|c| Some(u64::from_le_bytes(c.try_into().ok()?))).collect();
+    let (Some(offset), Some(size)) = (numbers.get(TEXT_OFFSET).copied(), numbers.get(IMAGE_SIZE).copied()) else {
+        return Err("it is cut off".to_owned());
+    };
+    let moves = relocations(&numbers);
+    let pointers = || numbers.iter().copied().filter(|number| is_pointer(*number));
+    let base = match moves.len() {
+        0 => base(pointers()),
+        _ => base(moves.iter().map(|(place, _)| *place)),
+    };
+    let base = base.and_then(|base| base.checked_add(offset)).ok_or("no pointers are found in it")?;
+    for (place, value) in moves {
+        let at = place.checked_sub(base).and_then(|at| usize::try_from(at / 8).ok());
+        if let Some(number) = at.and_then(|at| numbers.get_mut(at)) {
+            *number = value;
+        }
+    }
+    let placed: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let memory = Memory::new(vec![Piece { address: base, bytes: &placed, size }]);
+    let mut words = memory.setup(&placed)?;
+    words.extend(memory.params(&placed)?);
+    Ok(words)
+}
+
+/// Places and what belongs there.
+fn relocations(numbers: &[u64]) -> Vec<(u64, u64)> {
+    let triples = numbers.windows(3).filter(|w| w[1] == RELATIVE && is_pointer(w[0]) && is_pointer(w[2]));
+    let found: Vec<(u64, u64)> = triples.map(|w| (w[0], w[2])).collect();
+    if found.len() < FEWEST_RELOCATIONS { Vec::new() } else { found }
+}
+
+/// In the kernel's half, and not a small negative number.
+fn is_pointer(number: u64) -> bool {
+    number >> 48 == 0xffff && number >> 32 != 0xffff_ffff
+}
+
+/// The multiple that most pointers lie behind.
+fn base(pointers: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut counts = BTreeMap::<u64, usize>::new();
+    for pointer in pointers {
+        *counts.entry(pointer >> LINK_SHIFT).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(multiple, _)| multiple << LINK_SHIFT)
+}

@@ -1,0 +1,32 @@
+//! Where the tables lie in a kernel that is an ELF file, as x86-64's is inside its boot image.
+//!
+//! Knows nothing of records; [`setup`](super::setup) does.
+
+use super::setup::{Memory, Piece};
+use super::{Unpacked, Word};
+use object::{Architecture, Object, ObjectSection, ObjectSegment};
+use punctual_core::machine::Arch;
+
+/// Takes the kernel apart.
+pub(super) fn kernel(bytes: &[u8]) -> Result<Unpacked<'_>, String> {
+    let file = object::File::parse(bytes).map_err(|e| format!("it is no readable ELF file: {e}"))?;
+    if file.architecture() != Architecture::X86_64 {
+        return Err(format!("an ELF file for {:?}", file.architecture()));
+    }
+    Ok(Unpacked { arch: Arch::X86, bytes, words })
+}
+
+fn words(bytes: &[u8]) -> Result<Vec<Word>, String> {
+    let file = object::File::parse(bytes).map_err(|e| e.to_string())?;
+    let pieces = file.segments().filter_map(|segment| {
+        Some(Piece { address: segment.address(), bytes: segment.data().ok()?, size: segment.size() })
+    });
+    let memory = Memory::new(pieces.collect());
+    let section = |name: &str| file.section_by_name(name).and_then(|section| section.data().ok());
+    let params = section("__param").ok_or("it has no section __param")?;
+    // The other table has no section of its own any more.
+    let data = section(".init.data").ok_or("it has no section .init.data")?;
+    let mut words = memory.setup(data)?;
+    words.extend(memory.params(params)?);
+    Ok(words)
+}

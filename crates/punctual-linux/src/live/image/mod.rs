@@ -1,0 +1,238 @@
+//! The words that the running kernel was built with, read from its own image.
+//!
+//! What the kernel makes of its command line stands in two tables of it, and nothing on a running machine lists them: a
+//! word that is in neither is taken by nobody. Image -> [`payload`] -> kernel -> [`elf`] or [`arm64`] -> [`setup`] ->
+//! words. An image is believed only if it is the running kernel's, and its tables only if they are whole; of anything
+//! else it is said why it tells nothing. This module knows nothing of what a word does, and nothing of modules that are
+//! loaded from files.
+//!
+//! As text, the first line is `complete` or `undetermined: WHY`; behind `complete` stands one line for each word:
+//! `early NAME` (compared whole), `setup NAME` (compared by its beginning), `param NAME PERMISSION` (compared whole).
+
+mod arm64;
+mod cache;
+mod elf;
+mod payload;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use super::files::{Files, bounded, open};
+use memchr::memmem;
+pub use payload::MOST_BYTES;
+use punctual_core::fact::Fact;
+use punctual_core::machine::Arch;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
+const VERSION: &str = "/proc/version";
+/// Where the notes of the running kernel are, its build id among them.
+const NOTES: &str = "/sys/kernel/notes";
+/// Where images are kept, each with the release at its end or in its middle.
+const PLACES: [(&str, &str); 5] = [
+    ("/boot/vmlinuz-", ""),
+    ("/usr/lib/modules/", "/vmlinuz"),
+    ("/lib/modules/", "/vmlinuz"),
+    ("/boot/Image-", ""),
+    ("/boot/vmlinux-", ""),
+];
+/// Boards have it here, whatever its release.
+const OF_BOARDS: [&str; 2] = ["/boot/Image", "/boot/vmlinuz"];
+/// Begins what a kernel says of itself.
+const BANNER: &str = "Linux version ";
+const MOST_OF_BANNER: usize = 512;
+
+/// Why an image tells nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Undetermined(String);
+
+impl From<String> for Undetermined {
+    fn from(why: String) -> Self {
+        Self(why)
+    }
+}
+
+/// A word that a kernel takes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Word {
+    /// As it was registered: with the `=` where that belongs to it.
+    pub name: String,
+    /// How it is compared.
+    pub kind: Kind,
+}
+
+/// How the kernel compares a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `early_param`: whole.
+    Early,
+    /// `__setup`: by its beginning.
+    Setup,
+    /// A parameter: whole; with the permission of its file, 0 where it has none.
+    Param(u16),
+}
+
+/// Everything that a kernel takes by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// What the kernel runs on.
+    pub arch: Arch,
+    /// What it says of itself: `Linux version ...`.
+    pub banner: String,
+    /// In order of their names.
+    pub words: Vec<Word>,
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "complete")?;
+        for Word { name, kind } in &self.words {
+            match kind {
+                Kind::Early => writeln!(f, "early {name}")?,
+                Kind::Setup => writeln!(f, "setup {name}")?,
+                Kind::Param(permission) => writeln!(f, "param {name} {permission:04o}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The words of the kernel in a boot image.
+pub fn words(image: &[u8]) -> Result<Words, Undetermined> {
+    let kernel = payload::kernel(image)?;
+    Ok(Unpacked::new(&kernel)?.words()?)
+}
+
+/// A kernel out of its wrappings.
+struct Unpacked<'a> {
+    arch: Arch,
+    bytes: &'a [u8],
+    words: fn(&[u8]) -> Result<Vec<Word>, String>,
+}
+
+impl<'a> Unpacked<'a> {
+    fn new(kernel: &'a [u8]) -> Result<Self, String> {
+        if payload::is_elf(kernel) { elf::kernel(kernel) } else { Ok(arm64::kernel(kernel)) }
+    }
+
+    fn words(&self) -> Result<Words, String> {
+        // The first may be a draft without the number of the build.
+        let banners: Vec<String> = self.banners().collect();
+        let banner = banners.iter().find(|banner| banner.contains(" #1") || banner.contains(" #2")).or(banners.first());
+        let banner = banner.ok_or("it does not say which kernel it is")?.clone();
+        let words: BTreeSet<Word> = (self.words)(self.bytes)?.into_iter().collect();
+        Ok(Words { arch: self.arch, banner, words: words.into_iter().collect() })
+    }
+
+    fn banners(&self) -> impl Iterator<Item = String> + '_ {
+        memmem::find_iter(self.bytes, BANNER).filter_map(|at| {
+            let text = &self.bytes[at..self.bytes.len().min(at + MOST_OF_BANNER)];
+            let end = text.iter().position(|b| matches!(b, b'\n' | 0))?;
+            let text = std::str::from_utf8(&text[..end]).ok()?;
+            let is_one = text[BANNER.len()..].starts_with(|c: char| c.is_ascii_digit());
+            is_one.then(|| text.to_owned())
+        })
+    }
+}
+
+/// The running kernel's words, from where they were kept when they were last read, or from its image.
+pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
+    let running = match Running::ask(files) {
+        Fact::Known(running) => running,
+        other => return other.map(|_| Vec::new()),
+    };
+    let id = running.build_id.as_deref().filter(|_| files.are_of_this_machine());
+    if let Some(text) = id.and_then(cache::find) {
+        return Fact::Known(text.into_bytes());
+    }
+    match running.words(files) {
+        Ok(words) => {
+            let text = words.to_string();
+            if let Some(id) = id {
+                cache::keep(id, &text);
+            }
+            Fact::Known(text.into_bytes())
+        }
+        Err(why) => Fact::Known(format!("undetermined: {why}\n").into_bytes()),
+    }
+}
+
+/// What is known of the running kernel without its image.
+struct Running {
+    release: String,
+    version: String,
+    build_id: Option<Vec<u8>>,
+}
+
+impl Running {
+    fn ask(files: &Files) -> Fact<Self> {
+        let text = |path: &str| files.file(path).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        let build_id = files.file(NOTES).known().and_then(|notes| build_id(notes));
+        text(RELEASE).and_then(|release| {
+            text(VERSION).map(|version| Self { release: release.clone(), version, build_id: build_id.clone() })
+        })
+    }
+
+    /// Of the first image that is this kernel's.
+    fn words(&self, files: &Files) -> Result<Words, String> {
+        // It becomes part of a path.
+        if self.release.contains('/') {
+            return Err(format!("'{}' is no kernel release", self.release));
+        }
+        let named = PLACES.iter().map(|(before, after)| format!("{before}{}{after}", self.release));
+        let mut reasons = Vec::new();
+        for path in named.chain(OF_BOARDS.map(str::to_owned)) {
+            let why = match image(&files.place(&path)) {
+                Ok(image) => match self.words_of(&image) {
+                    Ok(words) => return Ok(words),
+                    Err(why) => why,
+                },
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                Err(e) => e.to_string(),
+            };
+            reasons.push(format!("{path}: {why}"));
+        }
+        if reasons.is_empty() {
+            return Err("no image of the running kernel is found in /boot or beside its modules".to_owned());
+        }
+        Err(reasons.join("; "))
+    }
+
+    fn words_of(&self, image: &[u8]) -> Result<Words, String> {
+        let kernel = payload::kernel(image)?;
+        let unpacked = Unpacked::new(&kernel)?;
+        let is_it = unpacked.banners().any(|banner| banner == self.version);
+        let has_id = self.build_id.as_ref().is_none_or(|id| memmem::find(unpacked.bytes, id).is_some());
+        if !is_it || !has_id {
+            return Err("it is another kernel than the one that runs".to_owned());
+        }
+        unpacked.words()
+    }
+}
+
+fn image(place: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(place)?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    bounded(open(place)?, MOST_BYTES)
+}
+
+/// The build id among ELF notes.
+fn build_id(notes: &[u8]) -> Option<Vec<u8>> {
+    const GNU_BUILD_ID: usize = 3;
+    let mut rest = notes;
+    loop {
+        let number = |at: usize| Some(u32::from_le_bytes(rest.get(at..at + 4)?.try_into().ok()?) as usize);
+        let (name, content, kind) = (number(0)?, number(4)?, number(8)?);
+        let start = 12_usize.checked_add(name.checked_next_multiple_of(4)?)?;
+        let id = rest.get(start..start.checked_add(content)?)?;
+        if kind == GNU_BUILD_ID && rest.get(12..16) == Some(b"GNU\0") && (8..=64).contains(&content) {
+            return Some(id.to_vec());
+        }
+        rest = rest.get(start.checked_add(content.checked_next_multiple_of(4)?)?..)?;
+    }
+}

@@ -1,0 +1,108 @@
+//! The two tables of a kernel in which its words stand: what `__setup` and `early_param` register, and `__param`.
+//!
+//! Neither has a mark of its own in a linked kernel, so records are known by their form: pointers that lead to names and
+//! into the kernel, and numbers that are small. The longest run of such records is the table, if words that every kernel
+//! has are in it. Knows nothing of files and formats.
+
+use super::{Kind, Word};
+
+/// `struct obs_kernel_param`: name, function, early.
+const SETUP_BYTES: usize = 24;
+/// `struct kernel_param`: name, module, operations, permission with level and flags, value.
+const PARAM_BYTES: usize = 40;
+/// A run that is shorter may be chance.
+const CHANCE: usize = 8;
+/// No word is longer.
+const MOST_OF_NAME: usize = 128;
+/// Words of `init/main.c` and `kernel/panic.c`, which every kernel has.
+const ALWAYS_SETUP: [&str; 4] = ["init=", "rdinit=", "quiet", "loglevel"];
+const ALWAYS_PARAM: [&str; 2] = ["initcall_debug", "panic"];
+
+/// A kernel as it lies in memory.
+pub(super) struct Memory<'a> {
+    pieces: Vec<Piece<'a>>,
+}
+
+/// Bytes from an address on; behind them, up to `size`, are zeros that no file holds.
+pub(super) struct Piece<'a> {
+    pub(super) address: u64,
+    pub(super) bytes: &'a [u8],
+    pub(super) size: u64,
+}
+
+impl<'a> Memory<'a> {
+    pub(super) fn new(pieces: Vec<Piece<'a>>) -> Self {
+        Self { pieces }
+    }
+
+    fn has(&self, address: u64) -> bool {
+        self.pieces.iter().any(|piece| address.checked_sub(piece.address).is_some_and(|at| at < piece.size))
+    }
+
+    /// The text at that address, where it can be a word's name.
+    fn name(&self, address: u64) -> Option<&'a str> {
+        let bytes = self.pieces.iter().find_map(|piece| {
+            let at = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+            piece.bytes.get(at..)
+        })?;
+        let end = bytes.iter().take(MOST_OF_NAME).position(|b| !b.is_ascii_graphic())?;
+        if end == 0 || bytes[end] != 0 {
+            return None;
+        }
+        std::str::from_utf8(&bytes[..end]).ok()
+    }
+
+    /// The words that `__setup` and `early_param` registered, from somewhere in these bytes.
+    pub(super) fn setup(&self, region: &[u8]) -> Result<Vec<Word>, String> {
+        let found = table(region, SETUP_BYTES, &ALWAYS_SETUP, |record| {
+            let early = u64_at(record, 16);
+            // A handler that is not there marks an obsolete word.
+            let is_one = early <= 1 && (u64_at(record, 8) == 0 || self.has(u64_at(record, 8)));
+            let kind = if early == 1 { Kind::Early } else { Kind::Setup };
+            is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| Word { name: name.to_owned(), kind })
+        });
+        found.ok_or_else(|| "its table of __setup is not found".to_owned())
+    }
+
+    /// The parameters, from somewhere in these bytes.
+    pub(super) fn params(&self, region: &[u8]) -> Result<Vec<Word>, String> {
+        let found = table(region, PARAM_BYTES, &ALWAYS_PARAM, |record| self.param(record));
+        found.ok_or_else(|| "its table of __param is not found".to_owned())
+    }
+
+    fn param(&self, record: &[u8]) -> Option<Word> {
+        let permission = u16::from_le_bytes([record[24], record[25]]);
+        let level = i8::from_le_bytes([record[26]]);
+        let value = u64_at(record, 32);
+        // What is built in belongs to no module.
+        let is_one = u64_at(record, 8) == 0
+            && self.has(u64_at(record, 16))
+            && permission <= 0o777
+            && (-1..=7).contains(&level)
+            && record[28..32] == [0; 4]
+            && (value == 0 || self.has(value));
+        let name = self.name(u64_at(record, 0)).filter(|_| is_one)?;
+        Some(Word { name: name.to_owned(), kind: Kind::Param(permission) })
+    }
+}
+
+/// The longest run of records with the words that are always there. Records lie at multiples of eight bytes, and other
+/// tables look alike.
+fn table(region: &[u8], size: usize, always: &[&str], parse: impl Fn(&[u8]) -> Option<Word>) -> Option<Vec<Word>> {
+    let (mut best, mut at) = (None, 0);
+    while at + size <= region.len() {
+        let run: Vec<Word> = region[at..].chunks_exact(size).map_while(&parse).collect();
+        // Behind a short run a longer one may begin within its records.
+        at += if run.len() < CHANCE { 8 } else { run.len() * size };
+        let is_it = run.len() >= CHANCE && always.iter().all(|wanted| run.iter().any(|word| word.name == **wanted));
+        if is_it && best.as_ref().is_none_or(|best: &Vec<Word>| run.len() > best.len()) {
+            best = Some(run);
+        }
+    }
+    best
+}
+
+/// The number there; a record is as long as its kind says.
+fn u64_at(record: &[u8], at: usize) -> u64 {
+    record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}

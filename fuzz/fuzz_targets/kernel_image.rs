@@ -1,0 +1,17 @@
+//! A boot image may hold anything: cut off, hostile, or no kernel at all. All its words are told, or none.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use punctual_core::cmdline::Image;
+use punctual_linux::live::image::words;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(found) = words(bytes) {
+        assert!(found.banner.starts_with("Linux version "), "{found:?}");
+        let image = Image::parse(&found.to_string()).expect("the text is one that is read");
+        for word in ["init=x", "quiet", "panic=1"] {
+            assert!(image.takes(word) != Some(false), "{word}");
+        }
+    }
+});
