@@ -94,6 +94,40 @@ fn every_cache_is_partitioned_as_expected() {
     assert!(seen >= 10, "only {seen} machines");
 }
 
+/// Whatever one file holds, planning ends in a choice or a refusal.
+#[test]
+fn nothing_in_a_file_makes_planning_panic() {
+    let mut tried = 0;
+    for entry in std::fs::read_dir(repository("fixtures/plans")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = if path.extension().is_some_and(|ext| ext == "machine") {
+            std::fs::read_to_string(&path).unwrap()
+        } else {
+            continue;
+        };
+        let paths = text.lines().filter(|line| line.starts_with('/')).filter_map(|line| line.split(' ').next());
+        // Machines with caches to be partitioned have all there is to be read.
+        if !text.contains("# partition: cpus=2-3\n") {
+            continue;
+        }
+        let whole = MemTree::parse(&text).unwrap();
+        for file in paths {
+            for garbage in ["", "x", "4294967295", "0-300", "L3:0=0;1=;=f;2", "0"] {
+                let mut tree = whole.clone();
+                tree.file(file, punctual_core::fact::Fact::Known(garbage.as_bytes().to_vec()));
+                let machine = Machine::read(&tree);
+                for need in [Need::default(), cpus("cpus=2-3")] {
+                    if let Ok(choice) = choose(&tree, &machine, &need) {
+                        let _ = resctrl(&tree, &choice);
+                    }
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 1000, "only {tried}");
+}
+
 #[test]
 fn masks_are_compared_by_value() {
     let read = "    MB:0=100\n    L3:0=007f0;1=007fe\n";

@@ -52,7 +52,9 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
     for line in LINES.iter().filter(|line| line.applies(flavour, checked, arch)) {
         if line.section != section {
             section = line.section;
-            out += &format!("\n# ---- {section}\n");
+            out += "\n# ---- ";
+            out += section;
+            out.push('\n');
             for note in NOTES.iter().filter(|n| n.section == section && n.applies(flavour, checked, arch)) {
                 out += &remark(&format!("{} [{}]", note.text, note.source));
             }

@@ -12,6 +12,7 @@ use crate::cpu_set::CpuSet;
 use crate::plan::choice::Choice;
 use crate::tree::Tree;
 use limits::{Cache, FOLDER, Group, Hardware};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use ways::{carve, fair_share};
@@ -221,6 +222,11 @@ fn share(hardware: &Hardware, cache: &Cache, domain: u32, choice: &Choice) -> Re
     Ok(Share { level: cache.level, domain, cpus, housekeeping, own, others })
 }
 
+/// Masks, one behind the other.
+fn hex(masks: &[u64]) -> String {
+    masks.iter().map(|mask| format!("{mask:x}")).collect::<Vec<_>>().join("/")
+}
+
 fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     let mut texts = [String::new(), String::new()];
     for cache in &hardware.caches {
@@ -253,21 +259,30 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     steps
 }
 
+/// What becomes of caches that both kinds use, one by one; of the others together, since there may be hundreds.
 fn notes(hardware: &Hardware, shares: &[Share]) -> Vec<String> {
     let mut notes = Vec::new();
+    let mut alike = BTreeMap::<_, CpuSet>::new();
     for share in shares {
         let Share { level, domain, cpus, housekeeping, own, others } = share;
-        let left: Vec<String> = others.iter().map(|mask| format!("{mask:x}")).collect();
-        let left = left.join("/");
-        notes.push(match (cpus.is_empty(), housekeeping.is_empty()) {
-            (true, _) => format!(
-                "L{level} cache {domain} serves no real-time CPU; it gives up ways {own:x}, the least there is, because \
+        if !cpus.is_empty() && !housekeeping.is_empty() {
+            let left = hex(others);
+            notes.push(format!(
+                "L{level} cache {domain}: ways {own:x} for CPU {cpus} alone, {left} for {housekeeping} and the rest."
+            ));
+        } else {
+            alike.entry((Reverse(*level), cpus.is_empty(), *own, others)).or_default().insert(*domain);
+        }
+    }
+    for ((Reverse(level), is_foreign, own, others), domains) in alike {
+        let (left, caches) = (hex(others), if domains.len() == 1 { "cache" } else { "caches" });
+        notes.push(if is_foreign {
+            format!(
+                "L{level} {caches} {domains}, without a real-time CPU: gives up ways {own:x}, the least there is, since \
                  an exclusive group may overlap nowhere; {left} remain."
-            ),
-            (false, true) => format!("L{level} cache {domain} serves CPUs {cpus} alone: ways {own:x}, all but {left}."),
-            (false, false) => format!(
-                "L{level} cache {domain}: ways {own:x} for CPUs {cpus} alone, {left} for {housekeeping} and the rest."
-            ),
+            )
+        } else {
+            format!("L{level} {caches} {domains}, of real-time CPUs only: ways {own:x}, all but {left}.")
         });
     }
     for cache in hardware.caches.iter().filter(|cache| cache.shareable != 0) {

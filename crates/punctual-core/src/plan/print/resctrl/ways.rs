@@ -32,7 +32,7 @@ impl Limits {
 /// So many ways in a row, or fewer if there is no room, out of `free`, that leave of each of `others` a mask the
 /// hardware takes. The lowest are tried first: those shared with devices are the highest.
 pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> Option<u64> {
-    let least = limits.least.max(1);
+    let least = Some(limits.least.max(1)).filter(|least| *least <= u64::BITS)?;
     let lengths = (least..=wanted.clamp(least, 64)).rev();
     let row = |length: u32| u64::MAX >> (64 - length);
     let windows = lengths.flat_map(|length| (0..=64 - length).map(move |at| row(length) << at));
@@ -66,6 +66,7 @@ mod tests {
         assert_eq!(carve(&eleven, 0x7e0, &[0x7ff], 3), Some(0x700));
         assert_eq!(carve(&Limits { sparse: true, ..eleven }, 0x7e0, &[0x7ff], 3), None);
         assert_eq!(carve(&eleven, 0x001, &[0x7ff], 3), None);
+        assert_eq!(carve(&Limits { least: u32::MAX, ..eleven }, 0x7ff, &[0x7ff], 3), None);
     }
 
     #[test]
@@ -85,7 +86,8 @@ mod tests {
             let limits = Limits { sparse, ..limits(ways, least) };
             let (free, other) = (free & limits.all, other & limits.all);
             if let Some(own) = carve(&limits, free, &[other], wanted) {
-                prop_assert!(Limits { sparse: false, ..limits }.accepts(own));
+                let in_a_row = Limits { sparse: false, ..limits };
+                prop_assert!(in_a_row.accepts(own));
                 prop_assert!(limits.accepts(other & !own));
                 prop_assert_eq!(own & !free, 0);
                 prop_assert!(own.count_ones() <= wanted.max(least).max(1));
