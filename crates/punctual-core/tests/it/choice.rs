@@ -6,7 +6,7 @@ use crate::{check, repository};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::fact::Fact;
 use punctual_core::machine::Machine;
-use punctual_core::plan::choice::{Choice, Refusal, Warning, choose};
+use punctual_core::plan::choice::{Choice, Refusal, choose};
 use punctual_core::profile::Need;
 use punctual_core::tree::{MemTree, Tree};
 use std::cell::RefCell;

@@ -38,7 +38,7 @@ pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, Refusal> {
     let others = if whole.is_empty() { others } else { whole };
     let others = of_one_kind(layout, others, &mut reasons);
     let (others, most) = of_one_node(layout, &cores, others, most, &mut reasons);
-    let taken = by_caches(layout, &cores, others, most, &mut reasons);
+    let taken = by_caches(layout, &cores, &others, most, &mut reasons);
     let cpus = taken.iter().fold(CpuSet::new(), |all, core| all.union(&core.intersection(&layout.usable)));
     reasons.push(how_many(kind, cores.len(), taken.len()));
     if taken.iter().any(|core| core.len() > 1 && core.is_subset(&layout.usable)) {
@@ -159,15 +159,9 @@ fn preferred(core: &CpuSet) -> (usize, Reverse<Option<u32>>) {
 
 /// Up to so many cores: those of a last-level cache of their own if there is one that fits, or else of one such cache,
 /// by second-level caches as far as these can be had whole.
-fn by_caches(
-    layout: &Layout,
-    all: &[CpuSet],
-    cores: Vec<CpuSet>,
-    most: usize,
-    reasons: &mut Vec<String>,
-) -> Vec<CpuSet> {
+fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, reasons: &mut Vec<String>) -> Vec<CpuSet> {
     let keeper = layout.keeper();
-    let l3 = domains(&layout.l3, &cores);
+    let l3 = domains(&layout.l3, cores);
     let fits = |domain: &&Domain| is_free(domain, all) && domain.cores.len() <= most;
     let nearest = |domain: &&Domain| domain.cores.iter().map(preferred).min().map(Reverse);
     if let Some(own) = l3.iter().filter(fits).max_by_key(|domain| (domain.cores.len(), nearest(domain))) {
@@ -180,7 +174,7 @@ fn by_caches(
     }
     let is_far = |domain: &Domain| !domain.cpus.contains(keeper);
     let best = l3.iter().max_by_key(|domain| (domain.cores.len().min(most), is_far(domain), nearest(domain)));
-    let mut cores = best.map_or(cores.clone(), |domain| domain.cores.clone());
+    let mut cores = best.map_or_else(|| cores.to_vec(), |domain| domain.cores.clone());
     cores.sort_by_key(preferred);
     let mut taken: Vec<CpuSet> = Vec::new();
     for cluster in domains(&layout.l2, &cores).iter().filter(|cluster| is_free(cluster, all)) {

@@ -1,1 +1,13 @@
-//! Artefacts for people who build images: text and values that need no live change.
+//! Artefacts for people who build images: text, and values to be written, that need no live change.
+//!
+//! Each is a pure function of what is wanted and of what the machine shows. It writes nothing.
+
+mod dual_kernel;
+mod kconfig;
+mod resctrl;
+mod rk3568;
+
+pub use dual_kernel::{DualKernelRefusal, EvlWords, XenomaiWords, evl_words, xenomai_words};
+pub use kconfig::{KconfigRefusal, kconfig};
+pub use resctrl::{Partition, PartitionRefusal, Share, Step, agree_on_masks, resctrl};
+pub use rk3568::{L3Split, L3SplitRefusal, rk3568_l3};

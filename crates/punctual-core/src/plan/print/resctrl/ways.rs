@@ -1,0 +1,104 @@
+//! Arithmetic of cache ways: which mask to give away so that what remains is one the hardware takes as well. It knows
+//! nothing of files.
+
+/// What the hardware demands of a mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// All the ways there are.
+    pub all: u64,
+    /// The least number of ways in a row.
+    pub least: u32,
+    /// Whether a mask may have holes.
+    pub sparse: bool,
+}
+
+impl Limits {
+    /// Whether the hardware takes the mask: the kernel asks for a first row of the least length, and for no other row
+    /// unless masks may have holes.
+    pub fn accepts(&self, mask: u64) -> bool {
+        if mask == 0 || mask & !self.all != 0 {
+            return false;
+        }
+        let first_row = (mask >> mask.trailing_zeros()).trailing_ones();
+        first_row >= self.least.max(1) && (self.sparse || first_row == mask.count_ones())
+    }
+
+    /// How many ways there are.
+    pub fn count(&self) -> u32 {
+        self.all.count_ones()
+    }
+}
+
+/// So many ways in a row, or fewer if there is no room, out of `free`, that leave of each of `others` a mask the
+/// hardware takes. The lowest are tried first: those shared with devices are the highest.
+pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> Option<u64> {
+    let least = Some(limits.least.max(1)).filter(|least| *least <= u64::BITS)?;
+    let lengths = (least..=wanted.clamp(least, 64)).rev();
+    let row = |length: u32| u64::MAX >> (64 - length);
+    let windows = lengths.flat_map(|length| (0..=64 - length).map(move |at| row(length) << at));
+    windows.into_iter().find(|own| own & !free == 0 && others.iter().all(|other| limits.accepts(other & !own)))
+}
+
+/// How many of the ways go to the real-time CPUs where both kinds share the cache: their share of the CPUs, but at
+/// least a quarter, since a loop that sleeps cannot defend its lines, and at most half.
+pub(super) fn fair_share(ways: u32, real_time: usize, housekeeping: usize) -> u32 {
+    let (mine, all) = (real_time as u64, (real_time + housekeeping).max(1) as u64);
+    let share = u32::try_from((u64::from(ways) * mine).div_ceil(all)).unwrap_or(ways);
+    share.clamp(ways.div_ceil(4), (ways / 2).max(ways.div_ceil(4)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn limits(ways: u32, least: u32) -> Limits {
+        Limits { all: u64::MAX >> (64 - ways), least, sparse: false }
+    }
+
+    #[test]
+    fn what_is_left_stays_in_one_piece() {
+        let eleven = limits(11, 2);
+        assert_eq!(carve(&eleven, 0x7ff, &[0x7ff], 3), Some(0x007));
+        // The highest two belong to devices; the lowest four to somebody else.
+        assert_eq!(carve(&eleven, 0x1f0, &[0x7ff & !0xf], 3), Some(0x070));
+        // A hole in the rest is not allowed, so the row starts where the rest starts.
+        assert_eq!(carve(&eleven, 0x7e0, &[0x7ff], 3), Some(0x700));
+        assert_eq!(carve(&Limits { sparse: true, ..eleven }, 0x7e0, &[0x7ff], 3), None);
+        assert_eq!(carve(&eleven, 0x001, &[0x7ff], 3), None);
+        assert_eq!(carve(&Limits { least: u32::MAX, ..eleven }, 0x7ff, &[0x7ff], 3), None);
+    }
+
+    #[test]
+    fn shares_are_between_a_quarter_and_a_half() {
+        assert_eq!(
+            [fair_share(11, 2, 18), fair_share(12, 2, 2), fair_share(20, 8, 12), fair_share(8, 3, 1)],
+            [3, 6, 8, 4]
+        );
+        assert_eq!([fair_share(1, 1, 1), fair_share(2, 1, 0), fair_share(0, 0, 0)], [1, 1, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn own_and_rest_are_masks_the_hardware_takes(
+            ways in 1u32..=32, least in 0u32..4, sparse: bool, free: u64, other: u64, wanted in 0u32..40
+        ) {
+            let limits = Limits { sparse, ..limits(ways, least) };
+            let (free, other) = (free & limits.all, other & limits.all);
+            if let Some(own) = carve(&limits, free, &[other], wanted) {
+                let in_a_row = Limits { sparse: false, ..limits };
+                prop_assert!(in_a_row.accepts(own));
+                prop_assert!(limits.accepts(other & !own));
+                prop_assert_eq!(own & !free, 0);
+                prop_assert!(own.count_ones() <= wanted.max(least).max(1));
+            }
+        }
+
+        #[test]
+        fn where_all_is_free_there_is_room(ways in 2u32..=32, least in 1u32..8, wanted in 1u32..16) {
+            let limits = limits(ways, least);
+            let own = carve(&limits, limits.all, &[limits.all], wanted);
+            prop_assert_eq!(own.is_some(), ways >= 2 * least);
+        }
+    }
+}
