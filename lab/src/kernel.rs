@@ -2,6 +2,7 @@
 //!
 //! Knows neither where packages come from nor how a guest is started.
 
+use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// A release of Debian.
@@ -47,6 +48,14 @@ impl Arch {
             Self::Amd64 => "amd64",
             Self::Arm64 => "arm64",
         }
+    }
+
+    /// The one that this program runs on.
+    pub fn of_host() -> Result<Self> {
+        let all = [Self::Amd64, Self::Arm64];
+        all.into_iter()
+            .find(|arch| arch.machine() == std::env::consts::ARCH)
+            .with_context(|| format!("the lab knows no {}", std::env::consts::ARCH))
     }
 
     /// As the kernel and the product call it.

@@ -19,7 +19,7 @@ mod wire;
 
 use anyhow::{Context, Result, bail, ensure};
 use packages::Shelf;
-use scenario::{Lab, Outcome, SCENARIOS};
+use scenario::{Lab, Outcome};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;

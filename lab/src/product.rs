@@ -52,7 +52,8 @@ fn cargo_build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
     }
     let shown = target.unwrap_or("this machine");
     crate::say(&format!("building the product for {shown}"));
-    program::show(&mut command)?;
+    // Its warnings are for those who build for themselves; when it fails, all it said is shown.
+    program::read(&mut command)?;
     let folder = target_folder(root)?.join(target.unwrap_or_default()).join("debug");
     let program = folder.join("punctual");
     ensure!(program.is_file(), "cargo left no {}", program.display());

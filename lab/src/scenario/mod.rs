@@ -5,7 +5,10 @@
 
 mod facts;
 mod guide;
+mod line;
+mod look;
 mod oracle;
+mod state;
 
 use crate::guest::{Guest, Setup};
 use crate::initramfs;
@@ -62,7 +65,7 @@ pub struct Scenario {
 }
 
 /// All quick ones.
-pub const SCENARIOS: &[&Scenario] = &[&guide::GUIDE, &oracle::ORACLE];
+pub const SCENARIOS: &[&Scenario] = &[&guide::GUIDE, &guide::POLL, &oracle::ORACLE];
 
 /// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
