@@ -68,11 +68,6 @@ impl Guest {
         Err(last).with_context(|| format!("boot {} with '{}'", kernel.spec.id, setup.words))
     }
 
-    /// Runs each as a line of the guest's shell.
-    pub fn run(&mut self, script: &[&str]) -> Result<Vec<Output>> {
-        script.iter().map(|command| self.command(command)).collect()
-    }
-
     /// Runs one line of the guest's shell.
     pub fn command(&mut self, command: &str) -> Result<Output> {
         // More than this a terminal does not take as one line.

@@ -101,6 +101,10 @@ fn run(wish: &Wish) -> Result<ExitCode> {
     let root = root();
     let lab = Lab::open(&root, Shelf::open(host::cache(wish.cache.as_deref())?, wish.fresh)?)?;
     let start = Instant::now();
+    if let Err(error) = scenario::fetch(&lab, &wish.names) {
+        eprintln!("lab: this machine has no kernels and cannot get them: {error:#}");
+        return Ok(ExitCode::from(LACKS));
+    }
     let outcomes = scenario::run_all(&lab, &wish.names);
     println!("\n{}", scenario::table(&outcomes));
     if wish.bless {

@@ -29,7 +29,9 @@ pub fn build(root: &Path, arch: Arch) -> Result<Option<Product>> {
     if arch.machine() != std::env::consts::ARCH {
         return Ok(None);
     }
-    crate::say(&format!("no standard library for {target} (`rustup target add {target}`): guests get a dynamic program"));
+    crate::say(&format!(
+        "no standard library for {target} (`rustup target add {target}`): guests get a dynamic program"
+    ));
     let program = cargo_build(root, None)?;
     let libraries = libraries(&program)?;
     Ok(Some(Product { program, libraries }))

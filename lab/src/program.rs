@@ -9,7 +9,8 @@ const BESIDE_PATH: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 /// A command that starts the program of that name.
 pub fn find(name: &str) -> Result<Command> {
-    let path = place(name).with_context(|| format!("find the program `{name}`; `cargo xtask lab --install` installs it"))?;
+    let path =
+        place(name).with_context(|| format!("find the program `{name}`; `cargo xtask lab --install` installs it"))?;
     Ok(Command::new(path))
 }
 

@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn an_answer_is_read_from_among_other_lines() {
         let (first, second) = HELLO.split_at(12);
-        let lines = ["noise", "lab:begin", "lab:code 2", "lab:out", first, second, "lab:err", NOTHING, "lab:end", "noise"];
+        let lines =
+            ["noise", "lab:begin", "lab:code 2", "lab:out", first, second, "lab:err", NOTHING, "lab:end", "noise"];
         let output = taken(&lines).unwrap().unwrap();
         assert_eq!(output, Output { code: 2, out: "Hello\n".into(), err: String::new() });
     }

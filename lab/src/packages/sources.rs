@@ -37,7 +37,8 @@ pub fn for_release(release: Release) -> Result<String> {
 }
 
 fn files() -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(FOLDER).into_iter().flatten().filter_map(Result::ok).map(|e| e.path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(FOLDER).into_iter().flatten().filter_map(Result::ok).map(|e| e.path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "list" || end == "sources"));
     files.sort();
     if Path::new(LIST).is_file() {
@@ -63,7 +64,12 @@ fn rewritten(sources: &[Source], from: &str, to: &str) -> String {
             continue;
         }
         // Writing to a String cannot fail.
-        let _ = write!(text, "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\n", source.uris.join(" "), suites.join(" "));
+        let _ = write!(
+            text,
+            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\n",
+            source.uris.join(" "),
+            suites.join(" ")
+        );
         if !source.signed_by.is_empty() {
             let _ = writeln!(text, "Signed-By: {}", source.signed_by.join(" "));
         }
@@ -84,7 +90,12 @@ fn stanzas(text: &str) -> Vec<Source> {
         let is_off = field("Enabled").first().is_some_and(|word| word == "no");
         if field("Types").iter().any(|word| word == "deb") && !is_off {
             let signed_by = field("Signed-By");
-            found.push(Source { uris: field("URIs"), suites: field("Suites"), components: field("Components"), signed_by });
+            found.push(Source {
+                uris: field("URIs"),
+                suites: field("Suites"),
+                components: field("Components"),
+                signed_by,
+            });
         }
     }
     found
@@ -123,13 +134,16 @@ mod tests {
         let wanted = "Types: deb\nURIs: http://a.example/debian\nSuites: trixie trixie-updates\nComponents: main\n\
             Signed-By: /k.gpg\n\n";
         assert_eq!(rewritten(&stanzas(STANZAS), "bookworm", "trixie"), wanted);
-        let one = lines("# deb http://no.example x main\ndeb [arch=amd64 signed-by=/k.gpg] http://a.example/debian bookworm main\n");
+        let one = lines(
+            "# deb http://no.example x main\ndeb [arch=amd64 signed-by=/k.gpg] http://a.example/debian bookworm main\n",
+        );
         assert_eq!(rewritten(&one, "bookworm", "trixie"), wanted.replace(" trixie-updates", ""));
     }
 
     #[test]
     fn archives_of_others_and_ones_switched_off_are_left_out() {
-        let others = lines("deb https://b.example/node nodistro main\ndeb http://c.example/apt bookworm-backports main\n");
+        let others =
+            lines("deb https://b.example/node nodistro main\ndeb http://c.example/apt bookworm-backports main\n");
         assert_eq!(rewritten(&others, "bookworm", "trixie"), "");
         assert_eq!(stanzas(&format!("Enabled: no\n{STANZAS}")), []);
         assert_eq!(rewritten(&stanzas(STANZAS), "", "trixie"), "");

@@ -30,7 +30,10 @@ const GUIDE_CLAIMS: &[Claim] = &[
         says: "the audit's verdicts on isolated CPUs, stopped ticks, the default of interrupts and the NMI watchdog follow \
                from the guest's files",
     },
-    Claim { id: "boots.capture", says: "a snapshot taken in the guest gets the findings and the words' verdicts of the guest" },
+    Claim {
+        id: "boots.capture",
+        says: "a snapshot taken in the guest gets the findings and the words' verdicts of the guest",
+    },
     Claim {
         id: "guide.live",
         says: "the linter in the guest agrees, word by word, with the kernel's log and with its lists of parameters",
@@ -40,13 +43,22 @@ const GUIDE_CLAIMS: &[Claim] = &[
         says: "the linter told only version, flavour and architecture agrees with the same, and a look at the machine only \
                adds to it",
     },
-    Claim { id: "guide.effects", says: "what the linter calls accepted or effective has had its effect, wherever one can be seen" },
-    Claim { id: "guide.table", says: "for the published line, word by word, the linter says what the truth table says" },
+    Claim {
+        id: "guide.effects",
+        says: "what the linter calls accepted or effective has had its effect, wherever one can be seen",
+    },
+    Claim {
+        id: "guide.table",
+        says: "for the published line, word by word, the linter says what the truth table says",
+    },
 ];
 
 const POLL_CLAIMS: &[Claim] = &[
     Claim { id: "poll.live", says: "with idle=poll too, the linter in the guest agrees with the kernel, word by word" },
-    Claim { id: "poll.offline", says: "with idle=poll too, the linter told only what kernel it is agrees with the same" },
+    Claim {
+        id: "poll.offline",
+        says: "with idle=poll too, the linter told only what kernel it is agrees with the same",
+    },
 ];
 
 fn run_guide(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
@@ -61,14 +73,16 @@ fn run_guide(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let files = look.files(look::paths(&findings).iter().map(String::as_str))?;
     look.answer("snapshot", "punctual snapshot -o /tmp/machine")?;
     let captured = facts::findings(&look.answer("captured.json", "punctual audit --json --machine /tmp/machine")?)?;
-    let captured_words = facts::words(&look.answer("captured-lint.json", "punctual lint --json --machine /tmp/machine")?)?;
+    let captured_words =
+        facts::words(&look.answer("captured-lint.json", "punctual lint --json --machine /tmp/machine")?)?;
     let mut captured = state::against_capture(&findings, &captured);
     if captured_words != heard.live {
         captured.push(format!("words live: {:?}; from the capture: {captured_words:?}", heard.live));
     }
     let (seen, effects) = line::against_effects(&heard.live, &files);
     let few = (seen < 5).then(|| format!("only {seen} effects could be looked at"));
-    let table = fs::read_to_string(lab.root.join("fixtures/cmdlines/truth-table.txt")).context("read the truth table")?;
+    let table =
+        fs::read_to_string(lab.root.join("fixtures/cmdlines/truth-table.txt")).context("read the truth table")?;
     let spec = kernel.spec;
     let letters = facts::letters(&table, spec.series, spec.arch == Arch::Arm64, spec.is_rt)?;
     Ok(vec![
@@ -110,7 +124,8 @@ struct Heard {
 fn hear(look: &mut Look<'_>) -> Result<Heard> {
     let line = look.answer("cmdline", "cat /proc/cmdline")?;
     let live = facts::words(&look.answer("lint.json", "punctual lint --json")?)?;
-    let names: Vec<String> = line.split_whitespace().map(|word| word.split('=').next().unwrap_or(word).to_owned()).collect();
+    let names: Vec<String> =
+        line.split_whitespace().map(|word| word.split('=').next().unwrap_or(word).to_owned()).collect();
     let kernel = look.kernel_on(&names)?;
     let offline = offline(look.lab, look.kernel, line.trim())?;
     Ok(Heard { live, offline, kernel })

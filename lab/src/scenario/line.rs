@@ -34,12 +34,18 @@ fn against(word: &Word, kernel: &Kernels) -> Option<String> {
     // Of words with a dot the log says nothing: the kernel takes them for a module's.
     let (says, agrees) = if word.name().contains('.') {
         let known = kernel.dotted.contains(word.name());
-        (if known { "it has that parameter" } else { "neither it nor its modules have it" }, known != (verdict == "unknown"))
+        (
+            if known { "it has that parameter" } else { "neither it nor its modules have it" },
+            known != (verdict == "unknown"),
+        )
     } else if kernel.malformed.contains(word.name()) {
         ("its log calls it malformed", verdict == "rejected-value")
     } else {
         let listed = kernel.left_over.contains(text);
-        (if listed { "its log lists it as unknown" } else { "its log does not list it as unknown" }, listed == not_taken)
+        (
+            if listed { "its log lists it as unknown" } else { "its log does not list it as unknown" },
+            listed == not_taken,
+        )
     };
     (!agrees).then(|| format!("{text}: the linter says {verdict}; the kernel: {says}"))
 }
@@ -76,7 +82,9 @@ pub fn refined(live: &[Word], offline: &[Word]) -> Vec<String> {
         !same && !more
     };
     let pairs = live.iter().zip(offline).filter(differs);
-    pairs.map(|(live, offline)| format!("{}: {} from tables, {} live", live.word, offline.verdict, live.verdict)).collect()
+    pairs
+        .map(|(live, offline)| format!("{}: {} from tables, {} live", live.word, offline.verdict, live.verdict))
+        .collect()
 }
 
 /// Every word of which the linter says other than the truth table, and words of only one of the two.

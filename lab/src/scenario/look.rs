@@ -49,10 +49,8 @@ impl Look<'_> {
         let mut said = facts::log(&self.answer("dmesg", "dmesg")?);
         let dotted: Vec<(&str, &str)> = names.iter().filter_map(|name| name.split_once('.')).collect();
         let paths: Vec<String> = dotted.iter().map(|(m, p)| format!("/sys/module/{m}/parameters/{p}")).collect();
-        let there = self.answer(
-            "parameters",
-            &format!("for f in {}; do [ -e $f ] && echo $f; done; true", paths.join(" ")),
-        )?;
+        let there =
+            self.answer("parameters", &format!("for f in {}; do [ -e $f ] && echo $f; done; true", paths.join(" ")))?;
         let in_modules = in_modules(self.kernel, dotted.iter().map(|(module, _)| *module))?;
         for ((module, parameter), path) in dotted.iter().zip(&paths) {
             let name = format!("{module}.{parameter}");

@@ -162,20 +162,24 @@ impl Lab {
     }
 }
 
-/// Runs those scenarios with those kernels that are named; none named are all.
+/// What is tried with what: those scenarios and kernels that are named; none named are all.
+fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
+    let is_named = |one: &str| names.iter().any(|name| name == one);
+    let by_scenario = SCENARIOS.iter().any(|scenario| is_named(scenario.name));
+    let by_kernel = KERNELS.iter().any(|spec| is_named(spec.id));
+    let specs = KERNELS.iter().filter(|spec| !by_kernel || is_named(spec.id));
+    let pairs = specs.flat_map(|spec| SCENARIOS.iter().map(move |scenario| (*scenario, spec)));
+    pairs.filter(|(scenario, spec)| (!by_scenario || is_named(scenario.name)) && (scenario.wants)(spec)).collect()
+}
+
+/// Gets all kernels that those names need.
+pub fn fetch(lab: &Lab, names: &[String]) -> Result<()> {
+    chosen(names).into_iter().try_for_each(|(_, spec)| lab.shelf.kernel(spec).map(|_| ()))
+}
+
+/// Tries everything that those names stand for.
 pub fn run_all(lab: &Lab, names: &[String]) -> Vec<Outcome> {
-    let picks = |all: &[&str]| all.iter().any(|one| names.iter().any(|name| name == one));
-    let by_scenario = picks(&SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>());
-    let by_kernel = picks(&KERNELS.iter().map(|spec| spec.id).collect::<Vec<_>>());
-    let mut outcomes = Vec::new();
-    for spec in KERNELS.iter().filter(|spec| !by_kernel || names.iter().any(|name| name == spec.id)) {
-        for scenario in SCENARIOS.iter().filter(|s| !by_scenario || names.iter().any(|name| name == s.name)) {
-            if (scenario.wants)(spec) {
-                outcomes.extend(run_one(lab, scenario, spec));
-            }
-        }
-    }
-    outcomes
+    chosen(names).into_iter().flat_map(|(scenario, spec)| run_one(lab, scenario, spec)).collect()
 }
 
 fn run_one(lab: &Lab, scenario: &'static Scenario, spec: &'static Spec) -> Vec<Outcome> {
