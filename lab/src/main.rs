@@ -99,7 +99,7 @@ fn run(wish: &Wish) -> Result<ExitCode> {
         return Ok(ExitCode::from(LACKS));
     }
     let root = root();
-    let lab = Lab::open(&root, Shelf::open(host::cache(wish.cache.as_deref())?, wish.fresh)?)?;
+    let lab = Lab::open(&root, Shelf::open(&host::cache(wish.cache.as_deref())?, wish.fresh)?)?;
     let start = Instant::now();
     if let Err(error) = scenario::fetch(&lab, &wish.names) {
         eprintln!("lab: this machine has no kernels and cannot get them: {error:#}");

@@ -25,8 +25,8 @@ pub struct Shelf {
 
 impl Shelf {
     /// A cache in that folder, which is made where it is missing. With `ask_anew`, archives are asked in any case.
-    pub fn open(cache: PathBuf, ask_anew: bool) -> Result<Self> {
-        fs::create_dir_all(&cache).with_context(|| format!("create {}", cache.display()))?;
+    pub fn open(cache: &Path, ask_anew: bool) -> Result<Self> {
+        fs::create_dir_all(cache).with_context(|| format!("create {}", cache.display()))?;
         let cache = cache.canonicalize().with_context(|| format!("resolve {}", cache.display()))?;
         Ok(Self { cache, ask_anew })
     }

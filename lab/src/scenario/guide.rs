@@ -122,12 +122,12 @@ struct Heard {
 }
 
 fn hear(look: &mut Look<'_>) -> Result<Heard> {
-    let line = look.answer("cmdline", "cat /proc/cmdline")?;
+    let booted = look.answer("cmdline", "cat /proc/cmdline")?;
     let live = facts::words(&look.answer("lint.json", "punctual lint --json")?)?;
     let names: Vec<String> =
-        line.split_whitespace().map(|word| word.split('=').next().unwrap_or(word).to_owned()).collect();
+        booted.split_whitespace().map(|word| word.split('=').next().unwrap_or(word).to_owned()).collect();
     let kernel = look.kernel_on(&names)?;
-    let offline = offline(look.lab, look.kernel, line.trim())?;
+    let offline = offline(look.lab, look.kernel, booted.trim())?;
     Ok(Heard { live, offline, kernel })
 }
 

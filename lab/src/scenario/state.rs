@@ -86,14 +86,14 @@ pub fn against_capture(live: &Findings, captured: &Findings) -> Vec<String> {
 
 /// Bits of `2-3,5`; nothing of what is none, or beyond 64.
 fn mask_of_list(list: &str) -> Option<u64> {
-    let mut mask = 0_u64;
+    let mut bits = 0_u64;
     for part in list.split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         for cpu in first.parse::<u32>().ok()?..=last.parse::<u32>().ok()? {
-            mask |= 1_u64.checked_shl(cpu)?;
+            bits |= 1_u64.checked_shl(cpu)?;
         }
     }
-    (mask != 0).then_some(mask)
+    (bits != 0).then_some(bits)
 }
 
 #[cfg(test)]
