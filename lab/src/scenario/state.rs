@@ -88,8 +88,8 @@ pub fn against_capture(live: &Findings, captured: &Findings) -> Vec<String> {
 fn mask_of_list(list: &str) -> Option<u64> {
     let mut bits = 0_u64;
     for part in list.split(',').filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        for cpu in first.parse::<u32>().ok()?..=last.parse::<u32>().ok()? {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        for cpu in low.parse::<u32>().ok()?..=high.parse::<u32>().ok()? {
             bits |= 1_u64.checked_shl(cpu)?;
         }
     }
