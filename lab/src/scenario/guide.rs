@@ -69,9 +69,9 @@ fn run_guide(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let booted = published.split(' ').filter(|word| kernel.spec.arch != Arch::Amd64 || *word != "idle=poll");
     let mut look = boot(lab, kernel, "guide", &booted.collect::<Vec<_>>().join(" "))?;
     let heard = hear(&mut look)?;
-    let findings = facts::findings(&look.answer("audit.json", "punctual audit --json")?)?;
+    let findings = facts::findings(&look.unhurried("audit.json", "punctual audit --json")?)?;
     let files = look.files(look::paths(&findings).iter().map(String::as_str))?;
-    look.answer("snapshot", "punctual snapshot -o /tmp/machine")?;
+    look.unhurried("machine", "rm -f /tmp/machine; punctual snapshot -o /tmp/machine && cat /tmp/machine")?;
     let captured = facts::findings(&look.answer("captured.json", "punctual audit --json --machine /tmp/machine")?)?;
     let captured_words =
         facts::words(&look.answer("captured-lint.json", "punctual lint --json --machine /tmp/machine")?)?;
@@ -123,7 +123,7 @@ struct Heard {
 
 fn hear(look: &mut Look<'_>) -> Result<Heard> {
     let booted = look.answer("cmdline", "cat /proc/cmdline")?;
-    let live = facts::words(&look.answer("lint.json", "punctual lint --json")?)?;
+    let live = facts::words(&look.unhurried("lint.json", "punctual lint --json")?)?;
     let names: Vec<String> =
         booted.split_whitespace().map(|word| word.split('=').next().unwrap_or(word).to_owned()).collect();
     let kernel = look.kernel_on(&names)?;

@@ -6,9 +6,14 @@ use crate::guest::Guest;
 use crate::initramfs;
 use crate::kernel::Kernel;
 use crate::program;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+
+/// What the product says of a file that takes too long.
+const HURRIED: &str = "did not answer within";
+/// How often it is asked then.
+const TRIES: u32 = 4;
 
 /// A guest that writes down what it says.
 pub struct Look<'a> {
@@ -30,6 +35,23 @@ impl Look<'_> {
         let (code, complaint) = (output.code, output.err.trim());
         ensure!(code == 0, "`{command}` ended with {code}: {complaint}");
         Ok(output.out)
+    }
+
+    /// As [`Self::answer`], for what reads many files: the product gives each a moment only, and on a host that has no time
+    /// for its guests some do not answer within it. Then it is asked again, and this is said.
+    pub fn unhurried(&mut self, what: &str, command: &str) -> Result<String> {
+        for _ in 0..TRIES {
+            let said = self.answer(what, command)?;
+            if !said.contains(HURRIED) {
+                return Ok(said);
+            }
+            crate::say(&format!(
+                "the host has no time for its guest: files did not answer to `{command}`; asked again"
+            ));
+        }
+        bail!(
+            "in {TRIES} tries the guest was too slow for `{command}`: {HURRIED}; the host is busy with something else"
+        )
     }
 
     /// The first lines of those files that there are.
