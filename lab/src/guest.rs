@@ -14,9 +14,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Until a guest takes commands.
-const BOOT_TIME: Duration = Duration::from_secs(180);
+const BOOT_TIME: Duration = Duration::from_secs(300);
 /// Until a command has answered.
-const COMMAND_TIME: Duration = Duration::from_secs(120);
+const COMMAND_TIME: Duration = Duration::from_secs(300);
 /// An emulated x86 kernel that patches its own code can trip over itself early in boot; that is the emulator's doing, so
 /// such a boot is tried again.
 const TRIES: u32 = 3;
@@ -143,7 +143,10 @@ fn qemu(kernel: &Kernel, setup: Setup<'_>) -> Result<Command> {
         Arch::Amd64 => ("qemu-system-x86_64", ["-M", "q35", "-cpu", "max"], "ttyS0"),
         Arch::Arm64 => ("qemu-system-aarch64", ["-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"),
     };
-    let mut command = program::find(name)?;
+    let qemu = program::find(name)?;
+    // Whatever becomes of the lab, its guests end with it.
+    let mut command = program::find("setpriv")?;
+    command.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
     command.args(machine).args(["-accel", "tcg,thread=multi", "-smp", "4", "-m", &setup.memory_mib.to_string()]);
     command.args(["-nodefaults", "-display", "none", "-no-reboot", "-chardev", "stdio,id=line,signal=off"]);
     command.args(["-serial", "chardev:line"]);
