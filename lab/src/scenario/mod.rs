@@ -252,6 +252,16 @@ mod tests {
     }
 
     #[test]
+    fn names_choose_scenarios_and_kernels() {
+        let named = |names: &[&str]| chosen(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let pairs = |names: &[&str]| named(names).iter().map(|(s, spec)| (s.name, spec.id)).collect::<Vec<_>>();
+        assert_eq!(pairs(&["guide", "13-amd64"]), [("guide", "13-amd64")]);
+        assert_eq!(pairs(&["poll"]), [("poll", "12-amd64"), ("poll", "13-rt-amd64")]);
+        assert_eq!(pairs(&["13-arm64"]), [("oracle", "13-arm64")]);
+        assert_eq!(named(&[]).len(), 5 + 2 + 6);
+    }
+
+    #[test]
     fn a_skip_that_nobody_expected_is_no_good() {
         let skipped = || Verdict::Skipped("why".to_owned());
         assert!(outcome("guide", "12-rt-arm64", skipped()).is_good());
