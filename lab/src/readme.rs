@@ -52,7 +52,8 @@ pub fn write(root: &Path, outcomes: &[Outcome]) -> Result<()> {
         };
         verdicts.insert((outcome.claim.to_owned(), outcome.kernel.to_owned()), word.to_owned());
     }
-    let new = text.replace(between(&text)?, &table(&verdicts));
+    let inside = between(&text)?;
+    let new = text.replace(&format!("{BEGIN}{inside}{END}"), &format!("{BEGIN}{}{END}", table(&verdicts)));
     fs::write(&path, new).with_context(|| format!("write {}", path.display()))
 }
 
