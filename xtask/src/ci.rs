@@ -1,9 +1,9 @@
-//! `cargo xtask ci`: every check that needs no lab, in one command.
+//! `cargo xtask ci`: every check, in one command.
 //!
 //! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
 
 use crate::step::{Done, Outcome, table, verdict};
-use crate::{arrows, codegen, panic_free, run, tidy};
+use crate::{arrows, codegen, lab, panic_free, run, tidy};
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
 use std::time::Instant;
@@ -29,12 +29,16 @@ const STEPS: &[Step] = &[
     ("panic-free", |root, _| Outcome::of(panic_free::check(root))),
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
+    ("lab", |root, _| lab::step(root)),
 ];
 
-/// Runs all steps, or those named; with `--all` among the words, one that could not run is a failure.
+/// Runs all steps, or those named; with `--all` among the words, one that could not run is a failure, and with
+/// `--must=STEP` that one is.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
-    let (all, only): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| **word == "--all");
-    for name in &only {
+    let (all, rest): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| **word == "--all");
+    let (must, only): (Vec<&str>, Vec<&str>) = rest.iter().partition(|word| word.starts_with("--must="));
+    let must: Vec<&str> = must.iter().filter_map(|word| word.strip_prefix("--must=")).collect();
+    for name in only.iter().chain(&must) {
         ensure!(
             STEPS.iter().any(|(step, _)| step == name),
             "no step `{name}`; there are {}",
@@ -46,7 +50,10 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
         println!("\n== {name} ==");
         let start = Instant::now();
-        let outcome = step(root, &mut tally);
+        let outcome = match step(root, &mut tally) {
+            Outcome::NotRun(why) if must.contains(name) => Outcome::Failed(format!("not run: {why}")),
+            outcome => outcome,
+        };
         match &outcome {
             Outcome::Passed => {}
             Outcome::Failed(why) => println!("{name} failed: {why}"),

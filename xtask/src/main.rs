@@ -1,4 +1,4 @@
-//! Automation of this repository: one command that runs every check needing no lab, and the few that write files.
+//! Automation of this repository: one command that runs every check, and the few that write files.
 //!
 //! It knows the product only as a user does: as sources on disk and as a built program. It must not depend on any
 //! product crate, so that it still builds when the product does not.
@@ -11,6 +11,7 @@ mod capi;
 mod ci;
 mod codegen;
 mod header;
+mod lab;
 mod panic_free;
 mod run;
 mod step;
@@ -23,15 +24,16 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--all] [STEP...]
+  ci [--all] [--must=STEP...] [STEP...]
                  run every check, or only those named; all run even when one fails;
-                 with --all, one that could not run is a failure
+                 with --all, one that could not run is a failure; with --must, that one
   tidy           the house rules that a program can hold
   codegen        write the generated files: man/, completions/, book/src/knobs.md, punctual_rt.h
   capi [--prefix DIR] [--destdir DIR]
                  build the C library and install it (target/punctual_rt)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
-                 (bench waits --seconds 30 --json)";
+                 (bench waits --seconds 30 --json)
+  lab [WORDS...] boot kernels in QEMU and try the product in them (lab --help)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -53,6 +55,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["codegen"] => codegen::write(&root),
         ["capi", options @ ..] => capi::run(&root, options),
         ["bench", rest @ ..] => bench::run(&root, rest),
+        ["lab", rest @ ..] => lab::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");
             Ok(())

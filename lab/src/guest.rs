@@ -1,0 +1,156 @@
+//! A machine in QEMU, emulated (so that no virtualization is needed), that runs one command after the other.
+//!
+//! Must not know what is tried in it. It ends with the value that stands for it, and nothing in it waits for ever.
+
+use crate::kernel::{Arch, Kernel};
+use crate::program;
+use crate::wire::{Frame, Output, READY};
+use anyhow::{Context, Result, anyhow, bail};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Until a guest takes commands.
+const BOOT_TIME: Duration = Duration::from_secs(300);
+/// Until a command has answered.
+const COMMAND_TIME: Duration = Duration::from_secs(300);
+/// An emulated x86 kernel that patches its own code can trip over itself early in boot; that is the emulator's doing, so
+/// such a boot is tried again.
+const TRIES: u32 = 3;
+
+/// What a guest is started with.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// Words of the kernel's command line; the console is added.
+    pub words: &'a str,
+    /// The file of its root file system.
+    pub initramfs: &'a Path,
+    /// How much memory it has.
+    pub memory_mib: u32,
+    /// Where everything that it says is written.
+    pub log: &'a Path,
+}
+
+/// A guest that takes commands.
+pub struct Guest {
+    qemu: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    log: PathBuf,
+    /// How often it had to be started until it came up.
+    pub tries: u32,
+    /// How long the boot that succeeded took.
+    pub boot_time: Duration,
+}
+
+impl Guest {
+    /// Starts a guest and waits until it takes commands.
+    pub fn boot(kernel: &Kernel, setup: Setup<'_>) -> Result<Self> {
+        let mut last = anyhow!("never started");
+        for tries in 1..=TRIES {
+            let start = Instant::now();
+            let mut guest = Self::start(kernel, setup)?;
+            match guest.wait_for(BOOT_TIME, |line| line == READY) {
+                Ok(()) => {
+                    guest.tries = tries;
+                    guest.boot_time = start.elapsed();
+                    return Ok(guest);
+                }
+                Err(error) => {
+                    crate::say(&format!("{}: boot {tries} of {TRIES} failed: {error:#}", kernel.spec.id));
+                    last = error;
+                }
+            }
+        }
+        Err(last).with_context(|| format!("boot {} with '{}'", kernel.spec.id, setup.words))
+    }
+
+    /// Runs one line of the guest's shell.
+    pub fn command(&mut self, command: &str) -> Result<Output> {
+        // More than this a terminal does not take as one line.
+        if command.len() > 4000 || command.contains('\n') {
+            bail!("a command for a guest is one line of up to 4000 bytes, not '{command}'");
+        }
+        writeln!(self.input, "{command}").and_then(|()| self.input.flush()).context("send a command to the guest")?;
+        let mut frame = Frame::default();
+        let mut answer = None;
+        self.wait_for(COMMAND_TIME, |line| {
+            answer = frame.take(line);
+            answer.is_some()
+        })
+        .with_context(|| format!("wait for the answer to '{command}'"))?;
+        answer.context("no answer")?.with_context(|| format!("read the answer to '{command}'"))
+    }
+
+    fn start(kernel: &Kernel, setup: Setup<'_>) -> Result<Self> {
+        let mut log = File::create(setup.log).with_context(|| format!("create {}", setup.log.display()))?;
+        let errors = log.try_clone().context("write to the log twice")?;
+        let mut command = qemu(kernel, setup)?;
+        let mut qemu = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .with_context(|| format!("start {}", command.get_program().to_string_lossy()))?;
+        let (input, output) = qemu.stdin.take().zip(qemu.stdout.take()).context("no line to the guest")?;
+        let (sender, lines) = channel();
+        // Ends when QEMU ends, or with us.
+        std::thread::spawn(move || {
+            let mut reader = BufReader::new(output);
+            let mut line = Vec::new();
+            while reader.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+                let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+                // Without a log the guest is as good.
+                let _ = writeln!(log, "{text}");
+                if sender.send(text).is_err() {
+                    break;
+                }
+                line.clear();
+            }
+        });
+        Ok(Self { qemu, input, lines, log: setup.log.to_owned(), tries: 0, boot_time: Duration::ZERO })
+    }
+
+    fn wait_for(&mut self, time: Duration, mut done: impl FnMut(&str) -> bool) -> Result<()> {
+        let until = Instant::now() + time;
+        loop {
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(line) if done(&line) => return Ok(()),
+                Ok(line) if line.contains("Kernel panic") => bail!("{line} (log: {})", self.log.display()),
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    bail!("nothing within {} s (log: {})", time.as_secs(), self.log.display())
+                }
+                Err(RecvTimeoutError::Disconnected) => bail!("the guest ended (log: {})", self.log.display()),
+            }
+        }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+    }
+}
+
+fn qemu(kernel: &Kernel, setup: Setup<'_>) -> Result<Command> {
+    let (name, machine, console) = match kernel.spec.arch {
+        Arch::Amd64 => ("qemu-system-x86_64", ["-M", "q35", "-cpu", "max"], "ttyS0"),
+        Arch::Arm64 => ("qemu-system-aarch64", ["-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"),
+    };
+    let qemu = program::find(name)?;
+    // Whatever becomes of the lab, its guests end with it.
+    let mut command = program::find("setpriv")?;
+    command.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
+    command.args(machine).args(["-accel", "tcg,thread=multi", "-smp", "4", "-m", &setup.memory_mib.to_string()]);
+    command.args(["-nodefaults", "-display", "none", "-no-reboot", "-chardev", "stdio,id=line,signal=off"]);
+    command.args(["-serial", "chardev:line"]);
+    command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(setup.initramfs);
+    command.arg("-append").arg(format!("console={console} quiet {}", setup.words));
+    Ok(command)
+}

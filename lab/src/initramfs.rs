@@ -1,0 +1,78 @@
+//! What a guest has for a root file system: busybox, the product, what is known of its kernel, and the first program.
+
+use crate::cpio::Archive;
+use crate::kernel::Kernel;
+use crate::product::Product;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The first program of a guest.
+const INIT: &str = include_str!("../guest/init");
+/// What depmod and the kernel's package say of the modules; the linter reads them.
+const INDEXES: [&str; 4] = ["modules.builtin", "modules.builtin.modinfo", "modules.dep", "modules.order"];
+
+/// The whole archive. Of the modules, those named are in it as files, unloaded.
+pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, modules: &[String]) -> Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for folder in ["bin", "boot", "dev", "etc", "proc", "root", "run", "sys", "tmp", "usr/bin", "var/lib"] {
+        archive.folder(folder)?;
+    }
+    archive.device("dev/console", (5, 1))?;
+    archive.file("init", true, INIT.as_bytes())?;
+    archive.file("bin/busybox", true, &read(busybox)?)?;
+    archive.file("usr/bin/punctual", true, &read(&product.program)?)?;
+    for (path, library) in &product.libraries {
+        archive.file(path.trim_start_matches('/'), true, &read(library)?)?;
+    }
+    let release = kernel.spec.release;
+    let os_release = format!(
+        "PRETTY_NAME=\"Debian GNU/Linux {0}\"\nNAME=\"Debian GNU/Linux\"\nVERSION_ID=\"{0}\"\nVERSION_CODENAME={1}\nID=debian\n",
+        release.number(),
+        release.codename()
+    );
+    archive.file("etc/os-release", false, os_release.as_bytes())?;
+    archive.file("etc/hostname", false, b"guest\n")?;
+    archive.file("etc/passwd", false, b"root:x:0:0:root:/root:/bin/sh\n")?;
+    archive.file("etc/group", false, b"root:x:0:\n")?;
+    archive.file(&format!("boot/config-{}", kernel.version), false, &read(&kernel.config)?)?;
+    let below = format!("lib/modules/{}", kernel.version);
+    for name in INDEXES {
+        archive.file(&format!("{below}/{name}"), false, &read(&kernel.modules.join(name))?)?;
+    }
+    for path in module_files(kernel, modules)? {
+        let place = path.strip_prefix(&kernel.modules).unwrap_or(&path).display().to_string();
+        archive.file(&format!("{below}/{place}"), false, &read(&path)?)?;
+    }
+    archive.finish()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("read {}", path.display()))
+}
+
+/// The files of those modules, as far as this kernel has them.
+pub fn module_files(kernel: &Kernel, names: &[String]) -> Result<Vec<PathBuf>> {
+    let index = kernel.modules.join("modules.dep");
+    let text = fs::read_to_string(&index).with_context(|| format!("read {}", index.display()))?;
+    let all = text.lines().filter_map(|line| line.split_once(':')).map(|(file, _)| file);
+    let wanted = all.filter(|file| names.iter().any(|name| *name == module_name(file)));
+    Ok(wanted.map(|file| kernel.modules.join(file)).collect())
+}
+
+/// `snd_hda_intel` of `kernel/sound/pci/hda/snd-hda-intel.ko.xz`.
+fn module_name(file: &str) -> String {
+    let name = file.rsplit_once('/').map_or(file, |(_, name)| name);
+    name.split(".ko").next().unwrap_or(name).replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_called_as_the_kernel_calls_them() {
+        assert_eq!(module_name("kernel/sound/pci/hda/snd-hda-intel.ko.xz"), "snd_hda_intel");
+        assert_eq!(module_name("i915.ko"), "i915");
+    }
+}

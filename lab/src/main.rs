@@ -1,0 +1,127 @@
+//! The lab: kernels of Debian, booted by emulation, in which the product is tried.
+//!
+//! Each scenario holds claims against what a real kernel says; a claim is held, failed or skipped, and a skip that nobody
+//! expected is a failure. It is started by `cargo xtask lab` and knows the product as a user does: as a program.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
+
+mod cpio;
+mod guest;
+mod host;
+mod initramfs;
+mod kernel;
+mod packages;
+mod product;
+mod program;
+mod readme;
+mod scenario;
+mod wire;
+
+use anyhow::{Context, Result, bail, ensure};
+use packages::Shelf;
+use scenario::{Lab, Outcome};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+const USAGE: &str = "\
+usage: cargo xtask lab [OPTION...] [SCENARIO...] [KERNEL...]
+
+Boots kernels in QEMU and tries the product in them; without names, everything that is quick.
+
+  --full         the disk image too, with a boot loader and systemd (takes long)
+  --bless        write the verdicts into lab/README.md
+  --fresh        ask the archives for newer packages now, not once a week
+  --cache DIR    keep packages there [default: $PUNCTUAL_LAB_CACHE, or punctual-lab below the user's cache]
+  --list         say what there is
+  --install      install what this machine lacks (as root, by apt)
+
+Ends with 0 when all claims hold, 1 when one does not, 3 when this machine lacks what it takes.";
+
+/// What this machine lacks is not what was tried: 3, as the product says it.
+const LACKS: u8 = 3;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&words) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Default)]
+struct Wish {
+    full: bool,
+    bless: bool,
+    fresh: bool,
+    cache: Option<PathBuf>,
+    /// Names of scenarios and kernels.
+    names: Vec<String>,
+}
+
+fn dispatch(words: &[String]) -> Result<ExitCode> {
+    let mut wish = Wish::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--full" => wish.full = true,
+            "--bless" => wish.bless = true,
+            "--fresh" => wish.fresh = true,
+            "--cache" => wish.cache = Some(words.next().context("--cache needs a folder")?.into()),
+            "--list" => {
+                print!("{}", readme::list());
+                return Ok(ExitCode::SUCCESS);
+            }
+            "--install" => return host::install().map(|()| ExitCode::SUCCESS),
+            "help" | "-h" | "--help" => {
+                println!("{USAGE}");
+                return Ok(ExitCode::SUCCESS);
+            }
+            option if option.starts_with('-') => bail!("unknown option {option}\n{USAGE}"),
+            name => wish.names.push(name.to_owned()),
+        }
+    }
+    run(&wish)
+}
+
+fn run(wish: &Wish) -> Result<ExitCode> {
+    for name in &wish.names {
+        ensure!(readme::is_known(name), "no scenario and no kernel `{name}`; there are:\n{}", readme::list());
+    }
+    ensure!(!wish.full, "there is no scenario with a disk image yet");
+    let missing = host::missing()?;
+    if !missing.is_empty() {
+        eprintln!("lab: this machine lacks {}; `cargo xtask lab --install` installs it", missing.join(", "));
+        return Ok(ExitCode::from(LACKS));
+    }
+    let root = root();
+    let lab = Lab::open(&root, Shelf::open(&host::cache(wish.cache.as_deref())?, wish.fresh)?)?;
+    let start = Instant::now();
+    if let Err(error) = scenario::fetch(&lab, &wish.names) {
+        eprintln!("lab: this machine has no kernels and cannot get them: {error:#}");
+        return Ok(ExitCode::from(LACKS));
+    }
+    let outcomes = scenario::run_all(&lab, &wish.names);
+    println!("\n{}", scenario::table(&outcomes));
+    if wish.bless {
+        readme::write(&root, &outcomes)?;
+    }
+    println!("lab: {} in {:.0} s", scenario::count(&outcomes), start.elapsed().as_secs_f64());
+    let good = !outcomes.is_empty() && outcomes.iter().all(Outcome::is_good);
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Tells what is going on, apart from the results.
+fn say(text: &str) {
+    eprintln!("  {text}");
+}
+
+/// Where the repository is: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}

@@ -1,0 +1,61 @@
+//! Programs of the host: found by name, run with a vector of words, and what they said.
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where administrators' programs are, which the path of a plain user lacks.
+const BESIDE_PATH: [&str; 2] = ["/usr/sbin", "/sbin"];
+
+/// A command that starts the program of that name.
+pub fn find(name: &str) -> Result<Command> {
+    let path =
+        place(name).with_context(|| format!("find the program `{name}`; `cargo xtask lab --install` installs it"))?;
+    Ok(Command::new(path))
+}
+
+/// Where the program of that name is.
+pub fn place(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(BESIDE_PATH.map(PathBuf::from));
+    folders.map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Runs it and returns what it wrote; when it fails, what it complained of is the error.
+pub fn read(command: &mut Command) -> Result<String> {
+    let shown = shown(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("start `{shown}`"))?;
+    if !output.status.success() {
+        bail!("`{shown}` ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs it with its output where ours goes.
+pub fn show(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    let status = command.status().with_context(|| format!("start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// The command as one would type it: program by name, not by path.
+fn shown(command: &Command) -> String {
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+    let words = command.get_args().map(|word| word.to_string_lossy());
+    std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_says_why() {
+        let error = read(find("ls").unwrap().arg("/no/such/folder")).unwrap_err();
+        assert!(error.to_string().contains("No such file"), "{error}");
+        assert!(find("no-such-program-here").unwrap_err().to_string().contains("lab --install"));
+    }
+}

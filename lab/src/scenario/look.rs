@@ -1,0 +1,131 @@
+//! What is looked at in a guest, and kept: answers of the product, and files read without it.
+
+use super::facts::{self, Kernels};
+use super::{Lab, line, state};
+use crate::guest::Guest;
+use crate::initramfs;
+use crate::kernel::Kernel;
+use crate::program;
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// What the product says of a file that takes too long.
+const HURRIED: &str = "did not answer within";
+/// How often it is asked then.
+const TRIES: u32 = 4;
+
+/// A guest that writes down what it says.
+pub struct Look<'a> {
+    /// Where logs go, and the product comes from.
+    pub lab: &'a Lab,
+    /// What runs.
+    pub kernel: &'a Kernel,
+    /// The scenario's name.
+    pub name: &'static str,
+    /// The guest.
+    pub guest: Guest,
+}
+
+impl Look<'_> {
+    /// The standard output of a command that must end well and complain of nothing.
+    pub fn answer(&mut self, what: &str, command: &str) -> Result<String> {
+        let output = self.guest.command(command)?;
+        self.lab.keep(self.name, self.kernel, what, &output.out)?;
+        let (code, complaint) = (output.code, output.err.trim());
+        ensure!(code == 0, "`{command}` ended with {code}: {complaint}");
+        Ok(output.out)
+    }
+
+    /// As [`Self::answer`], for what reads many files: the product gives each a moment only, and on a host that has no time
+    /// for its guests some do not answer within it. Then it is asked again, and this is said.
+    pub fn unhurried(&mut self, what: &str, command: &str) -> Result<String> {
+        for _ in 0..TRIES {
+            let said = self.answer(what, command)?;
+            if !said.contains(HURRIED) {
+                return Ok(said);
+            }
+            crate::say(&format!(
+                "the host has no time for its guest: files did not answer to `{command}`; asked again"
+            ));
+        }
+        bail!(
+            "in {TRIES} tries the guest was too slow for `{command}`: {HURRIED}; the host is busy with something else"
+        )
+    }
+
+    /// The first lines of those files that there are.
+    pub fn files<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) -> Result<BTreeMap<String, String>> {
+        let mut text = String::new();
+        // A line of the terminal takes 4000 bytes.
+        for some in in_lines(paths, 3000) {
+            let read = "do [ -r $f ] && printf '%s\\t%s\\n' $f \"$(head -n 1 $f)\"; done 2>/dev/null; true";
+            text.push_str(&self.answer("files-part", &format!("for f in {some}; {read}"))?);
+        }
+        self.lab.keep(self.name, self.kernel, "files", &text)?;
+        Ok(facts::files(&text))
+    }
+
+    /// Everything the kernel says of the words that it was started with.
+    pub fn kernel_on(&mut self, names: &[String]) -> Result<Kernels> {
+        let mut said = facts::log(&self.answer("dmesg", "dmesg")?);
+        let dotted: Vec<(&str, &str)> = names.iter().filter_map(|name| name.split_once('.')).collect();
+        let paths: Vec<String> = dotted.iter().map(|(m, p)| format!("/sys/module/{m}/parameters/{p}")).collect();
+        let there =
+            self.answer("parameters", &format!("for f in {}; do [ -e $f ] && echo $f; done; true", paths.join(" ")))?;
+        let in_modules = in_modules(self.kernel, dotted.iter().map(|(module, _)| *module))?;
+        for ((module, parameter), path) in dotted.iter().zip(&paths) {
+            let name = format!("{module}.{parameter}");
+            if there.lines().any(|line| line == path) || in_modules.contains(&name) {
+                said.dotted.insert(name);
+            }
+        }
+        Ok(said)
+    }
+}
+
+/// Parameters of those modules, as files of the package tell them to the host's own modinfo.
+fn in_modules<'n>(kernel: &Kernel, names: impl Iterator<Item = &'n str>) -> Result<BTreeSet<String>> {
+    let path = kernel.modules.join("modules.builtin.modinfo");
+    let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+    let mut found = facts::builtin(&String::from_utf8_lossy(&text));
+    for name in names.collect::<BTreeSet<_>>() {
+        for file in initramfs::module_files(kernel, &[name.to_owned()])? {
+            let listed = program::read(program::find("modinfo")?.arg("-p").arg(&file))?;
+            let parameters = listed.lines().filter_map(|line| line.split(':').next());
+            found.extend(parameters.map(|parameter| format!("{name}.{parameter}")));
+        }
+    }
+    Ok(found)
+}
+
+/// Files that a look at effects and at state needs, beside those that findings name.
+pub fn paths(findings: &state::Findings) -> BTreeSet<String> {
+    state::named(findings).into_iter().chain(line::EFFECTS.map(|(_, path, _)| path.to_owned())).collect()
+}
+
+/// Words put together to lines of up to that many bytes.
+fn in_lines<'w>(words: impl IntoIterator<Item = &'w str>, longest: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut().filter(|line| line.len() + word.len() < longest) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_fill_lines() {
+        assert_eq!(in_lines(["aa", "bb", "cc"], 6), ["aa bb", "cc"]);
+        assert_eq!(in_lines([], 6), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,282 @@
+//! What is tried, and what is claimed of it.
+//!
+//! A scenario boots a kernel once, looks, and holds several claims against what it saw. Looking and judging are apart:
+//! judges see texts only, and each is tested with texts that must fail.
+
+mod facts;
+mod guide;
+mod line;
+mod look;
+mod oracle;
+mod state;
+
+use crate::guest::{Guest, Setup};
+use crate::initramfs;
+use crate::kernel::{Arch, KERNELS, Kernel, Spec};
+use crate::packages::Shelf;
+use crate::product::{self, Product};
+use anyhow::{Context, Result, ensure};
+use std::cell::OnceCell;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Something that is to be true of the product on a real kernel.
+#[derive(Debug)]
+pub struct Claim {
+    /// Its name.
+    pub id: &'static str,
+    /// The claim itself, one sentence.
+    pub says: &'static str,
+}
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is true.
+    Held,
+    /// It is not, because of this.
+    Failed(String),
+    /// It could not be tried, because of this.
+    Skipped(String),
+}
+
+impl Verdict {
+    /// Held where there is no complaint.
+    pub fn of(complaints: &[String]) -> Self {
+        if complaints.is_empty() { Self::Held } else { Self::Failed(complaints.join("\n")) }
+    }
+}
+
+/// Claims by name, with what became of each.
+pub type Judged = Vec<(&'static str, Verdict)>;
+
+/// Several claims that share a boot.
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    /// What it claims, in the order in which it is told.
+    pub claims: &'static [Claim],
+    /// Which kernels it is about.
+    pub wants: fn(&Spec) -> bool,
+    /// Tries it with one kernel.
+    pub run: fn(&Lab, &Kernel) -> Result<Judged>,
+}
+
+/// All quick ones.
+pub const SCENARIOS: &[&Scenario] = &[&guide::GUIDE, &guide::POLL, &oracle::ORACLE];
+
+/// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
+const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
+    // claim or scenario, kernel, why
+    ("guide", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
+    ("oracle", "", "the lists of words come with the reader of kernel images"),
+];
+
+/// What came of a claim with a kernel.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The scenario's name.
+    pub scenario: &'static str,
+    /// The claim's name.
+    pub claim: &'static str,
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// How long the scenario took with this kernel.
+    pub took: Duration,
+}
+
+impl Outcome {
+    /// Whether it may stay like this: held, or skipped as expected.
+    pub fn is_good(&self) -> bool {
+        match &self.verdict {
+            Verdict::Held => true,
+            Verdict::Failed(_) => false,
+            Verdict::Skipped(_) => EXPECTED_SKIPS.iter().any(|(what, kernel, _)| {
+                (*what == self.scenario || *what == self.claim) && (kernel.is_empty() || *kernel == self.kernel)
+            }),
+        }
+    }
+}
+
+/// What scenarios work with.
+pub struct Lab {
+    /// The repository.
+    pub root: PathBuf,
+    shelf: Shelf,
+    /// Where logs and outputs are left.
+    out: PathBuf,
+    amd64: OnceCell<Option<Product>>,
+    arm64: OnceCell<Option<Product>>,
+}
+
+impl Lab {
+    /// A lab that leaves its logs below Cargo's target folder.
+    pub fn open(root: &Path, shelf: Shelf) -> Result<Self> {
+        let out = product::target_folder(root)?.join("lab-out");
+        fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
+        Ok(Self { root: root.to_owned(), shelf, out, amd64: OnceCell::new(), arm64: OnceCell::new() })
+    }
+
+    /// The product for an architecture, built once; `None` where it cannot be built.
+    pub fn product(&self, arch: Arch) -> Result<Option<&Product>> {
+        let cell = match arch {
+            Arch::Amd64 => &self.amd64,
+            Arch::Arm64 => &self.arm64,
+        };
+        if let Some(product) = cell.get() {
+            return Ok(product.as_ref());
+        }
+        let built = product::build(&self.root, arch)?;
+        Ok(cell.get_or_init(|| built).as_ref())
+    }
+
+    /// A guest with that kernel and these words, and of the modules those named as files; its log has that name.
+    pub fn boot(&self, kernel: &Kernel, name: &str, words: &str, memory_mib: u32, modules: &[String]) -> Result<Guest> {
+        let product = self.product(kernel.spec.arch)?.context("there is no product for this architecture")?;
+        let busybox = self.shelf.busybox(kernel.spec.arch)?;
+        let folder = self.folder(name, kernel)?;
+        let initramfs = folder.join("initramfs");
+        let archive = initramfs::build(kernel, &busybox, product, modules)?;
+        fs::write(&initramfs, archive).with_context(|| format!("write {}", initramfs.display()))?;
+        let log = folder.join("console.log");
+        let guest = Guest::boot(kernel, Setup { words, initramfs: &initramfs, memory_mib, log: &log })?;
+        // It is in the guest's memory by now, and nobody reads it again.
+        fs::remove_file(&initramfs).with_context(|| format!("remove {}", initramfs.display()))?;
+        Ok(guest)
+    }
+
+    /// Keeps a text for whoever has to find out why a claim failed.
+    pub fn keep(&self, name: &str, kernel: &Kernel, what: &str, text: &str) -> Result<()> {
+        let path = self.folder(name, kernel)?.join(what);
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+    }
+
+    fn folder(&self, name: &str, kernel: &Kernel) -> Result<PathBuf> {
+        let folder = self.out.join(format!("{name}-{}", kernel.spec.id));
+        fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+        Ok(folder)
+    }
+}
+
+/// What is tried with what: those scenarios and kernels that are named; none named are all.
+fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
+    let is_named = |one: &str| names.iter().any(|name| name == one);
+    let by_scenario = SCENARIOS.iter().any(|scenario| is_named(scenario.name));
+    let by_kernel = KERNELS.iter().any(|spec| is_named(spec.id));
+    let specs = KERNELS.iter().filter(|spec| !by_kernel || is_named(spec.id));
+    let pairs = specs.flat_map(|spec| SCENARIOS.iter().map(move |scenario| (*scenario, spec)));
+    pairs.filter(|(scenario, spec)| (!by_scenario || is_named(scenario.name)) && (scenario.wants)(spec)).collect()
+}
+
+/// Gets all kernels that those names need.
+pub fn fetch(lab: &Lab, names: &[String]) -> Result<()> {
+    chosen(names).into_iter().try_for_each(|(_, spec)| lab.shelf.kernel(spec).map(|_| ()))
+}
+
+/// Tries everything that those names stand for.
+pub fn run_all(lab: &Lab, names: &[String]) -> Vec<Outcome> {
+    chosen(names).into_iter().flat_map(|(scenario, spec)| run_one(lab, scenario, spec)).collect()
+}
+
+fn run_one(lab: &Lab, scenario: &'static Scenario, spec: &'static Spec) -> Vec<Outcome> {
+    println!("== {} on {} ==", scenario.name, spec.id);
+    let start = Instant::now();
+    let judged = lab.shelf.kernel(spec).and_then(|kernel| (scenario.run)(lab, &kernel)).and_then(|judged| {
+        let same = judged.iter().map(|(claim, _)| *claim).eq(scenario.claims.iter().map(|claim| claim.id));
+        ensure!(same, "judged were {judged:?}, not the claims of {}", scenario.name);
+        Ok(judged)
+    });
+    let judged = judged.unwrap_or_else(|error| {
+        let why = format!("{error:#}");
+        scenario.claims.iter().map(|claim| (claim.id, Verdict::Failed(why.clone()))).collect()
+    });
+    let took = start.elapsed();
+    for (claim, verdict) in &judged {
+        match verdict {
+            Verdict::Held => println!("{claim}: held"),
+            Verdict::Failed(why) => println!("{claim}: FAILED\n{why}"),
+            Verdict::Skipped(why) => println!("{claim}: SKIPPED: {why}"),
+        }
+    }
+    let outcome = |(claim, verdict)| Outcome { scenario: scenario.name, claim, kernel: spec.id, verdict, took };
+    judged.into_iter().map(outcome).collect()
+}
+
+/// Every claim that was skipped, for a scenario that cannot be tried.
+pub fn skip(claims: &[Claim], why: &str) -> Judged {
+    claims.iter().map(|claim| (claim.id, Verdict::Skipped(why.to_owned()))).collect()
+}
+
+/// All outcomes, one a line.
+pub fn table(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        let (word, why) = match &outcome.verdict {
+            Verdict::Held => ("held", ""),
+            Verdict::Failed(why) => ("FAILED", why.lines().next().unwrap_or_default()),
+            Verdict::Skipped(why) => (if outcome.is_good() { "skipped" } else { "SKIPPED, UNEXPECTED" }, why.as_str()),
+        };
+        let (claim, kernel, took) = (outcome.claim, outcome.kernel, outcome.took.as_secs_f64());
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", format!("  {claim:20} {kernel:14} {took:6.1} s  {word:8} {why}").trim_end());
+    }
+    text
+}
+
+/// How many were held, failed and skipped.
+pub fn count(outcomes: &[Outcome]) -> String {
+    let number = |wanted: fn(&Verdict) -> bool| outcomes.iter().filter(|outcome| wanted(&outcome.verdict)).count();
+    let held = number(|verdict| *verdict == Verdict::Held);
+    let failed = number(|verdict| matches!(verdict, Verdict::Failed(_)));
+    let skipped = number(|verdict| matches!(verdict, Verdict::Skipped(_)));
+    format!("{held} held, {failed} failed, {skipped} skipped")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn outcome(scenario: &'static str, kernel: &'static str, verdict: Verdict) -> Outcome {
+        Outcome { scenario, claim: "x", kernel, verdict, took: Duration::ZERO }
+    }
+
+    #[test]
+    fn claims_have_names_of_their_own() {
+        let all: Vec<&str> = SCENARIOS.iter().flat_map(|scenario| scenario.claims).map(|claim| claim.id).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    }
+
+    #[test]
+    fn names_choose_scenarios_and_kernels() {
+        let named = |names: &[&str]| chosen(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let pairs = |names: &[&str]| named(names).iter().map(|(s, spec)| (s.name, spec.id)).collect::<Vec<_>>();
+        assert_eq!(pairs(&["guide", "13-amd64"]), [("guide", "13-amd64")]);
+        assert_eq!(pairs(&["poll"]), [("poll", "12-amd64"), ("poll", "13-rt-amd64")]);
+        assert_eq!(pairs(&["13-arm64"]), [("oracle", "13-arm64")]);
+        assert_eq!(named(&[]).len(), 5 + 2 + 6);
+    }
+
+    #[test]
+    fn a_skip_that_nobody_expected_is_no_good() {
+        let skipped = || Verdict::Skipped("why".to_owned());
+        assert!(outcome("guide", "12-rt-arm64", skipped()).is_good());
+        assert!(!outcome("guide", "12-amd64", skipped()).is_good());
+        assert!(!outcome("guide", "12-rt-arm64", Verdict::Failed("why".to_owned())).is_good());
+        assert!(table(&[outcome("guide", "12-amd64", skipped())]).contains("SKIPPED, UNEXPECTED"));
+        assert_eq!(count(&[outcome("guide", "x", skipped())]), "0 held, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn every_expected_skip_is_of_something_that_there_is() {
+        for (what, kernel, _) in EXPECTED_SKIPS {
+            let is_known = |s: &&Scenario| s.name == *what || s.claims.iter().any(|claim| claim.id == *what);
+            assert!(SCENARIOS.iter().any(is_known), "{what}");
+            assert!(kernel.is_empty() || KERNELS.iter().any(|spec| spec.id == *kernel), "{kernel}");
+        }
+    }
+}
