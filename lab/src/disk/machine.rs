@@ -100,6 +100,29 @@ impl Machine {
         self.wait_until_up(asked, from)
     }
 
+    /// Restarts into a kernel that says `mark` and then never comes up: waits for the mark, and for that long after it.
+    pub fn reboot_to_hang(&mut self, mark: &str, silence: Duration) -> Result<()> {
+        let from = self.console(0).len();
+        let asked = Instant::now();
+        self.ask("systemctl --no-block reboot")?;
+        let mut marked: Option<Instant> = None;
+        loop {
+            let until = Instant::now() + Duration::from_millis(500);
+            if let Ok(Line::Up(boot)) = self.next_line(until) {
+                ensure!(boot == self.boot, "it came up instead of hanging");
+            }
+            if marked.is_none() && self.console(from).contains(mark) {
+                marked = Some(Instant::now());
+            }
+            ensure!(!self.qemu.ended()?, "QEMU has ended");
+            match marked {
+                Some(since) if since.elapsed() > silence => return Ok(()),
+                None if asked.elapsed() > START => bail!("the console never said `{mark}`"),
+                _ => {}
+            }
+        }
+    }
+
     /// Shuts down in order and ends.
     pub fn power_off(mut self) -> Result<Duration> {
         let asked = Instant::now();

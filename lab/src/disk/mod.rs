@@ -6,10 +6,13 @@
 
 mod agent;
 mod bench;
+mod findings;
+mod ledger;
 mod machine;
 mod qemu;
+mod reader;
 mod recipe;
 mod story;
 mod tree;
 
-pub use story::run;
+pub use story::{claims, run};

@@ -61,8 +61,7 @@ const FILES: [(&str, u32, &str); 6] = [
 ];
 
 /// What the machine does to itself in its first start.
-const FIRST_START: [&str; 3] =
-    ["grub-install --target=i386-pc /dev/vda", "update-grub", "sync"];
+const FIRST_START: [&str; 3] = ["grub-install --target=i386-pc /dev/vda", "update-grub", "sync"];
 
 /// A disk that has never been started through its own boot loader; not to be written to.
 #[derive(Clone, Debug)]
@@ -154,7 +153,10 @@ fn fill(root: &Path, disk: &Path) -> Result<()> {
     let file = fs::File::create(disk).with_context(|| format!("create {}", disk.display()))?;
     file.set_len(PARTITION + (PARTITION_MB << 20)).context("size the disk")?;
     let table = disk.with_extension("table");
-    fs::write(&table, format!("label: dos\nstart={}, size={}, type=83, bootable\n", PARTITION / 512, PARTITION_MB << 11))?;
+    fs::write(
+        &table,
+        format!("label: dos\nstart={}, size={}, type=83, bootable\n", PARTITION / 512, PARTITION_MB << 11),
+    )?;
     let mut sfdisk = Command::new("/sbin/sfdisk");
     run(sfdisk.args(["--quiet", "--no-tell-kernel"]).arg(disk).stdin(fs::File::open(&table)?))?;
     let mut mke2fs = Command::new("/sbin/mke2fs");
@@ -164,8 +166,7 @@ fn fill(root: &Path, disk: &Path) -> Result<()> {
 }
 
 fn first_start(work: &Path, disk: &Path, kernel: Kernel) -> Result<()> {
-    let computer =
-        Computer { disk: disk.to_owned(), second_disk: None, kernel: Some(kernel), folder: work.to_owned() };
+    let computer = Computer { disk: disk.to_owned(), second_disk: None, kernel: Some(kernel), folder: work.to_owned() };
     let (mut machine, _) = Machine::start(&computer)?;
     for command in FIRST_START {
         machine.run(command, Duration::from_secs(300))?.ok(command)?;
@@ -192,7 +193,10 @@ pub fn install_on_host() -> Result<()> {
     }
     run(Command::new("apt-get").args(["update", "-qq"]))?;
     let mut install = Command::new("apt-get");
-    install.args(["install", "--yes", "--no-install-recommends"]).args(&missing).env("DEBIAN_FRONTEND", "noninteractive");
+    install
+        .args(["install", "--yes", "--no-install-recommends"])
+        .args(&missing)
+        .env("DEBIAN_FRONTEND", "noninteractive");
     run(&mut install).with_context(|| format!("missing on this machine: {}", missing.join(" ")))?;
     ensure!(missing_on_host().is_empty(), "apt-get installed, but some of {} are still missing", missing.join(" "));
     Ok(())
