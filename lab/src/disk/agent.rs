@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::time::Duration;
 
-/// What the guest runs on its second serial line. It says `UP` once per start, then answers one question at a time.
+/// What the guest runs behind its port. It says `UP` once per start, then answers one question at a time.
 pub const SCRIPT: &str = include_str!("guest/agent.sh");
 
 /// The unit that starts [`SCRIPT`] when everything else is up.

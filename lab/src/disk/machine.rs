@@ -10,10 +10,10 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// How long a start may take; twice, where a first entry is tried, fails, and the old one follows.
-const START: Duration = Duration::from_secs(300);
+const START: Duration = Duration::from_secs(480);
 
 /// How long switching off may take: systemd gives its services 90 s.
-const STOP: Duration = Duration::from_secs(120);
+const STOP: Duration = Duration::from_secs(180);
 
 /// A machine that is up.
 #[derive(Debug)]
@@ -67,9 +67,7 @@ impl Machine {
 
     /// Runs a command as root, with a time after which it is ended.
     pub fn run(&mut self, command: &str, limit: Duration) -> Result<Output> {
-        self.asked += 1;
-        let question = agent::question(self.asked, limit, command);
-        self.line.get_mut().write_all(question.as_bytes()).context("ask the guest")?;
+        self.put(command, limit)?;
         let until = Instant::now() + limit + Duration::from_secs(30);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         loop {
@@ -87,6 +85,18 @@ impl Machine {
         }
     }
 
+    /// Sends a command.
+    fn put(&mut self, command: &str, limit: Duration) -> Result<()> {
+        self.asked += 1;
+        let question = agent::question(self.asked, limit, command);
+        self.line.get_mut().write_all(question.as_bytes()).context("ask the guest")
+    }
+
+    /// Sends a command that ends the agent too, whose answer is therefore not waited for.
+    fn order(&mut self, command: &str) -> Result<()> {
+        self.put(command, STOP)
+    }
+
     /// Runs a command that must end well within a minute, and gives its standard output.
     pub fn ask(&mut self, command: &str) -> Result<String> {
         self.run(command, Duration::from_secs(60))?.ok(command)
@@ -96,7 +106,7 @@ impl Machine {
     pub fn reboot(&mut self) -> Result<Start> {
         let from = self.console(0).len();
         let asked = Instant::now();
-        self.ask("systemctl --no-block reboot")?;
+        self.order("systemctl --no-block reboot")?;
         self.wait_until_up(asked, from)
     }
 
@@ -104,7 +114,7 @@ impl Machine {
     pub fn reboot_to_hang(&mut self, mark: &str, silence: Duration) -> Result<()> {
         let from = self.console(0).len();
         let asked = Instant::now();
-        self.ask("systemctl --no-block reboot")?;
+        self.order("systemctl --no-block reboot")?;
         let mut marked: Option<Instant> = None;
         loop {
             let until = Instant::now() + Duration::from_millis(500);
@@ -126,7 +136,7 @@ impl Machine {
     /// Shuts down in order and ends.
     pub fn power_off(mut self) -> Result<Duration> {
         let asked = Instant::now();
-        self.ask("systemctl --no-block poweroff")?;
+        self.order("systemctl --no-block poweroff")?;
         while !self.qemu.ended()? {
             ensure!(asked.elapsed() < STOP, "the guest did not switch off within {} s", STOP.as_secs());
             std::thread::sleep(Duration::from_millis(100));

@@ -58,6 +58,13 @@ impl Seen {
         self.values.get(path).map(String::as_str)
     }
 
+    /// What the product's files for sysctl ask for, and what is: name, asked, found.
+    pub fn sysctls(&self) -> Vec<(&str, &str, &str)> {
+        let asked = self.values.iter().filter_map(|(path, value)| Some((path.strip_prefix("wanted ")?, value)));
+        let found = |name: &str| self.value(&format!("sysctl {}", name.replace('/', "."))).unwrap_or("not there");
+        asked.map(|(name, value)| (name, value.as_str(), found(name))).collect()
+    }
+
     /// The words that the kernel was started with.
     pub fn words(&self) -> Vec<&str> {
         self.value("/proc/cmdline").unwrap_or_default().split_ascii_whitespace().collect()
@@ -171,6 +178,8 @@ mod tests {
 /proc/8/task/8/stat:8 (rcuop/2) S 2 0 0 0 -1 2129984 0 0
 /proc/8/task/8/status:Cpus_allowed_list:	0-3
 /proc/9/task/9/stat:9 (gone) S 2 0 0 0 -1 0 0 0
+wanted kernel.timer_migration:0
+sysctl kernel.timer_migration:1
 log:[    0.0] rcu: \tOffload RCU callbacks from CPUs: 2-3.
 ";
 
@@ -190,6 +199,11 @@ log:[    0.0] rcu: \tOffload RCU callbacks from CPUs: 2-3.
         assert!(about("interrupt 25") && about("work queue cpumask") && about("kernel thread rcuop/2"), "{found:?}");
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(seen.off(&Cpus::from([9])).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_files_ask_for_is_held_against_what_is() {
+        assert_eq!(Seen::from_lines(GUEST).sysctls(), [("kernel.timer_migration", "0", "1")]);
     }
 
     #[test]

@@ -48,6 +48,9 @@ pub const PARTITION: u64 = 1 << 20;
 
 const PARTITION_MB: u64 = 3_000;
 
+/// When the file system was made, as the guests' clocks see it: a day before they are switched on.
+const CLOCK: &str = "1782820800";
+
 const FILE_SYSTEM: &str = "6d0a7c1e-6f4e-4e55-8f0b-6f2d3b1b7c55";
 
 /// Files of ours: path, permissions, contents.
@@ -57,7 +60,7 @@ const FILES: [(&str, u32, &str); 6] = [
     ("etc/fstab", 0o644, include_str!("guest/fstab")),
     ("etc/hostname", 0o644, "lab\n"),
     ("etc/hosts", 0o644, "127.0.0.1 localhost\n127.0.1.1 lab\n"),
-    ("etc/default/grub.d/serial.cfg", 0o644, include_str!("guest/grub.cfg")),
+    ("etc/default/grub.d/10-serial.cfg", 0o644, include_str!("guest/grub.cfg")),
 ];
 
 /// What the machine does to itself in its first start.
@@ -91,7 +94,9 @@ pub fn image(cache: &Path) -> Result<Image> {
 /// The recipe's hash: everything that decides what the disk is, but for the versions of the packages.
 fn name() -> String {
     let mut hash = Sha256::new();
-    hash.update(format!("{SUITE} {PACKAGES:?} {PARTITION} {PARTITION_MB} {FILE_SYSTEM} {FILES:?} {FIRST_START:?}"));
+    hash.update(format!(
+        "{SUITE} {PACKAGES:?} {PARTITION} {PARTITION_MB} {FILE_SYSTEM} {CLOCK} {FILES:?} {FIRST_START:?}"
+    ));
     hex(hash.finalize().get(..8).unwrap_or_default())
 }
 
@@ -162,6 +167,8 @@ fn fill(root: &Path, disk: &Path) -> Result<()> {
     let mut mke2fs = Command::new("/sbin/mke2fs");
     mke2fs.args(["-q", "-F", "-t", "ext4", "-L", "root", "-U", FILE_SYSTEM]);
     mke2fs.arg("-E").arg(format!("offset={PARTITION},root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0"));
+    // The guests' clock, not the host's: a file system from the future would be checked at every start.
+    mke2fs.env("E2FSPROGS_FAKE_TIME", CLOCK);
     run(mke2fs.arg("-d").arg(root).arg(disk).arg(format!("{PARTITION_MB}m")))
 }
 

@@ -1,9 +1,8 @@
 #!/bin/bash
-# Runs what the host asks for over the second serial line, one command at a time, and frames what comes of it.
+# Runs what the host asks for over a virtual serial port, one command at a time, and frames what comes of it.
 # Question: RUN id seconds base64(command). Answer: lines "O base64" and "E base64", then "END id code".
-line=/dev/ttyS1
-exec 3<>"$line"
-stty raw -echo <&3
+until [ -e /dev/virtio-ports/lab ]; do sleep 0.1; done
+exec 3<>/dev/virtio-ports/lab
 work=$(mktemp -d /run/lab-agent.XXXXXX)
 printf 'UP %s\n' "$(cat /proc/sys/kernel/random/boot_id)" >&3
 while read -r word id seconds command <&3; do

@@ -6,5 +6,6 @@ stat -c '%n:%a' /proc/irq/*/smp_affinity
 show /proc/[0-9]*/task/[0-9]*/stat
 grep -H '^Cpus_allowed_list' /proc/[0-9]*/task/[0-9]*/status 2>/dev/null
 sysctl -a 2>/dev/null | sed 's/^\([^ ]*\) = /sysctl \1:/'
+grep -hs '^[a-z].*=' /etc/sysctl.d/*punctual* | sed 's/ *= */:/; s/^/wanted /'
 dmesg | sed 's/^/log:/'
 true

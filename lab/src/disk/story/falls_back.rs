@@ -23,7 +23,7 @@ pub const CLAIMS: &[Claim] = &[
 ];
 
 /// How long no sign of life is a hang; twice what a start takes.
-const HANGS_FOR: Duration = Duration::from_secs(90);
+const HANGS_FOR: Duration = Duration::from_secs(120);
 
 /// Adds entries by hand and tries them.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
