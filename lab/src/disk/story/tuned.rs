@@ -37,12 +37,15 @@ pub const BAD_CLAIMS: &[Claim] = &[
 /// The files in which the boot loader keeps what it starts.
 const BOOT: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub/grubenv"];
 
+/// The kernel panics where CPUs are isolated: the trial fails without anybody touching what the product wrote.
+const TRAP: &str = include_str!("../guest/trap.service");
+
 const TUNE: &str = "tune --cpus 2-3 --profile poll --blast any --yes --json";
 
 /// Tune, restart, believe, restart, revert, restart, compare.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "tuned", Some(&given.program))?;
-    let before = settled(&bench)?;
+    let before = settled(&bench, None)?;
     let mut machine = before.machine;
     let tuned = product(&mut machine, TUNE)?;
     ledger.enter("tune.applies", &tuned.complaints)?;
@@ -73,18 +76,17 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     ledger.enter("revert.boot", &complaints)
 }
 
-/// Tune, break the entry on trial, restart, look, revert, compare.
+/// A machine whose kernel panics as soon as CPUs are isolated: tune, restart, look, revert, compare.
 pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "tuned-badly", Some(&given.program))?;
-    let before = settled(&bench)?;
+    let before = settled(&bench, Some(TRAP))?;
     let mut machine = before.machine;
     product(&mut machine, TUNE)?;
-    // Its first process is to end at once; what is on trial is known by the words that are only there.
-    machine.ask(r"sed -i '/^[[:space:]]*linux.*isolcpus=/s|$| init=/bin/false|' /boot/grub/*.cfg && grep -q bin/false /boot/grub/*.cfg")?;
     let start = machine.reboot()?;
     took("restart on trial", &start);
     let seen = Seen::in_guest(&mut machine)?;
-    let mut complaints = set_apart(&seen)?;
+    // What needs no boot entry may hold on the old one too.
+    let mut complaints = isolated_still(&seen)?;
     if !start.panicked() {
         complaints.push("no kernel panicked, so nothing was tried".to_owned());
     }
@@ -107,10 +109,16 @@ struct Before {
     boot: Vec<Vec<u8>>,
 }
 
-fn settled(bench: &Bench) -> Result<Before> {
+/// What a unit of the machine's own is to be called.
+const UNIT: &str = "/etc/systemd/system/lab-trap.service";
+
+fn settled(bench: &Bench, unit: Option<&str>) -> Result<Before> {
     let (mut machine, start) = bench.start()?;
     took("start", &start);
     bench::install(&mut machine)?;
+    if let Some(text) = unit {
+        machine.ask(&format!("cat >{UNIT} <<'LAB_END'\n{text}LAB_END\nsystemctl enable {UNIT} && sync"))?;
+    }
     let findings = findings::in_guest(&mut machine)?;
     machine.power_off()?;
     let files = bench.files()?;
@@ -189,8 +197,8 @@ fn status(machine: &mut Machine) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// What is still set apart, though nothing is to be.
-fn set_apart(seen: &Seen) -> Result<Vec<String>> {
+/// CPUs that the kernel was told at boot to set apart, though it was not to be.
+fn isolated_still(seen: &Seen) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     for path in ["/sys/devices/system/cpu/isolated", "/sys/devices/system/cpu/nohz_full"] {
         let cpus = seen.list(path)?;
@@ -198,6 +206,12 @@ fn set_apart(seen: &Seen) -> Result<Vec<String>> {
             complaints.push(format!("{path}: {cpus:?}"));
         }
     }
+    Ok(complaints)
+}
+
+/// What is still set apart in any way, though nothing is to be.
+fn set_apart(seen: &Seen) -> Result<Vec<String>> {
+    let mut complaints = isolated_still(seen)?;
     let everywhere = Cpus::from([0, 1, 2, 3]);
     for path in ["/proc/irq/default_smp_affinity", "/sys/devices/virtual/workqueue/cpumask"] {
         let cpus = seen.mask(path)?;
