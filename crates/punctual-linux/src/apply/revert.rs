@@ -5,7 +5,7 @@ use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
 use super::undo::{Stuck, undo};
 use crate::journal::format::Damage;
-use crate::journal::{Contents, Intent, Journal, Record, Undone, store};
+use crate::journal::{Contents, Intent, Journal, Record, Stage, Undone, store};
 use punctual_core::plan::{Before, Step};
 use std::io;
 
@@ -96,7 +96,7 @@ pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<
         return Ok(Reverted { closed: true, ..Reverted::default() });
     };
     let mut work = Work { hand, boot: boot(hand)?, leave_conflicts, done: Reverted::default() };
-    work.done.damage = journal.contents().damage.clone();
+    work.done.damage.clone_from(&journal.contents().damage);
     work.done.torn = journal.contents().torn;
     let chosen: Vec<u32> =
         journal.contents().standing().map(|s| s.transaction).filter(|number| extent.holds(*number)).collect();
@@ -104,7 +104,7 @@ pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<
         work.note(&mut journal, Record::Leaving { transaction: *transaction });
     }
     // What was to go back earlier, and lay beneath something of these.
-    let leaving = journal.contents().standing().filter(|session| session.leaving);
+    let leaving = journal.contents().standing().filter(|session| session.stage == Stage::Leaving);
     let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
     work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
     work.finish(journal, &chosen)

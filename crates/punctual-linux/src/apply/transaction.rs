@@ -6,7 +6,7 @@ use super::hand::{Hand, Lock};
 use super::look::{Look, look};
 use super::machine::{now, this_process};
 use super::revert::{Reverted, Work, boot, lock};
-use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Was, store};
+use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
 use punctual_core::knobs::Blast;
 use punctual_core::plan::{Before, Change, Step};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -326,7 +326,7 @@ pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineE
         ));
     };
     let late = begun.boot != present.boot || begun.confirm_by_ns.is_some_and(|by| present.boottime_ns >= by);
-    if late || session.leaving {
+    if late || session.stage == Stage::Leaving {
         return Err(EngineError::NothingToConfirm("the time is up, and everything goes back"));
     }
     let transaction = session.transaction;
