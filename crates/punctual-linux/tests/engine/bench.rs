@@ -279,25 +279,20 @@ impl Hand for Bench {
         self.set(&format!("/sim/nic/{device}"), &(lines.join("\n") + "\n"));
         Ok(())
     }
+    /// The two kinds of mask are two links in two folders.
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
-        let mut state = self.unit(unit)?.unwrap();
+        let path = format!("/sim/unit/{unit}");
+        let text = self.text(&path);
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        let mask = |lasting| if lasting { "masked-good" } else { "masked" };
         match verb {
-            UnitVerb::Stop => state.active = false,
-            UnitVerb::Start => state.active = true,
-            UnitVerb::Mask { lasting } => {
-                (state.masked, state.masked_for_good) = (true, state.masked_for_good || lasting);
-            }
-            UnitVerb::Unmask { .. } => (state.masked, state.masked_for_good) = (false, false),
+            UnitVerb::Stop => words[0] = "inactive",
+            UnitVerb::Start => words[0] = "active",
+            UnitVerb::Mask { lasting } if !words.contains(&mask(lasting)) => words.push(mask(lasting)),
+            UnitVerb::Mask { .. } => {}
+            UnitVerb::Unmask { lasting } => words.retain(|word| *word != mask(lasting)),
         }
-        let active = if state.active { "active" } else { "inactive" };
-        let masked = if state.masked_for_good {
-            " masked-good"
-        } else if state.masked {
-            " masked"
-        } else {
-            ""
-        };
-        self.set(&format!("/sim/unit/{unit}"), &format!("{active}{masked}\n"));
+        self.set(&path, &(words.join(" ") + "\n"));
         Ok(Ran { well: true, how: String::new(), said: String::new() })
     }
     /// The boot loader's generator: what it writes follows from the drop-ins that are there.
