@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what automation is for")]
 
 mod cpio;
+mod disk;
 mod guest;
 mod host;
 mod initramfs;
@@ -92,13 +93,16 @@ fn run(wish: &Wish) -> Result<ExitCode> {
     for name in &wish.names {
         ensure!(readme::is_known(name), "no scenario and no kernel `{name}`; there are:\n{}", readme::list());
     }
-    ensure!(!wish.full, "there is no scenario with a disk image yet");
     let missing = host::missing()?;
     if !missing.is_empty() {
         eprintln!("lab: this machine lacks {}; `cargo xtask lab --install` installs it", missing.join(", "));
         return Ok(ExitCode::from(LACKS));
     }
     let root = root();
+    if wish.full {
+        let product = product::build(&root, kernel::Arch::Amd64)?.context("the program cannot be built for a guest")?;
+        disk::run(&product.program, &[])?;
+    }
     let lab = Lab::open(&root, Shelf::open(&host::cache(wish.cache.as_deref())?, wish.fresh)?)?;
     let start = Instant::now();
     if let Err(error) = scenario::fetch(&lab, &wish.names) {

@@ -32,8 +32,12 @@ fn shown(choice: &Result<Choice, Refusal>) -> String {
                 none(offline)
             )
             .unwrap();
-            reasons.iter().for_each(|reason| writeln!(out, "  - {reason}").unwrap());
-            warnings.iter().for_each(|warning| writeln!(out, "  ! {warning}\n    -> {}", warning.remedy()).unwrap());
+            for reason in reasons {
+                writeln!(out, "  - {reason}").unwrap();
+            }
+            for warning in warnings {
+                writeln!(out, "  ! {warning}\n    -> {}", warning.remedy()).unwrap();
+            }
         }
     }
     out
@@ -114,7 +118,9 @@ fn big_machine(
     };
     let (cores, l2s, l3s) = (groups(core), groups(l2), groups(l3));
     let mut text = String::from("punctual-machine 1\n");
-    needs.iter().for_each(|need| writeln!(text, "# need: {need}").unwrap());
+    for need in needs {
+        writeln!(text, "# need: {need}").unwrap();
+    }
     writeln!(text, "/proc/sys/kernel/arch = x86_64\n/sys/devices/system/cpu/online = 0-{}", cpus - 1).unwrap();
     writeln!(text, "/sys/devices/system/cpu/present = 0-{}", cpus - 1).unwrap();
     for cpu in 0..cpus {

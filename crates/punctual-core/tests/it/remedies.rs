@@ -33,8 +33,8 @@ fn expected(expected: &Expected) -> String {
     text
 }
 
-fn called(call: &Option<Invocation>) -> String {
-    call.as_ref().map_or("-".to_owned(), |call| format!("{} {}", call.program, call.arguments.join(" ")))
+fn called(call: Option<&Invocation>) -> String {
+    call.map_or("-".to_owned(), |call| format!("{} {}", call.program, call.arguments.join(" ")))
 }
 
 fn line(step: &Step) -> String {
@@ -52,7 +52,7 @@ fn line(step: &Step) -> String {
         }
         Step::Nic { device, settings } => format!("set {device} {settings:?}"),
         Step::Silence { unit, lasting } => format!("silence {unit}{}", if *lasting { " for good" } else { "" }),
-        Step::Run { doing, undoing } => format!("run {} | undo {}", called(doing), called(undoing)),
+        Step::Run { doing, undoing } => format!("run {} | undo {}", called(doing.as_ref()), called(undoing.as_ref())),
         other => format!("{other:?}"),
     }
 }
@@ -65,8 +65,7 @@ fn shown(found: &Remedy) -> String {
     };
     match found {
         Remedy::Steps(steps, told) => {
-            let steps: String = steps.iter().map(|step| format!("    {}\n", line(step))).collect();
-            format!("{}{steps}", notes(told))
+            steps.iter().fold(notes(told), |text, step| format!("{text}    {}\n", line(step)))
         }
         Remedy::Hold(us, told) => format!("{}    hold {us} us\n", notes(told)),
         Remedy::NotHere(because) => format!("    not here: {because}\n"),

@@ -176,7 +176,9 @@ fn what_nobody_watches_over_any_more_is_known() {
         let mut contents = punctual_linux::journal::Contents::default();
         let what = format!("{begun:?} {records:?} {alive}");
         contents.take(Record::Begun(begun));
-        records.into_iter().for_each(|record| contents.take(record));
+        for record in records {
+            contents.take(record);
+        }
         let found = contents.pending(&now, &|_| alive).map(|(_, why)| why).next();
         assert_eq!(found, wanted, "{what}");
     }

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
 use punctual_core::plan::{Reading, Step};
 use punctual_linux::apply::{Extent, Fate, Hand, revert};
-use punctual_linux::journal::{Undone, read};
+use punctual_linux::journal::{Stage, Undone, read};
 
 #[test]
 fn each_change_is_done_whole_or_not_at_all_and_says_which() {
@@ -31,7 +31,7 @@ fn each_change_is_done_whole_or_not_at_all_and_says_which() {
     assert_eq!(bench.text("/sim/unit/tuned.service"), "inactive masked-good\n");
     assert!(!bench.file("/etc/tmpfiles.d").exists() && bench.text("/sys/kernel/clamped") == "1\n");
     let session = read(&bench).unwrap().unwrap().sessions.remove(0);
-    assert!(session.applied && session.was.len() == 1 && session.begun.is_some());
+    assert!(session.stage == Stage::Applied && session.was.len() == 1 && session.begun.is_some());
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(back.closed && back.trouble.is_empty(), "{back:?}");
     assert_eq!(bench.picture(), start);

@@ -67,8 +67,8 @@ fn is_ours(path: &str) -> bool {
 }
 
 fn is_kernels(path: &str) -> bool {
-    let never = |place: &&str| path.starts_with(place.trim_end_matches('/'));
-    KERNEL.iter().any(|place| path.starts_with(place)) && !NEVER.iter().any(|place| never(&place))
+    KERNEL.iter().any(|place| path.starts_with(place))
+        && !NEVER.iter().any(|place| path.starts_with(place.trim_end_matches('/')))
 }
 
 fn is_kernels_folder(path: &str) -> bool {

@@ -3,7 +3,7 @@
 //! Tree -> Machine -> Plan -> (asked) applied, step by step, by the engine. Everything up to the question reads only.
 
 mod apply;
-// mod artefact;
+mod artefact;
 mod wishes;
 
 pub use apply::allowed_to_change;
@@ -24,7 +24,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     let source = Source::open(args.machine.as_deref())?;
     let machine = Machine::read(source.tree.as_ref());
     if let Some(what) = args.print {
-        let _ = what;
+        return artefact::print(what, args, source.tree.as_ref(), &machine);
     }
     let wishes = wishes(args)?;
     let plan = planned(source.tree.as_ref(), &machine, &wishes)?;

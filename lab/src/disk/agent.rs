@@ -1,0 +1,90 @@
+//! How the host and the guest talk over a serial line of their own: one line asks, a block of lines answers.
+//!
+//! Everything that could upset a line (output of programs) travels as base64, so that it arrives byte for byte. This
+//! module holds both ends, the guest's script and the host's reader of its answers; it knows neither QEMU nor sockets.
+
+use anyhow::{Context, Result, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use std::time::Duration;
+
+/// What the guest runs behind its port. It says `UP` once per start, then answers one question at a time.
+pub const SCRIPT: &str = include_str!("guest/agent.sh");
+
+/// The unit that starts [`SCRIPT`] when everything else is up.
+pub const UNIT: &str = include_str!("guest/agent.service");
+
+/// What came of one command in the guest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Exit code; 124 and above as the shell has it (124: took too long, 128 + N: killed by signal N).
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Output {
+    /// Standard output of a command that must have ended well.
+    pub fn ok(self, what: &str) -> Result<String> {
+        ensure!(self.code == 0, "`{what}` in the guest ended with {}: {}", self.code, self.err.trim());
+        Ok(self.out)
+    }
+}
+
+/// One line from the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// The agent has started; the word tells one boot from another.
+    Up(String),
+    /// A piece of standard output.
+    Out(Vec<u8>),
+    /// A piece of standard error.
+    Err(Vec<u8>),
+    /// The end of the answer to a question, with its exit code.
+    End(u64, i32),
+    /// Anything else: noise on the line.
+    Noise,
+}
+
+/// The line that asks the guest to run a command within a time.
+pub fn question(id: u64, limit: Duration, command: &str) -> String {
+    format!("RUN {id} {} {}\n", limit.as_secs().max(1), BASE64.encode(command))
+}
+
+/// Reads one line of an answer.
+pub fn line(text: &str) -> Result<Line> {
+    let garbled = || format!("the guest's line `{text}` is garbled");
+    let mut words = text.split_ascii_whitespace();
+    Ok(match (words.next(), words.next(), words.next()) {
+        (Some("UP"), Some(boot), None) => Line::Up(boot.to_owned()),
+        (Some("O"), Some(piece), None) => Line::Out(BASE64.decode(piece).with_context(garbled)?),
+        (Some("E"), Some(piece), None) => Line::Err(BASE64.decode(piece).with_context(garbled)?),
+        (Some("END"), Some(id), Some(code)) => {
+            Line::End(id.parse().with_context(garbled)?, code.parse().with_context(garbled)?)
+        }
+        _ => Line::Noise,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_told_from_noise() {
+        assert_eq!(line("UP 12-ab").unwrap(), Line::Up("12-ab".into()));
+        assert_eq!(line("O Zm9v").unwrap(), Line::Out(b"foo".to_vec()));
+        assert_eq!(line("END 3 124").unwrap(), Line::End(3, 124));
+        assert_eq!(line("[    0.1] random: crng init done").unwrap(), Line::Noise);
+        assert_eq!(line("").unwrap(), Line::Noise);
+        assert!(line("O !!").is_err() && line("END x 0").is_err());
+    }
+
+    #[test]
+    fn a_question_is_one_line() {
+        let asked = question(7, Duration::from_secs(30), "printf 'a\nb'");
+        assert_eq!(asked, "RUN 7 30 cHJpbnRmICdhCmIn\n");
+    }
+}

@@ -1,0 +1,92 @@
+//! What a story works with: a disk of its own, copied from the cached one, with the program on it.
+//!
+//! It decides where files of the lab lie; it knows no story.
+
+use super::machine::{Machine, Start};
+use super::qemu::Computer;
+use super::recipe::{self, PARTITION, run};
+use super::tree::{self, Files};
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the program is put in the guest.
+pub const PROGRAM: &str = "/usr/local/bin/punctual";
+
+/// A computer with a copy of the disk, in a folder that goes away with this value.
+#[derive(Debug)]
+pub struct Bench {
+    folder: PathBuf,
+    computer: Computer,
+}
+
+impl Bench {
+    /// Copies the disk into a new folder of `cache`, and puts `program` on the guest's second disk.
+    pub fn new(cache: &Path, image: &Path, name: &str, program: Option<&Path>) -> Result<Self> {
+        let folder = cache.join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+        let disk = folder.join("disk.raw");
+        let mut copy = Command::new("cp");
+        run(copy.args(["--sparse=always", "--reflink=auto"]).arg(image).arg(&disk))?;
+        let second_disk = program.map(|program| packed(&folder, program)).transpose()?;
+        let computer = Computer { disk, second_disk, kernel: None, folder: folder.clone() };
+        Ok(Self { folder, computer })
+    }
+
+    /// Switches it on, through its own boot loader.
+    pub fn start(&self) -> Result<(Machine, Start)> {
+        Machine::start(&self.computer)
+    }
+
+    /// Every file of the disk; the machine must be off.
+    pub fn files(&self) -> Result<Files> {
+        tree::read(&self.computer.disk, PARTITION)
+    }
+
+    /// One file of the disk; the machine must be off.
+    pub fn file(&self, path: &str) -> Result<Vec<u8>> {
+        tree::read_one(&self.computer.disk, PARTITION, path)
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Where the lab keeps what it made, outside the tree: `PUNCTUAL_LAB_CACHE`, or the user's cache folder.
+pub fn cache() -> Result<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    named("PUNCTUAL_LAB_CACHE")
+        .or_else(|| named("XDG_CACHE_HOME").map(|folder| folder.join("punctual-lab")))
+        .or_else(|| named("HOME").map(|folder| folder.join(".cache/punctual-lab")))
+        .context("no place for the lab's files: set PUNCTUAL_LAB_CACHE to a folder")
+}
+
+/// Makes the disk where it is missing, and says how long that took.
+pub fn image(cache: &Path) -> Result<PathBuf> {
+    let image = recipe::image(cache)?;
+    if let Some(took) = image.made_in {
+        println!("  disk made in {} s: {}", took.as_secs(), image.disk.display());
+    }
+    Ok(image.disk)
+}
+
+/// Copies the program from the second disk to where it belongs.
+pub fn install(machine: &mut Machine) -> Result<()> {
+    let to = Path::new(PROGRAM).parent().context("the program has no folder")?;
+    machine.ask(&format!("tar -x -f /dev/vdb -C {} && sync && {PROGRAM} --version", to.display()))?;
+    Ok(())
+}
+
+/// The program as a tar archive, which a guest can read from a disk as it is.
+fn packed(folder: &Path, program: &Path) -> Result<PathBuf> {
+    let archive = folder.join("program.tar");
+    let (parent, name) = (program.parent().unwrap_or(Path::new("/")), program.file_name().context("name the program")?);
+    let mut tar = Command::new("tar");
+    tar.args(["--owner=0", "--group=0", "--mode=755", "--blocking-factor=64"]);
+    run(tar.arg("-cf").arg(&archive).arg("-C").arg(parent).arg(name))?;
+    Ok(archive)
+}

@@ -1,0 +1,82 @@
+//! What was claimed and what came of it: each claim is one sentence that a run can refute.
+//!
+//! A claim that a story never got to has failed; nothing here is held by silence.
+
+use anyhow::{Result, bail, ensure};
+
+/// A claim: its name, and what is claimed.
+pub type Claim = (&'static str, &'static str);
+
+/// The claims of one story, and the verdicts so far.
+#[derive(Debug)]
+pub struct Ledger {
+    claims: &'static [Claim],
+    verdicts: Vec<(&'static str, Result<(), String>)>,
+}
+
+impl Ledger {
+    /// Nothing held yet.
+    pub fn new(claims: &'static [Claim]) -> Self {
+        Self { claims, verdicts: Vec::new() }
+    }
+
+    /// Enters what came of a claim: no complaint, and it held.
+    pub fn enter(&mut self, id: &'static str, complaints: &[String]) -> Result<()> {
+        let Some((_, sentence)) = self.claims.iter().find(|(known, _)| *known == id) else {
+            bail!("`{id}` is no claim of this story");
+        };
+        let verdict = if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n")) };
+        match &verdict {
+            Ok(()) => println!("  held    {id}: {sentence}"),
+            Err(why) => println!("  FAILED  {id}: {sentence}\n{}", indented(why)),
+        }
+        self.verdicts.push((id, verdict));
+        Ok(())
+    }
+
+    /// How many held, of all; an error if not all did. A claim entered twice held only if it held both times.
+    pub fn close(self, story: Result<()>) -> Result<usize> {
+        let failed = |id: &str| self.verdicts.iter().any(|(known, verdict)| *known == id && verdict.is_err());
+        let reached = |id: &str| self.verdicts.iter().any(|(known, _)| *known == id);
+        let lost: Vec<&str> = self.claims.iter().map(|(id, _)| *id).filter(|id| failed(id) || !reached(id)).collect();
+        let unreached = self.claims.iter().filter(|(id, _)| !reached(id));
+        unreached
+            .for_each(|(id, sentence)| println!("  FAILED  {id}: {sentence}\n          the story did not get there"));
+        story?;
+        ensure!(lost.is_empty(), "{} of {} claims failed: {}", lost.len(), self.claims.len(), lost.join(" "));
+        Ok(self.claims.len())
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("          {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &[Claim] = &[("a", "one"), ("b", "two")];
+
+    #[test]
+    fn all_must_be_entered_and_hold() {
+        let mut ledger = Ledger::new(TWO);
+        ledger.enter("a", &[]).unwrap();
+        let error = ledger.close(Ok(())).unwrap_err().to_string();
+        assert_eq!(error, "1 of 2 claims failed: b");
+        let mut ledger = Ledger::new(TWO);
+        ledger.enter("a", &[]).unwrap();
+        ledger.enter("b", &["no".into()]).unwrap();
+        ledger.enter("b", &[]).unwrap();
+        assert!(ledger.close(Ok(())).is_err());
+        let mut ledger = Ledger::new(TWO);
+        ledger.enter("a", &[]).unwrap();
+        ledger.enter("b", &[]).unwrap();
+        assert_eq!(ledger.close(Ok(())).unwrap(), 2);
+    }
+
+    #[test]
+    fn what_is_no_claim_cannot_be_held() {
+        assert!(Ledger::new(TWO).enter("c", &[]).is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! A computer that is switched on and answers: run a command, restart it, switch it off, or pull its plug.
+//!
+//! Every wait has an end. Whether what the guest answered is right is for the stories to say.
+
+use super::agent::{self, Line, Output};
+use super::qemu::{Computer, Qemu};
+use anyhow::{Context, Result, bail, ensure};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// How long a start may take; twice, where a first entry is tried, fails, and the old one follows.
+const START: Duration = Duration::from_secs(480);
+
+/// How long switching off may take: systemd gives its services 90 s.
+const STOP: Duration = Duration::from_secs(180);
+
+/// A machine that is up.
+#[derive(Debug)]
+pub struct Machine {
+    computer: Computer,
+    qemu: Qemu,
+    line: BufReader<UnixStream>,
+    /// The start of a line whose end has not arrived.
+    half: Vec<u8>,
+    boot: String,
+    asked: u64,
+}
+
+/// What a start came to.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// From being asked to until all services were up.
+    pub took: Duration,
+    /// What the console said meanwhile.
+    pub console: String,
+}
+
+impl Start {
+    /// Whether a kernel gave up on the way.
+    pub fn panicked(&self) -> bool {
+        panicked(&self.console)
+    }
+}
+
+impl Machine {
+    /// Switches a computer on and waits until it is up.
+    pub fn start(computer: &Computer) -> Result<(Self, Start)> {
+        // The emulator now and then trips over a kernel that patches its own code: such a start is repeated, and said.
+        for attempt in 1..=3 {
+            let started = Instant::now();
+            let (qemu, line) = computer.switch_on()?;
+            line.set_read_timeout(Some(Duration::from_millis(250))).context("set the time to wait for the guest")?;
+            let line = BufReader::new(line);
+            let computer = computer.clone();
+            let mut machine = Self { computer, qemu, line, half: Vec::new(), boot: String::new(), asked: 0 };
+            match machine.wait_until_up(started, 0) {
+                Ok(start) => return Ok((machine, start)),
+                Err(error) if attempt < 3 && emulator_tripped(&machine.console(0)) => {
+                    eprintln!("start {attempt}: the emulator tripped, once more ({error:#})");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        bail!("the emulator tripped three times")
+    }
+
+    /// Runs a command as root, with a time after which it is ended.
+    pub fn run(&mut self, command: &str, limit: Duration) -> Result<Output> {
+        self.put(command, limit)?;
+        let until = Instant::now() + limit + Duration::from_secs(30);
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        loop {
+            let what = || format!("wait for `{command}` in the guest");
+            match self.next_line(until).with_context(what)? {
+                Line::Out(piece) => out.extend(piece),
+                Line::Err(piece) => err.extend(piece),
+                Line::End(id, code) if id == self.asked => {
+                    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+                    return Ok(Output { code, out: text(out), err: text(err) });
+                }
+                Line::Up(boot) if boot != self.boot => bail!("the guest restarted during `{command}`"),
+                Line::End(..) | Line::Up(_) | Line::Noise => {}
+            }
+        }
+    }
+
+    /// Sends a command.
+    fn put(&mut self, command: &str, limit: Duration) -> Result<()> {
+        self.asked += 1;
+        let question = agent::question(self.asked, limit, command);
+        self.line.get_mut().write_all(question.as_bytes()).context("ask the guest")
+    }
+
+    /// Sends a command that ends the agent too, whose answer is therefore not waited for.
+    fn order(&mut self, command: &str) -> Result<()> {
+        self.put(command, STOP)
+    }
+
+    /// Runs a command that must end well within a minute, and gives its standard output.
+    pub fn ask(&mut self, command: &str) -> Result<String> {
+        self.run(command, Duration::from_secs(60))?.ok(command)
+    }
+
+    /// Restarts as an administrator does, and waits until it is up, on whichever entry that came to be.
+    pub fn reboot(&mut self) -> Result<Start> {
+        let from = self.console(0).len();
+        let asked = Instant::now();
+        self.order("systemctl --no-block reboot")?;
+        self.wait_until_up(asked, from)
+    }
+
+    /// Restarts into a kernel that says `mark` and then never comes up: waits for the mark, and for that long after it.
+    pub fn reboot_to_hang(&mut self, mark: &str, silence: Duration) -> Result<()> {
+        let from = self.console(0).len();
+        let asked = Instant::now();
+        self.order("systemctl --no-block reboot")?;
+        let mut marked: Option<Instant> = None;
+        loop {
+            let until = Instant::now() + Duration::from_millis(500);
+            if let Ok(Line::Up(boot)) = self.next_line(until) {
+                ensure!(boot == self.boot, "it came up instead of hanging");
+            }
+            if marked.is_none() && self.console(from).contains(mark) {
+                marked = Some(Instant::now());
+            }
+            ensure!(!self.qemu.ended()?, "QEMU has ended");
+            match marked {
+                Some(since) if since.elapsed() > silence => return Ok(()),
+                None if asked.elapsed() > START => bail!("the console never said `{mark}`"),
+                _ => {}
+            }
+        }
+    }
+
+    /// Shuts down in order and ends.
+    pub fn power_off(mut self) -> Result<Duration> {
+        let asked = Instant::now();
+        self.order("systemctl --no-block poweroff")?;
+        while !self.qemu.ended()? {
+            ensure!(asked.elapsed() < STOP, "the guest did not switch off within {} s", STOP.as_secs());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(asked.elapsed())
+    }
+
+    /// Pulls the plug.
+    pub fn cut_power(mut self) {
+        self.qemu.kill();
+    }
+
+    /// What the console has said since it was `from` bytes long.
+    fn console(&self, from: usize) -> String {
+        let bytes = std::fs::read(self.computer.console()).unwrap_or_default();
+        String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()).into_owned()
+    }
+
+    fn wait_until_up(&mut self, since: Instant, from: usize) -> Result<Start> {
+        loop {
+            let said = |machine: &Self| format!("the console ended with:\n{}", last_lines(&machine.console(from), 15));
+            match self.next_line(since + START) {
+                Ok(Line::Up(boot)) if boot != self.boot => {
+                    self.boot = boot;
+                    return Ok(Start { took: since.elapsed(), console: self.console(from) });
+                }
+                Ok(_) => {}
+                Err(error) => return Err(error.context(said(self))),
+            }
+        }
+    }
+
+    /// The next line from the guest; an error when the time is over, QEMU has ended or the kernel has given up for good.
+    fn next_line(&mut self, until: Instant) -> Result<Line> {
+        loop {
+            match self.line.read_until(b'\n', &mut self.half) {
+                Ok(0) => bail!("the guest hung up: QEMU has ended"),
+                Ok(_) if self.half.ends_with(b"\n") => {
+                    let line = std::mem::take(&mut self.half);
+                    return agent::line(String::from_utf8_lossy(&line).trim());
+                }
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    ensure!(Instant::now() < until, "the guest did not answer in time");
+                    ensure!(!gave_up(&self.console(0)), "the guest's kernel panicked and stays so");
+                }
+                Err(error) => return Err(error).context("read from the guest"),
+            }
+        }
+    }
+}
+
+/// Whether a kernel gave up anywhere in this.
+fn panicked(console: &str) -> bool {
+    console.contains("Kernel panic - not syncing")
+}
+
+/// Whether a kernel gave up and was not told to restart by `panic=`: only then does it say this.
+fn gave_up(console: &str) -> bool {
+    console.contains("---[ end Kernel panic")
+}
+
+/// Whether this looks like the emulator's fault: an int3 of the kernel's own patching was met by another processor.
+fn emulator_tripped(console: &str) -> bool {
+    panicked(console) && console.contains("int3")
+}
+
+fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines.get(lines.len().saturating_sub(count)..).unwrap_or_default().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PANIC: &str = "[  1.0] Kernel panic - not syncing: Attempted to kill init!\n";
+
+    #[test]
+    fn a_panic_that_restarts_is_not_the_end() {
+        assert!(!gave_up(""));
+        assert!(!gave_up(&format!("{PANIC}[  1.1] Rebooting in 10 seconds..\n")));
+        assert!(gave_up(&format!("{PANIC}[  1.1] ---[ end Kernel panic - not syncing: Attempted ]---\n")));
+        assert!(!gave_up(PANIC), "it is still talking");
+    }
+
+    #[test]
+    fn only_a_panic_with_int3_is_the_emulators() {
+        assert!(emulator_tripped(&format!("int3: 0000 [#1]\n{PANIC}")));
+        assert!(!emulator_tripped(PANIC) && !emulator_tripped("int3"));
+    }
+
+    #[test]
+    fn the_end_of_the_console_is_shown() {
+        assert_eq!(last_lines("a\nb\nc", 2), "b\nc");
+        assert_eq!(last_lines("a", 5), "a");
+    }
+}

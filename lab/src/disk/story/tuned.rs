@@ -1,0 +1,223 @@
+//! The whole story: a machine is tuned, comes up tuned, is believed, stays tuned, and is put back to the byte.
+//! And the other one: the tuned entry does not come up, and the machine is back on the old one by itself.
+
+use super::super::bench::{self, Bench, PROGRAM};
+use super::super::findings;
+use super::super::ledger::{Claim, Ledger};
+use super::super::machine::Machine;
+use super::super::reader::{Cpus, Seen};
+use super::super::tree;
+use super::untouched::{BY_ITSELF, told};
+use super::{Given, took};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::time::Duration;
+
+pub const CLAIMS: &[Claim] = &[
+    ("tune.applies", "`tune --cpus 2-3 --profile poll --yes` ends well"),
+    ("tune.trial", "the next start takes the tuned entry, and the reader finds its words on the command line"),
+    ("tune.isolated", "the kernel says 2-3 are isolated, tick-free, and their RCU callbacks run elsewhere"),
+    ("tune.kept-off", "interrupts, work queues and threads that can be moved are off 2-3"),
+    ("tune.sysctls", "each sysctl that the files of `tune` name has its value"),
+    ("tune.status", "`status` ends well and calls all that was asked for in force"),
+    ("tune.confirmed", "after `status --confirm` the start after next is tuned too"),
+    ("tune.reverts", "`revert` ends well"),
+    ("revert.files", "after `revert` and a restart every file is what it was, but for what changes by itself"),
+    ("revert.boot", "grub.cfg and grubenv are what they were, byte for byte"),
+    ("revert.effective", "after `revert` and a restart no CPU is set apart"),
+    ("revert.findings", "after `revert` and a restart the findings are what they were"),
+];
+
+pub const BAD_CLAIMS: &[Claim] = &[
+    ("bad.falls-back", "a tuned entry whose kernel panics is followed by the old one, with nobody's help"),
+    ("bad.status", "`status` then says that the trial failed"),
+    ("bad.reverts", "`revert` then leaves every file as it was, but for what changes by itself"),
+];
+
+/// The files in which the boot loader keeps what it starts.
+const BOOT: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub/grubenv"];
+
+/// The kernel panics where CPUs are isolated: the trial fails without anybody touching what the product wrote.
+const TRAP: &str = include_str!("../guest/trap.service");
+
+const TUNE: &str = "tune --cpus 2-3 --profile poll --blast any --yes --json";
+
+/// Tune, restart, believe, restart, revert, restart, compare.
+pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
+    let bench = Bench::new(&given.cache, &given.image, "tuned", Some(&given.program))?;
+    let before = settled(&bench, None)?;
+    let mut machine = before.machine;
+    let tuned = product(&mut machine, TUNE)?;
+    ledger.enter("tune.applies", &tuned.complaints)?;
+    took("restart on trial", &machine.reboot()?);
+    let seen = Seen::in_guest(&mut machine)?;
+    ledger.enter("tune.trial", &words_missing(&seen))?;
+    effective(&seen, ledger)?;
+    ledger.enter("tune.status", &status(&mut machine)?)?;
+    let confirmed = product(&mut machine, "status --confirm --json")?;
+    took("restart after it was confirmed", &machine.reboot()?);
+    let seen = Seen::in_guest(&mut machine)?;
+    ledger.enter("tune.confirmed", &[confirmed.complaints, words_missing(&seen)].concat())?;
+    effective(&seen, ledger)?;
+    ledger.enter("tune.reverts", &product(&mut machine, "revert --json")?.complaints)?;
+    took("restart after revert", &machine.reboot()?);
+    let seen = Seen::in_guest(&mut machine)?;
+    ledger.enter("revert.effective", &set_apart(&seen)?)?;
+    let after = findings::in_guest(&mut machine)?;
+    ledger.enter("revert.findings", &findings::differences(&before.findings, &after))?;
+    machine.power_off()?;
+    ledger.enter("revert.files", &told(&tree::differences(&before.files, &bench.files()?, BY_ITSELF)))?;
+    let mut complaints = Vec::new();
+    for (path, old) in BOOT.iter().zip(before.boot) {
+        if bench.file(path)? != old {
+            complaints.push(format!("{path} is another"));
+        }
+    }
+    ledger.enter("revert.boot", &complaints)
+}
+
+/// A machine whose kernel panics as soon as CPUs are isolated: tune, restart, look, revert, compare.
+pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
+    let bench = Bench::new(&given.cache, &given.image, "tuned-badly", Some(&given.program))?;
+    let before = settled(&bench, Some(TRAP))?;
+    let mut machine = before.machine;
+    product(&mut machine, TUNE)?;
+    let start = machine.reboot()?;
+    took("restart on trial", &start);
+    let seen = Seen::in_guest(&mut machine)?;
+    // What needs no boot entry may hold on the old one too.
+    let mut complaints = isolated_still(&seen)?;
+    if !start.panicked() {
+        complaints.push("no kernel panicked, so nothing was tried".to_owned());
+    }
+    ledger.enter("bad.falls-back", &complaints)?;
+    let said = machine.run(&format!("{PROGRAM} status --json"), Duration::from_secs(120))?;
+    let failed = said.out.contains("failed");
+    ledger.enter("bad.status", &if failed { Vec::new() } else { vec![said.out] })?;
+    let reverted = product(&mut machine, "revert --json")?;
+    took("restart after revert", &machine.reboot()?);
+    machine.power_off()?;
+    let files = told(&tree::differences(&before.files, &bench.files()?, BY_ITSELF));
+    ledger.enter("bad.reverts", &[reverted.complaints, files].concat())
+}
+
+/// A machine as it was before, up again.
+struct Before {
+    machine: Machine,
+    findings: findings::Findings,
+    files: tree::Files,
+    boot: Vec<Vec<u8>>,
+}
+
+/// What a unit of the machine's own is to be called.
+const UNIT: &str = "/etc/systemd/system/lab-trap.service";
+
+fn settled(bench: &Bench, unit: Option<&str>) -> Result<Before> {
+    let (mut machine, start) = bench.start()?;
+    took("start", &start);
+    bench::install(&mut machine)?;
+    if let Some(text) = unit {
+        machine.ask(&format!("cat >{UNIT} <<'LAB_END'\n{text}LAB_END\nsystemctl enable {UNIT} && sync"))?;
+    }
+    let findings = findings::in_guest(&mut machine)?;
+    machine.power_off()?;
+    let files = bench.files()?;
+    let boot = BOOT.iter().map(|path| bench.file(path)).collect::<Result<_>>()?;
+    let (machine, start) = bench.start()?;
+    took("start", &start);
+    Ok(Before { machine, findings, files, boot })
+}
+
+/// What the product said, and what is wrong with how it ended.
+struct Said {
+    said: Value,
+    complaints: Vec<String>,
+}
+
+fn product(machine: &mut Machine, words: &str) -> Result<Said> {
+    let output = machine.run(&format!("{PROGRAM} {words}"), Duration::from_secs(300))?;
+    let mut complaints = Vec::new();
+    if output.code != 0 {
+        complaints.push(format!("`{words}` ended with {}: {}", output.code, output.err.trim()));
+    }
+    let said = serde_json::from_str(&output.out).unwrap_or_else(|error| {
+        complaints.push(format!("`{words}` printed no JSON: {error}"));
+        Value::Null
+    });
+    Ok(Said { said, complaints })
+}
+
+fn words_missing(seen: &Seen) -> Vec<String> {
+    let words = seen.words();
+    let lacks = |start: &&str| !words.iter().any(|word| word.starts_with(*start));
+    let missing = ["isolcpus=", "nohz_full=", "irqaffinity="].into_iter().filter(lacks);
+    missing.map(|word| format!("{word} is not in `{}`", words.join(" "))).collect()
+}
+
+fn wanted() -> Cpus {
+    Cpus::from([2, 3])
+}
+
+/// What the kernel is to have made of it.
+fn effective(seen: &Seen, ledger: &mut Ledger) -> Result<()> {
+    let mut complaints = Vec::new();
+    let isolated = seen.list("/sys/devices/system/cpu/isolated")?;
+    let tickless = seen.list("/sys/devices/system/cpu/nohz_full")?;
+    for (what, cpus) in [("isolated", isolated), ("tick-free", tickless), ("offloaded", seen.offloaded()?)] {
+        if cpus != wanted() {
+            complaints.push(format!("{what}: {cpus:?}"));
+        }
+    }
+    ledger.enter("tune.isolated", &complaints)?;
+    ledger.enter("tune.kept-off", &seen.off(&wanted())?)?;
+    let sysctls = seen.sysctls();
+    let mut complaints = Vec::new();
+    if sysctls.is_empty() {
+        complaints.push("no file asks for a sysctl, so nothing was tried".to_owned());
+    }
+    let wrong = sysctls.iter().filter(|(_, asked, found)| asked != found);
+    complaints.extend(wrong.map(|(name, asked, found)| format!("{name} is {found}, not {asked}")));
+    ledger.enter("tune.sysctls", &complaints)
+}
+
+fn status(machine: &mut Machine) -> Result<Vec<String>> {
+    let status = product(machine, "status --json")?;
+    let mut complaints = status.complaints;
+    let rows = status.said.get("rows").and_then(Value::as_array).context("`status --json` has no rows")?;
+    if rows.is_empty() {
+        complaints.push("`status` tells of nothing".to_owned());
+    }
+    for row in rows {
+        let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("nameless");
+        // Our own changes that a later one replaced are no complaint.
+        if !matches!(word("standing"), "in force" | "gone") {
+            complaints.push(format!("{} {}: {}", word("id"), word("standing"), row));
+        }
+    }
+    Ok(complaints)
+}
+
+/// CPUs that the kernel was told at boot to set apart, though it was not to be.
+fn isolated_still(seen: &Seen) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for path in ["/sys/devices/system/cpu/isolated", "/sys/devices/system/cpu/nohz_full"] {
+        let cpus = seen.list(path)?;
+        if !cpus.is_empty() {
+            complaints.push(format!("{path}: {cpus:?}"));
+        }
+    }
+    Ok(complaints)
+}
+
+/// What is still set apart in any way, though nothing is to be.
+fn set_apart(seen: &Seen) -> Result<Vec<String>> {
+    let mut complaints = isolated_still(seen)?;
+    let everywhere = Cpus::from([0, 1, 2, 3]);
+    for path in ["/proc/irq/default_smp_affinity", "/sys/devices/virtual/workqueue/cpumask"] {
+        let cpus = seen.mask(path)?;
+        if cpus != everywhere {
+            complaints.push(format!("{path}: {cpus:?}"));
+        }
+    }
+    Ok(complaints)
+}
