@@ -1,12 +1,13 @@
 //! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
 
-use super::changes::{Left, changes};
+use super::changes::{Left, Reason, changes};
 use super::choice::{Choice, Refusal, choose};
 use super::conflicts::{Conflict, conflicts};
 use super::lasting::{self, Lasted, Starts, Wanted, Why};
 use super::remedies::{Needs, Site};
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::audit::audit;
+use crate::finding::{Finding, Severity};
 use crate::knobs::{Blast, Case};
 use crate::machine::Machine;
 use crate::profile::Need;
@@ -75,19 +76,22 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     let conflicts = conflicts(&case, &changes);
     let mut plan = Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
     if wishes.lasting {
-        plan.last(tree, machine);
+        plan.last(tree, machine, &findings);
     }
     Ok(plan)
 }
 
 impl Plan {
     /// Adds what makes it last.
-    fn last(&mut self, tree: &dyn Tree, machine: &Machine) {
+    fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
             Ok(Lasted { steps, limits }) => {
                 self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits)
             }
-            Err(why) => self.limits.push(not_lasting("Values are not kept for the boots to come", &why)),
+            Err(why) => {
+                self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
+                self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
+            }
         }
         match lasting::trial(tree, machine, &self.wanted) {
             Ok(trial) => {
@@ -100,8 +104,29 @@ impl Plan {
                     trial.limits,
                 );
             }
-            Err(why) => self.limits.push(not_lasting("The command line stays as it is", &why)),
+            Err(why) => {
+                self.limits.push(not_lasting("The command line stays as it is", &why));
+                self.forgo(is_word, "the command line stays as it is", findings);
+            }
         }
+    }
+
+    /// What cannot be kept holds until the next boot; a change that is nothing else is none.
+    fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
+        let loses = |change: &Change| !change.keeps.is_empty() && change.keeps.iter().all(&is_lost);
+        for change in self.changes.iter_mut().filter(|change| loses(change)) {
+            change.lasts = Lasts::Reboot;
+        }
+        let (lost, kept) = std::mem::take(&mut self.changes)
+            .into_iter()
+            .partition::<Vec<Change>, _>(|change| change.steps.is_empty() && loses(change));
+        self.changes = kept;
+        self.left.extend(lost.into_iter().map(|change| Left {
+            severity: severity(findings, &change.id),
+            id: change.id,
+            title: change.title,
+            reason: Reason::NotHere(why.to_owned()),
+        }));
     }
 
     fn add(&mut self, id: &str, title: &str, takes: Takes, steps: Vec<Step>, limits: Vec<String>) {
@@ -117,6 +142,14 @@ pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(
     let Lasted { steps, limits } = lasting::adopt(tree, machine, wanted)?;
     let title = "The new command line is the default";
     Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+}
+
+fn is_word(keep: &Keep) -> bool {
+    matches!(keep, Keep::Word(_) | Keep::NoWord(_))
+}
+
+fn severity(findings: &[Finding], id: &str) -> Severity {
+    findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
 }
 
 fn not_lasting(what: &str, why: &Why) -> String {

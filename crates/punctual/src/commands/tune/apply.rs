@@ -107,7 +107,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     let _held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX)));
     let mut ready = |applied: &Applied| {
         let text = render::tune::results(plan, applied, &[], render::style());
-        render::say(&text);
+        render::say(text.trim_end());
         true
     };
     let Supervised { status, reverted, .. } =

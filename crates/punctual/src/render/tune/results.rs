@@ -19,7 +19,9 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
             sheet.entry(4, 9, "", &seen);
         }
     }
-    sheet.gap();
+    if !next.is_empty() {
+        sheet.gap();
+    }
     for sentence in next {
         sheet.paragraph(0, sentence);
     }

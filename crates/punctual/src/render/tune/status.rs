@@ -22,8 +22,10 @@ pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> Strin
         sheet.gap();
         one(&mut sheet, row);
     }
-    sheet.gap();
-    sheet.paragraph(0, &totals(rows));
+    if !rows.is_empty() {
+        sheet.gap();
+        sheet.paragraph(0, &totals(rows));
+    }
     sheet.finish()
 }
 
@@ -54,5 +56,5 @@ fn totals(rows: &[Row]) -> String {
         }
     }
     let told: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    if told.is_empty() { "Nothing was asked for.".to_owned() } else { format!("{}.", told.join(", ")) }
+    format!("{}.", told.join(", "))
 }
