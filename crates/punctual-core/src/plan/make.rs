@@ -106,27 +106,36 @@ impl Plan {
             }
             Err(why) => {
                 self.limits.push(not_lasting("The command line stays as it is", &why));
-                self.forgo(is_word, "the command line stays as it is", findings);
+                // What cannot be tried can be adopted all the same.
+                if !matches!(why, Why::NoTrial(_)) {
+                    self.forgo(is_word, "the command line stays as it is", findings);
+                }
             }
         }
     }
 
-    /// What cannot be kept holds until the next boot; a change that is nothing else is none.
+    /// What cannot be kept is asked for no more: such a change holds until the next boot, and one that is nothing else
+    /// is none.
     fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
-        let loses = |change: &Change| !change.keeps.is_empty() && change.keeps.iter().all(&is_lost);
-        for change in self.changes.iter_mut().filter(|change| loses(change)) {
-            change.lasts = Lasts::Reboot;
+        let mut kept = Vec::new();
+        for mut change in std::mem::take(&mut self.changes) {
+            let asked_for = change.keeps.len();
+            change.keeps.retain(|keep| !is_lost(keep));
+            let is_bare = change.keeps.is_empty() && asked_for > 0;
+            if !(is_bare && change.steps.is_empty()) {
+                change.lasts = if is_bare { Lasts::Reboot } else { change.lasts };
+                kept.push(change);
+                continue;
+            }
+            let severity = severity(findings, &change.id);
+            self.left.push(Left {
+                id: change.id,
+                title: change.title,
+                severity,
+                reason: Reason::NotHere(why.to_owned()),
+            });
         }
-        let (lost, kept) = std::mem::take(&mut self.changes)
-            .into_iter()
-            .partition::<Vec<Change>, _>(|change| change.steps.is_empty() && loses(change));
         self.changes = kept;
-        self.left.extend(lost.into_iter().map(|change| Left {
-            severity: severity(findings, &change.id),
-            id: change.id,
-            title: change.title,
-            reason: Reason::NotHere(why.to_owned()),
-        }));
     }
 
     fn add(&mut self, id: &str, title: &str, takes: Takes, steps: Vec<Step>, limits: Vec<String>) {

@@ -11,7 +11,7 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("Transaction {}", applied.transaction));
     for tried in &applied.changes {
-        let (tone, word, why) = told(&tried.fate);
+        let (tone, word, why) = told(tried);
         let title = plan.changes.iter().find(|change| change.id == tried.id).map_or("", |change| change.title.as_str());
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
         sheet.toned_entry(2, 11, tone, word, &format!("{} {title}{why}", tried.id));
@@ -39,8 +39,10 @@ fn waits(tried: &Tried) -> Vec<String> {
 }
 
 /// A fate in a word, and why.
-pub(super) fn told(fate: &Fate) -> (Tone, &'static str, String) {
-    match fate {
+pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
+    match &tried.fate {
+        // A word for the kernel: boot.entry does it.
+        Fate::Already if tried.steps.is_empty() => (Tone::Doubt, "waits", "counts from the next boot on".to_owned()),
         Fate::Done => (Tone::Good, "done", String::new()),
         Fate::Already => (Tone::Quiet, "was so", String::new()),
         Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
