@@ -90,7 +90,9 @@ impl Plan {
             }
             Err(why) => {
                 self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
-                self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
+                if !matches!(why, Why::Denied { .. }) {
+                    self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
+                }
             }
         }
         match lasting::trial(tree, machine, &self.wanted) {
@@ -106,8 +108,8 @@ impl Plan {
             }
             Err(why) => {
                 self.limits.push(not_lasting("The command line stays as it is", &why));
-                // What cannot be tried can be adopted all the same.
-                if !matches!(why, Why::NoTrial(_)) {
+                // What cannot be tried can be adopted all the same, and root may see more.
+                if !matches!(why, Why::NoTrial(_) | Why::Denied { .. }) {
                     self.forgo(is_word, "the command line stays as it is", findings);
                 }
             }
