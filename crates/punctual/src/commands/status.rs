@@ -16,7 +16,7 @@ use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::Tree;
 use punctual_linux::apply::guard::revert_patiently;
 use punctual_linux::apply::{self, EngineError, Extent, is_alive, now};
-use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session};
+use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session, Stage};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
@@ -159,7 +159,7 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
-    let more = match (left, session.applied) {
+    let more = match (left, session.stage != Stage::Applying) {
         (_, false) => "; it ended in the middle of being applied: punctual revert puts it back".to_owned(),
         (Some(seconds), true) => format!("; goes back in {seconds} s unless confirmed (punctual status --confirm)"),
         (None, true) => String::new(),
