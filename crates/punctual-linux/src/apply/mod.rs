@@ -29,4 +29,4 @@ pub use error::EngineError;
 pub use hand::{Asked, FileKind, Hand, Lock, Meta, Ran, UnitState, UnitVerb};
 pub use machine::{Machine, is_alive, now, this_process};
 pub use revert::{Extent, Reverted, Trouble, revert};
-pub use transaction::{Applied, Applying, Fate, Request, Transaction, Tried, confirm};
+pub use transaction::{Applied, Fate, Request, Transaction, Tried, confirm};
