@@ -30,7 +30,7 @@ pub struct Request {
 pub struct Transaction<'a>(Applying<'a>);
 
 /// A transaction in its making.
-pub struct Applying<'a> {
+struct Applying<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
     boot: String,
