@@ -171,9 +171,8 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
 fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String)> {
     let is_same_boot = trial.session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let sentence = match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
-        (true, ..) => return None,
+        (true, ..) | (_, true, false, _) => return None,
         (_, true, true, _) => (true, "This boot tries the new command line; punctual status --confirm keeps it."),
-        (_, true, false, _) => return None,
         (_, false, true, true) => (false, "The new command line waits for a reboot, which tries it once."),
         (_, false, true, false) => (
             false,
