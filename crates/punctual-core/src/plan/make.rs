@@ -37,6 +37,8 @@ pub struct Wishes {
     pub needs: Needs,
     /// Whether anything is to outlive the next boot.
     pub lasting: bool,
+    /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
+    pub holds: bool,
     /// Where this program is found at boot.
     pub exe: String,
 }
@@ -67,10 +69,10 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     let findings = audit(tree, machine, &need);
     let case = Case::new(tree, machine, &need);
     let site = Site::new(&case, &wishes.needs);
-    let (mut changes, left) = changes(&site, &findings, wishes);
+    let (mut changes, mut left) = changes(&site, &findings, wishes);
     changes.extend(siblings(&choice, wishes));
     if !wishes.lasting {
-        until_reboot(&mut changes);
+        left.extend(until_reboot(&mut changes, wishes.holds));
     }
     let wanted = wanted(changes.iter().flat_map(|change| &change.keeps), &wishes.exe);
     let conflicts = conflicts(&case, &changes);
@@ -86,7 +88,7 @@ impl Plan {
     fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
             Ok(Lasted { steps, limits }) => {
-                self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits)
+                self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits);
             }
             Err(why) => {
                 self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
@@ -234,13 +236,26 @@ fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     })
 }
 
-/// Leaves out all that would outlive the next boot, and changes that are nothing else.
-fn until_reboot(changes: &mut Vec<Change>) {
-    for change in changes.iter_mut() {
-        change.keeps.clear();
-        change.lasts = Lasts::Reboot;
-    }
-    changes.retain(|change| !change.steps.is_empty());
+/// Leaves out all that would outlive the next boot, and changes that are nothing else; those that a process has to
+/// hold, where none is there to.
+fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
+    let is_held = |keep: &Keep| matches!(keep, Keep::Hold(_));
+    let mut left = Vec::new();
+    changes.retain_mut(|change| {
+        change.keeps.retain(is_held);
+        change.lasts = if change.keeps.is_empty() { Lasts::Reboot } else { Lasts::Process };
+        if !holds && !change.keeps.is_empty() {
+            left.push(Left {
+                id: change.id.clone(),
+                title: change.title.clone(),
+                severity: Severity::Medium,
+                reason: Reason::NotHere("a process has to hold it; tune for good makes a service of that".to_owned()),
+            });
+            return false;
+        }
+        !change.steps.is_empty() || !change.keeps.is_empty()
+    });
+    left
 }
 
 /// What is to hold after the next boot.

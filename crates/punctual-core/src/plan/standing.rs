@@ -76,6 +76,8 @@ pub struct Row {
 pub enum Standing {
     /// It is in force.
     InForce,
+    /// The kernel took it and acts on it with the next occasion: an interrupt moves when it next comes.
+    Accepted,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,
     /// It counts from the next boot on.
@@ -93,6 +95,7 @@ impl Standing {
     pub fn name(&self) -> &'static str {
         match self {
             Self::InForce => "in force",
+            Self::Accepted => "accepted",
             Self::Gone => "gone",
             Self::WaitsForBoot => "waits for a reboot",
             Self::Unknown(_) => "unknown",
@@ -135,6 +138,7 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             };
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
+                Fact::Known(_) if is_accepted(step, case) => Standing::Accepted,
                 // A value of the kernel's is another one after each boot until somebody writes it again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
                 Fact::Known(_) => Standing::Drifted,
@@ -204,6 +208,14 @@ pub fn subject(step: &Step) -> String {
             doing.as_ref().or(undoing.as_ref()).map_or_else(String::new, |run| run.program.clone())
         }
     }
+}
+
+/// Whether a file holds what was written while another one tells that it is not in force yet.
+fn is_accepted(step: &Step, tree: &dyn Tree) -> bool {
+    let Step::Write { path, value, expected } = step else { return false };
+    let asked = text(tree, path);
+    expected.settles_at.is_some()
+        && asked.known().is_some_and(|asked| expected.met(value, &expected.reading.value(asked, value)))
 }
 
 /// What is seen of what a step was about.

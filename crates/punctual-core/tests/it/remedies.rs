@@ -4,7 +4,7 @@ use super::{check, repository};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::knobs::{self, Case};
 use punctual_core::machine::Machine;
-use punctual_core::plan::remedies::{CacheGroup, HugePages, Needs, Notes, REMEDIES, Remedy, Resource, Site, remedy};
+use punctual_core::plan::remedies::{HugePages, Needs, Notes, REMEDIES, Remedy, Site, remedy};
 use punctual_core::plan::{Expected, Invocation, SchedPolicy, Step};
 use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::MemTree;
@@ -86,19 +86,6 @@ fn wish(need: &mut Need, needs: &mut Needs, word: &str) {
         "partition" => needs.partition = true,
         "for-good" => needs.for_good = true,
         "pages" => needs.huge_pages.push(HugePages { size_kb: 2048, count: value.parse().unwrap(), node: None }),
-        "ways" => {
-            let (what, parts) = value.split_once(':').unwrap();
-            let kinds = [("L3", Resource::L3), ("L2", Resource::L2), ("MB", Resource::Bandwidth)];
-            let resource = kinds.iter().find(|(name, _)| *name == what).unwrap().1;
-            let group = |name: &str, cpus: &CpuSet, part: &str| CacheGroup {
-                name: name.to_owned(),
-                cpus: cpus.clone(),
-                resource,
-                schemata: format!("{what}:0={part}"),
-            };
-            let (ours, rest) = parts.split_once('+').unwrap();
-            needs.caches = vec![group("punctual", &need.cpus, ours), group("", &CpuSet::new(), rest)];
-        }
         kind => need.kind = *Kind::ALL.iter().find(|known| known.name() == kind).unwrap_or_else(|| panic!("{kind}?")),
     }
 }

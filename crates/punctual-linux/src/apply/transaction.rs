@@ -30,7 +30,7 @@ pub struct Request {
 pub struct Transaction<'a>(Applying<'a>);
 
 /// A transaction in its making.
-pub struct Applying<'a> {
+struct Applying<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
     boot: String,
@@ -120,6 +120,7 @@ impl<'a> Transaction<'a> {
                 return Err(EngineError::Damaged { lines });
             }
             let number = journal.contents().next_transaction();
+            journal.forget_reverted()?;
             let deadline = |within: Duration| {
                 present.boottime_ns.saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX))
             };

@@ -57,6 +57,9 @@ pub fn change(id: &str, steps: Vec<Step>) -> Change {
         undo: text(),
         proof: text(),
         steps,
+        keeps: Vec::new(),
+        also: Vec::new(),
+        is_apart: false,
     }
 }
 
