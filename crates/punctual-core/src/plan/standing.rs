@@ -3,7 +3,7 @@
 //!
 //! Requested is not effective: only what the kernel itself shows now makes a row good.
 
-use super::{Keep, SchedPolicy, Step, TaskName};
+use super::{Expected, Keep, SchedPolicy, Step, TaskName};
 use crate::audit;
 use crate::cmdline::{Evidence, Target, lint};
 use crate::cpu_set::CpuSet;
@@ -78,6 +78,8 @@ pub enum Standing {
     InForce,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,
+    /// It is set, and counts from the next interrupt on.
+    WaitsForInterrupt,
     /// It counts from the next boot on.
     WaitsForBoot,
     /// It could not be told, because of this.
@@ -94,6 +96,7 @@ impl Standing {
         match self {
             Self::InForce => "in force",
             Self::Gone => "gone",
+            Self::WaitsForInterrupt => "waits for its next interrupt",
             Self::WaitsForBoot => "waits for a reboot",
             Self::Unknown(_) => "unknown",
             Self::Drifted => "drifted",
@@ -137,6 +140,7 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
                 // A value of the kernel's is another one after each boot until somebody writes it again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
+                Fact::Known(_) if is_set(step, case) => Standing::WaitsForInterrupt,
                 Fact::Known(_) => Standing::Drifted,
                 Fact::Absent => Standing::Gone,
                 other => Standing::Unknown(other.trouble().unwrap_or_default()),
@@ -144,6 +148,14 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             row
         }
     }
+}
+
+/// Whether a file that takes effect elsewhere, later, holds what was written to it.
+fn is_set(step: &Step, tree: &dyn Tree) -> bool {
+    let Step::Write { path, value, expected: expected @ Expected { settles_at: Some(_), .. } } = step else {
+        return false;
+    };
+    text(tree, path).known().is_some_and(|seen| expected.met(value, &expected.reading.value(seen, value)))
 }
 
 /// A word of the command line: wanted with that value, or not at all.

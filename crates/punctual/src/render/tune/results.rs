@@ -43,6 +43,7 @@ pub(super) fn told(fate: &Fate) -> (Tone, &'static str, String) {
         Fate::Already => (Tone::Quiet, "was so", String::new()),
         Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
         Fate::Waits => (Tone::Doubt, "waits", "done, and in force only later".to_owned()),
+        Fate::NextBoot => (Tone::Quiet, "next boot", "nothing of it can be done now".to_owned()),
         Fate::TooBroad { blast } => (Tone::Bad, "left out", format!("it is {}, which was not allowed", blast.name())),
         Fate::Partly { refused, of, why } => {
             (Tone::Doubt, "in part", format!("{refused} of {of} refused, the first: {why}"))
