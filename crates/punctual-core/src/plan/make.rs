@@ -39,8 +39,10 @@ pub struct Wishes {
     pub lasting: bool,
     /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
     pub holds: bool,
-    /// Where this program is found at boot.
-    pub exe: String,
+    /// What earlier tunings, which stand, keep for the boots to come.
+    pub standing: Vec<Keep>,
+    /// Where this program is found at boot, or why the superuser's services must not run it from where it is.
+    pub exe: Result<String, String>,
 }
 
 /// What is done about a machine.
@@ -74,16 +76,32 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     if !wishes.lasting {
         left.extend(until_reboot(&mut changes, wishes.holds));
     }
-    let wanted = wanted(changes.iter().flat_map(|change| &change.keeps), &wishes.exe);
+    let keeps = wishes.standing.iter().chain(changes.iter().flat_map(|change| &change.keeps));
+    let wanted = wanted(keeps, wishes.exe.as_deref().unwrap_or_default());
     let conflicts = conflicts(&case, &changes);
     let mut plan = Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
     if wishes.lasting {
+        if let Err(why) = &wishes.exe {
+            plan.do_without_program(why, &findings);
+        }
         plan.last(tree, machine, &findings);
     }
     Ok(plan)
 }
 
 impl Plan {
+    /// Leaves out what this program itself would have to do at each boot.
+    fn do_without_program(&mut self, why: &str, findings: &[Finding]) {
+        let is_ours = |keep: &Keep| matches!(keep, Keep::Anew | Keep::Hold(_));
+        if !self.changes.iter().any(|change| change.keeps.iter().any(is_ours)) {
+            return;
+        }
+        self.wanted.boot_service = false;
+        self.wanted.hold_latency_us = None;
+        self.limits.push(format!("What this program sets anew at each boot lasts until the next one only: {why}"));
+        self.forgo(is_ours, "a service of ours would have to do it", findings);
+    }
+
     /// Adds what makes it last.
     fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
@@ -258,11 +276,16 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
     left
 }
 
-/// What is to hold after the next boot.
+/// What is to hold after the next boot. Of two that decide the same, the later counts.
 pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
-    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
+    let mut last: Vec<&Keep> = Vec::new();
     for keep in keeps {
-        match keep.clone() {
+        last.retain(|earlier| earlier.subject() != keep.subject());
+        last.push(keep);
+    }
+    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
+    for keep in last.into_iter().cloned() {
+        match keep {
             Keep::Word(word) => wanted.words.push(word),
             Keep::NoWord(name) => wanted.no_words.push(name),
             Keep::Sysctl { name, value } => wanted.sysctls.push((name, value)),
