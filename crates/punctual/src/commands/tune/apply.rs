@@ -96,7 +96,7 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
 
 /// Doubtful where something that was planned was not done.
 fn outcome(applied: &Applied) -> Exit {
-    let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::Gone);
+    let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Gone);
     Exit::doubtful_if(applied.changes.iter().any(|tried| !is_done(&tried.fate)))
 }
 

@@ -46,12 +46,11 @@ fn waits(tried: &Tried) -> Vec<String> {
 /// A fate in a word, and why.
 pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
     match &tried.fate {
-        // A word for the kernel: boot.entry does it.
-        Fate::Already if tried.steps.is_empty() => (Tone::Doubt, "waits", "counts from the next boot on".to_owned()),
         Fate::Done => (Tone::Good, "done", String::new()),
         Fate::Already => (Tone::Quiet, "was so", String::new()),
         Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
         Fate::Waits => (Tone::Doubt, "waits", "accepted, and in force with the next occasion".to_owned()),
+        Fate::NextBoot => (Tone::Doubt, "next boot", "nothing of it can be done now".to_owned()),
         Fate::TooBroad { blast } => (Tone::Bad, "left out", format!("it is {}, which was not allowed", blast.name())),
         Fate::Partly { refused, of, why } => {
             (Tone::Doubt, "in part", format!("{refused} of {of} refused, the first: {why}"))

@@ -42,7 +42,7 @@ fn one(sheet: &mut Sheet, alike: &[&Row]) {
     let tone = match row.standing {
         Standing::InForce => Tone::Good,
         Standing::Gone => Tone::Quiet,
-        Standing::Accepted | Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
+        Standing::WaitsForInterrupt | Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
         Standing::Drifted | Standing::NotHonoured(_) => Tone::Bad,
     };
     let because = row.standing.because().map(|why| format!(": {why}")).unwrap_or_default();
