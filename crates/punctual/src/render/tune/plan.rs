@@ -41,14 +41,29 @@ fn changes(sheet: &mut Sheet, changes: &[Change]) {
         return;
     }
     sheet.heading(&format!("{} change{}, in this order", changes.len(), if changes.len() == 1 { "" } else { "s" }));
+    sheet.paragraph(2, &totals(changes));
     for (n, change) in changes.iter().enumerate() {
         sheet.gap();
         one(sheet, n + 1, change);
     }
 }
 
+/// What they come to, for whoever has to agree to all of them.
+fn totals(changes: &[Change]) -> String {
+    let of = |blast: Blast| match changes.iter().filter(|change| change.blast == blast).count() {
+        0 => None,
+        count => Some(format!("{count} {}", blast.name())),
+    };
+    let radii: Vec<String> = [Blast::Harmless, Blast::Disturbing, Blast::Breaking].into_iter().filter_map(of).collect();
+    let later = match changes.iter().filter(|change| change.takes == Takes::NextBoot).count() {
+        0 => String::new(),
+        count => format!("; {count} from the next boot on"),
+    };
+    format!("{}{later}", radii.join(", "))
+}
+
 fn one(sheet: &mut Sheet, n: usize, change: &Change) {
-    sheet.toned_paragraph(0, Tone::Heading, &format!("{n:>2}. {}", change.id), &change.title);
+    sheet.toned_paragraph(0, Tone::Heading, &format!("{n:>2}. {}:", change.id), &change.title);
     let tone = match change.blast {
         Blast::Harmless => Tone::Good,
         Blast::Disturbing => Tone::Doubt,
