@@ -139,7 +139,8 @@ fn risk(blast: Blast, takes: Takes) -> String {
 
 /// Values in a row, equal neighbours told once.
 fn told<S: AsRef<str>>(values: &[S]) -> String {
-    let mut rows: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+    let mut rows: Vec<&str> =
+        values.iter().map(|value| if value.as_ref().is_empty() { "(empty)" } else { value.as_ref() }).collect();
     rows.dedup();
     rows.join(", ")
 }

@@ -150,12 +150,13 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
         return (false, format!("Transaction {number}: its beginning is lost; punctual revert puts back its steps."));
     };
     let Asked { cpus, profile, .. } = &begun.asked;
+    let cpus = if cpus.contains([',', '-']) { format!("CPUs {cpus}") } else { format!("CPU {cpus}") };
     let when = render::units::date(begun.at_unix_s.saturating_mul(1_000_000_000));
     let what = match &begun.kind {
-        journal::Kind::Tuned => format!("tuned for {profile} work on CPUs {cpus}"),
+        journal::Kind::Tuned => format!("tuned for {profile} work on {cpus}"),
         journal::Kind::ForCommand { command } => format!("tuned as long as {} runs", command.join(" ")),
         journal::Kind::Adopted { of } => format!("the command line of transaction {of} made the default"),
-        journal::Kind::Boot => format!("set anew at boot for {profile} work on CPUs {cpus}"),
+        journal::Kind::Boot => format!("set anew at boot for {profile} work on {cpus}"),
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
@@ -173,7 +174,7 @@ fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String
     let sentence = match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
         (true, ..) | (_, true, false, _) => return None,
         (_, true, true, _) => (true, "This boot tries the new command line; punctual status --confirm keeps it."),
-        (_, false, true, true) => (false, "The new command line waits for a reboot, which tries it once."),
+        (_, false, true, true) => (false, "The new command line waits to be tried once: by a reboot, or as tune said."),
         (_, false, true, false) => (
             false,
             "The new command line was tried and did not come up, or was not booted: this boot is the old one. punctual \

@@ -26,7 +26,7 @@ pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted
             script(tree, "/etc/init.d/S90punctual", &head, &lines, lasted)
         }
         other => {
-            let name = other.map_or("this init, which is not known", Init::name);
+            let name = other.map_or("this init (which one is not known)", Init::name);
             Err(Why::ByHand(format!("in a script that {name} runs at boot: {}", lines.trim_end().replace('\n', "; "))))
         }
     }
