@@ -137,7 +137,7 @@ fn big_machine(
     text
 }
 
-fn big() -> Vec<(&'static str, String)> {
+pub fn big() -> Vec<(&'static str, String)> {
     let eight = big_machine(
         256,
         &["periodic", "poll", "audio", "periodic cpus=16-31,144-159", "periodic cpus=1,200", "periodic cpus=0-255"],
