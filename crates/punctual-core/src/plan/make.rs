@@ -7,7 +7,7 @@ use super::lasting::{self, Lasted, Starts, Wanted, Why};
 use super::remedies::{Needs, Site};
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::audit::audit;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::knobs::{Blast, Case};
 use crate::machine::Machine;
 use crate::profile::Need;
@@ -78,19 +78,24 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     let conflicts = conflicts(&case, &changes);
     let mut plan = Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
     if wishes.lasting {
-        plan.last(tree, machine);
+        plan.last(tree, machine, &findings);
     }
     Ok(plan)
 }
 
 impl Plan {
     /// Adds what makes it last.
-    fn last(&mut self, tree: &dyn Tree, machine: &Machine) {
+    fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
             Ok(Lasted { steps, limits }) => {
                 self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits);
             }
-            Err(why) => self.limits.push(not_lasting("Values are not kept for the boots to come", &why)),
+            Err(why) => {
+                self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
+                if !matches!(why, Why::Denied { .. }) {
+                    self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
+                }
+            }
         }
         match lasting::trial(tree, machine, &self.wanted) {
             Ok(trial) => {
@@ -103,8 +108,38 @@ impl Plan {
                     trial.limits,
                 );
             }
-            Err(why) => self.limits.push(not_lasting("The command line stays as it is", &why)),
+            Err(why) => {
+                self.limits.push(not_lasting("The command line stays as it is", &why));
+                // What cannot be tried can be adopted all the same, and root may see more.
+                if !matches!(why, Why::NoTrial(_) | Why::Denied { .. }) {
+                    self.forgo(is_word, "the command line stays as it is", findings);
+                }
+            }
         }
+    }
+
+    /// What cannot be kept is asked for no more: such a change holds until the next boot, and one that is nothing else
+    /// is none.
+    fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
+        let mut kept = Vec::new();
+        for mut change in std::mem::take(&mut self.changes) {
+            let asked_for = change.keeps.len();
+            change.keeps.retain(|keep| !is_lost(keep));
+            let is_bare = change.keeps.is_empty() && asked_for > 0;
+            if !(is_bare && change.steps.is_empty()) {
+                change.lasts = if is_bare { Lasts::Reboot } else { change.lasts };
+                kept.push(change);
+                continue;
+            }
+            let severity = severity(findings, &change.id);
+            self.left.push(Left {
+                id: change.id,
+                title: change.title,
+                severity,
+                reason: Reason::NotHere(why.to_owned()),
+            });
+        }
+        self.changes = kept;
     }
 
     fn add(&mut self, id: &str, title: &str, takes: Takes, steps: Vec<Step>, limits: Vec<String>) {
@@ -120,6 +155,14 @@ pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(
     let Lasted { steps, limits } = lasting::adopt(tree, machine, wanted)?;
     let title = "The new command line is the default";
     Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+}
+
+fn is_word(keep: &Keep) -> bool {
+    matches!(keep, Keep::Word(_) | Keep::NoWord(_))
+}
+
+fn severity(findings: &[Finding], id: &str) -> Severity {
+    findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
 }
 
 fn not_lasting(what: &str, why: &Why) -> String {

@@ -12,6 +12,7 @@ mod machines;
 mod plans;
 mod remedies;
 mod sizes;
+mod standing;
 
 use std::path::{Path, PathBuf};
 

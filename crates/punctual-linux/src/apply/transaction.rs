@@ -78,6 +78,8 @@ pub enum Fate {
     Gone,
     /// Done, and partly in force only later.
     Waits,
+    /// Nothing of it can be done now: it is for the next boot, as far as the boot loader is told of it.
+    NextBoot,
     /// Not done: it can do more to the machine than was allowed.
     TooBroad {
         /// What it can do.
@@ -234,6 +236,7 @@ impl Applying<'_> {
             }
         }
         let fate = match refused.first() {
+            None if change.steps.is_empty() && !change.keeps.is_empty() => Fate::NextBoot,
             None => fate(&steps),
             Some(why) if refused.len() == steps.len() => Fate::TakenBack { why: why.clone() },
             Some(why) => Fate::Partly { refused: refused.len(), of: steps.len(), why: why.clone() },

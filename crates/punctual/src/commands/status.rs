@@ -59,7 +59,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
 fn exit(rows: &[Row]) -> Exit {
     let of = |row: &Row| match row.standing {
         Standing::InForce | Standing::Gone => Exit::Fine,
-        Standing::Accepted | Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
+        Standing::WaitsForInterrupt | Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
         Standing::Drifted | Standing::NotHonoured(_) => Exit::Exceeded,
     };
     rows.iter().map(of).fold(Exit::Fine, Exit::and)

@@ -96,7 +96,7 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
 
 /// Doubtful where something that was planned was not done.
 fn outcome(applied: &Applied) -> Exit {
-    let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::Gone);
+    let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Gone);
     Exit::doubtful_if(applied.changes.iter().any(|tried| !is_done(&tried.fate)))
 }
 
@@ -107,7 +107,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     let _held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX)));
     let mut ready = |applied: &Applied| {
         let text = render::tune::results(plan, applied, &[], render::style());
-        render::say(&text);
+        render::say(text.trim_end());
         true
     };
     let Supervised { status, reverted, .. } =

@@ -20,7 +20,7 @@ pub fn print(what: ArtefactName, args: &TuneArgs, tree: &dyn Tree, machine: &Mac
         ArtefactName::Rk3568L3 => l3_word(args)?,
         ArtefactName::Resctrl => {
             let plan = planned(tree, machine, &wishes(args)?)?;
-            resctrl(tree, &plan.choice).map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?.to_string()
+            resctrl(tree, &plan.choice).map_err(|refusal| anyhow!("{refusal}. {}", refusal.remedy()))?.to_string()
         }
         _ => of_plan(artefact(what), args, tree, machine)?,
     };

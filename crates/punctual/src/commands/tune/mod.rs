@@ -29,10 +29,11 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     let wishes = wishes(args)?;
     let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
     let is_for_show = args.dry_run || args.machine.is_some();
-    if is_for_show || !args.json {
+    let is_idle = plan.changes.is_empty() && args.command.is_empty();
+    if is_for_show || is_idle || !args.json {
         show(&plan, &wishes, args)?;
     }
-    if is_for_show || (plan.changes.is_empty() && args.command.is_empty()) {
+    if is_for_show || is_idle {
         return Ok(Exit::Fine);
     }
     allowed_to_change()?;
@@ -45,7 +46,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
 
 /// The plan for a machine.
 pub fn planned(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan> {
-    plan(tree, machine, wishes).map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}; {}", refusal.remedy()))
+    plan(tree, machine, wishes).map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}. {}", refusal.remedy()))
 }
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
@@ -54,7 +55,12 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     } else {
         render::tune::plan(plan, wishes, render::style())
     };
-    render::print(&text).context("cannot write to standard output")
+    if args.command.is_empty() {
+        return render::print(&text).context("cannot write to standard output");
+    }
+    // Standard output is the command's.
+    render::say(text.trim_end());
+    Ok(())
 }
 
 /// Asks whoever sits there.

@@ -12,8 +12,8 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     for id in args.only.iter().chain(&args.except) {
         if knobs::find(id).is_none() {
             let near = knobs::near(id);
-            let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
-            bail!("there is no knob '{id}'{hint} `punctual audit --all` lists them");
+            let hint = if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
+            bail!("there is no knob '{id}'{hint}; `punctual audit --all` lists them");
         }
     }
     let exe =
