@@ -12,7 +12,6 @@ use punctual_core::tree::{MemTree, Tree};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 fn none(cpus: &CpuSet) -> String {
     if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() }
@@ -137,7 +136,7 @@ fn big_machine(
     text
 }
 
-fn big() -> Vec<(&'static str, String)> {
+pub fn big() -> Vec<(&'static str, String)> {
     let eight = big_machine(
         256,
         &["periodic", "poll", "audio", "periodic cpus=16-31,144-159", "periodic cpus=1,200", "periodic cpus=0-255"],
@@ -192,14 +191,11 @@ impl Tree for Counted {
 }
 
 #[test]
-fn big_machines_are_read_sparingly_and_chosen_on_in_time() {
+fn big_machines_are_read_sparingly() {
     for (name, text) in big() {
         let tree = Counted { tree: MemTree::parse(&text).unwrap(), reads: RefCell::default() };
         let machine = Machine::read(&tree);
-        let start = Instant::now();
         choose(&tree, &machine, &Need::default()).unwrap();
-        let took = start.elapsed();
-        assert!(took < Duration::from_millis(200), "{name}: {took:?}");
         let reads = tree.reads.borrow();
         let each_cpu = || reads.iter().filter(|(path, _)| path.contains("/cpu/cpu"));
         assert!(each_cpu().all(|(_, times)| *times == 1), "{name}: {:?}", each_cpu().find(|(_, times)| **times > 1));

@@ -6,7 +6,7 @@ use punctual_core::machine::{Cmdline, Machine};
 use punctual_core::plan::{ENTRY, Keep, adoption, wanted};
 use punctual_core::tree::Tree;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
-use punctual_linux::journal::{Contents, Kind, Session};
+use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
 
 /// A command line that was asked for, and how far it came.
 pub struct Trial<'a> {
@@ -24,15 +24,17 @@ pub struct Trial<'a> {
 
 /// The command line that is asked for.
 pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>> {
-    let session = contents.standing().rev().find(|session| words(session).next().is_some())?;
+    let is_whole = |session: &&Session| session.stage == Stage::Applied;
+    let session = contents.standing().rev().filter(is_whole).find(|session| words(session).next().is_some())?;
     let mut keeps: Vec<&Keep> = Vec::new();
-    for keep in contents.standing().flat_map(words) {
+    for keep in contents.standing().filter(is_whole).flat_map(words) {
         keeps.retain(|earlier| earlier.subject() != keep.subject());
         keeps.push(keep);
     }
     let line = machine.cmdline.known();
+    let is_done = |entry: &Entry| entry.undone.is_none() && entry.outcome == Some(Outcome::Effective);
     let of = |session: &Session| match session.begun.as_ref().map(|begun| &begun.kind) {
-        Some(Kind::Adopted { of }) => Some(*of),
+        Some(Kind::Adopted { of }) if !session.entries.is_empty() && session.entries.iter().all(is_done) => Some(*of),
         _ => None,
     };
     Some(Trial {

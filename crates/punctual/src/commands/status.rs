@@ -236,7 +236,7 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
 fn because(why: Pending) -> &'static str {
     match why {
         Pending::HalfApplied => "the program ended in the middle of applying it",
-        Pending::HalfReverted => "the program ended in the middle of putting it back",
+        Pending::HalfReverted => "putting it back was not finished",
         Pending::OwnerGone => "the command it was for has ended",
         Pending::NotConfirmed => "it was not confirmed in time",
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders in which files of our own are made, and files of others changed.
-const OURS: [&str; 21] = [
+const OURS: [&str; 23] = [
     "/boot/",
     "/efi/",
     "/etc/conf.d/",
@@ -18,8 +18,10 @@ const OURS: [&str; 21] = [
     "/etc/local.d/",
     "/etc/modprobe.d/",
     "/etc/modules-load.d/",
+    "/etc/.rc.local.punctual",
     "/etc/rc.local",
     "/etc/security/limits.d/",
+    "/etc/.sysctl.conf.punctual",
     "/etc/sysctl.conf",
     "/etc/sysctl.d/",
     "/etc/systemd/",

@@ -55,7 +55,25 @@ fn of_plan(what: Artefact, args: &TuneArgs, tree: &dyn Tree, machine: &Machine) 
         Some(Flavour::Evl) => wanted.words.extend(evl_words(&plan.choice.cpus)?.words),
         _ => {}
     }
-    Ok(lasting::print(what, &wanted, machine)?)
+    let text = lasting::print(what, &wanted, machine)?;
+    // A new image has no journal that would tell what is to be set anew.
+    let anew = format!("{} tune --until-reboot --yes {}", wanted.exe, asked().join(" "));
+    Ok(text.replace(&format!("{} __boot", wanted.exe), anew.trim_end()))
+}
+
+/// What was typed, as a unit repeats it.
+fn asked() -> Vec<String> {
+    let mut asked = Vec::new();
+    let mut words = std::env::args().skip(2);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--print" | "--machine" | "--flavour" | "--kernel" | "--arch" | "--xenomai" => drop(words.next()),
+            word if word.starts_with("--print=") || word.starts_with("--machine=") => {}
+            "--json" | "--dry-run" | "--yes" | "-y" | "--until-reboot" => {}
+            _ => asked.push(word),
+        }
+    }
+    asked
 }
 
 fn of_kernel(args: &TuneArgs, machine: &Machine) -> Result<String> {

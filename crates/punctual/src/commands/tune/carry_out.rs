@@ -5,13 +5,15 @@ use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::plan::lasting::Starts;
-use punctual_core::plan::{Plan, Wishes};
-use punctual_linux::apply::guard::{Program, watch_deadline};
+use punctual_core::plan::{ENTRY, Plan, Wishes};
+use punctual_linux::apply::guard::{Program, revert_patiently, watch_deadline};
 use punctual_linux::apply::supervise::{Supervised, supervise};
-use punctual_linux::apply::{Applied, Fate, LatencyRequest, Machine, Request, Transaction};
+use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
+use punctual_linux::interrupt;
 use punctual_linux::journal::{Asked, Kind};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The word that makes this program a guard.
@@ -56,7 +58,10 @@ fn asked(plan: &Plan, wishes: &Wishes) -> Asked {
 
 fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
     let hand = Machine::here();
+    // Heard, and answered when no change is in the middle.
+    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
     let transaction = Transaction::begin(&hand, request)?;
+    let number = transaction.number();
     if args.confirm_within.is_some() {
         let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
         if let Err(error) = watch_deadline(&guard, transaction.number()) {
@@ -65,6 +70,13 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
         }
     }
     let applied = transaction.apply(&plan.changes, wishes.blast)?;
+    if interrupted.load(Ordering::Relaxed) {
+        let reverted = revert_patiently(&hand, Extent::Only(number))?;
+        bail!(
+            "interrupted, so what had been changed was put back{}",
+            if reverted.trouble.is_empty() { "" } else { ", but not all of it: punctual revert tells what" }
+        );
+    }
     let text = if args.json {
         render::tune::results_json(plan, &applied)?
     } else {
@@ -83,7 +95,8 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
     if args.confirm_within.is_some() {
         next.push("Everything goes back unless `punctual status --confirm` comes in time.".to_owned());
     }
-    if plan.starts != Starts::NotNeeded {
+    let has_entry = applied.changes.iter().any(|tried| tried.id == ENTRY && tried.fate == Fate::Done);
+    if has_entry && plan.starts != Starts::NotNeeded {
         next.push(
             "Boot the machine to try the new command line; then `punctual status`, and `punctual status --confirm` to \
              keep it."

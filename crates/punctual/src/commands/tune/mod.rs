@@ -36,6 +36,9 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         return artefact::print(what, args, source.tree.as_ref(), &machine);
     }
     let mut wishes = wishes(args)?;
+    if let Some(device) = args.device.as_ref().filter(|device| !is_device(source.tree.as_ref(), device)) {
+        bail!("there is no network device '{device}'; /sys/class/net lists them");
+    }
     if args.machine.is_none() {
         wishes.standing = standing();
     }
@@ -48,11 +51,32 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     allowed_to_change()?;
+    nothing_waits()?;
     if !args.yes && !is_agreed()? {
         render::say("Nothing was changed.");
         return Ok(Exit::Fine);
     }
     carry_out::apply(args, &plan, &wishes)
+}
+
+fn is_device(tree: &dyn Tree, name: &str) -> bool {
+    tree.list("/sys/class/net").known().is_some_and(|names| names.iter().any(|known| known == name))
+}
+
+/// On top of what may go back at any moment nothing is built.
+fn nothing_waits() -> Result<()> {
+    let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
+    let waits = contents.standing().find(|session| {
+        let begun = session.begun.as_ref();
+        !session.confirmed && begun.is_some_and(|begun| begun.confirm_by_ns.is_some())
+    });
+    match waits {
+        Some(session) => bail!(
+            "transaction {} waits to be confirmed; say punctual status --confirm or punctual revert first",
+            session.transaction
+        ),
+        None => Ok(()),
+    }
 }
 
 /// What earlier tunings keep, as far as the journal may be read; whoever may not read it changes nothing either.
