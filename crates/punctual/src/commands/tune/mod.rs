@@ -21,6 +21,9 @@ use punctual_linux::apply;
 use punctual_linux::journal::{self, Session};
 use std::io::{self, IsTerminal};
 
+/// What `statfs` says of tmpfs and ramfs.
+const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+
 /// Plans, shows, asks, applies.
 pub fn run(args: &TuneArgs) -> Result<Exit> {
     let is_for_show = args.dry_run || args.machine.is_some() || args.print.is_some();
@@ -42,6 +45,13 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     if args.machine.is_none() {
         wishes.standing = standing();
     }
+    if args.machine.is_none() && wishes.lasting && is_forgotten_at_boot() {
+        render::say(
+            "/var/lib is kept in memory here, so nobody could put back what outlives a boot: until the next boot only.",
+        );
+        wishes.lasting = false;
+        wishes.needs.for_good = false;
+    }
     let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
     let is_idle = plan.changes.is_empty() && args.command.is_empty();
     if is_for_show || is_idle || !args.json {
@@ -57,6 +67,11 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     carry_out::apply(args, &plan, &wishes)
+}
+
+/// Whether the journal's folder is on a file system that a boot empties.
+fn is_forgotten_at_boot() -> bool {
+    rustix::fs::statfs("/var/lib").is_ok_and(|found| IN_MEMORY.contains(&(found.f_type & 0xffff_ffff)))
 }
 
 fn is_device(tree: &dyn Tree, name: &str) -> bool {
