@@ -138,9 +138,9 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             };
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
+                Fact::Known(_) if *is_this_boot && is_set(step, case) => Standing::WaitsForInterrupt,
                 // A value of the kernel's is another one after each boot until somebody writes it again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
-                Fact::Known(_) if is_set(step, case) => Standing::WaitsForInterrupt,
                 Fact::Known(_) => Standing::Drifted,
                 Fact::Absent => Standing::Gone,
                 other => Standing::Unknown(other.trouble().unwrap_or_default()),

@@ -16,7 +16,7 @@ use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::Tree;
 use punctual_linux::apply::guard::revert_patiently;
 use punctual_linux::apply::{self, EngineError, Extent, is_alive, now};
-use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session};
+use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session, Stage};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
@@ -26,9 +26,9 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
     if rustix::process::geteuid().is_root() {
         standing.sentences.extend(put_back_abandoned()?);
     }
-    if args.confirm {
+    if args.confirm || args.adopt_untried {
         allowed_to_change()?;
-        standing.confirm(source.tree.as_ref(), &machine)?;
+        standing.confirm(source.tree.as_ref(), &machine, args.adopt_untried)?;
     }
     let hand = apply::Machine::here();
     let is_readable = match journal::read(&hand) {
@@ -98,7 +98,7 @@ impl Standings {
     }
 
     /// Keeps what waits to be confirmed, and makes a command line that was tried the default.
-    fn confirm(&mut self, tree: &dyn Tree, machine: &Machine) -> Result<()> {
+    fn confirm(&mut self, tree: &dyn Tree, machine: &Machine, is_untried_good: bool) -> Result<()> {
         let hand = apply::Machine::here();
         let waited = match apply::confirm(&hand, None) {
             Ok(number) => {
@@ -109,7 +109,14 @@ impl Standings {
             Err(error) => return Err(error.into()),
         };
         let Some(contents) = journal::read(&hand)? else { bail!("nothing is applied, so there is nothing to confirm") };
-        let adopted = super::adopt::adopt(&contents, tree, machine)?;
+        let adopted = match super::adopt::adopt(&contents, tree, machine, is_untried_good) {
+            // What stays now does so whatever becomes of the command line.
+            Err(error) if waited => {
+                self.say(false, format!("{error:#}"));
+                return Ok(());
+            }
+            adopted => adopted?,
+        };
         match adopted {
             Some(sentences) => sentences.into_iter().for_each(|(is_good, sentence)| self.say(is_good, sentence)),
             None if !waited => self.say(true, "Nothing waits to be confirmed.".to_owned()),
@@ -159,7 +166,7 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
-    let more = match (left, session.applied) {
+    let more = match (left, session.stage != Stage::Applying) {
         (_, false) => "; it ended in the middle of being applied: punctual revert puts it back".to_owned(),
         (Some(seconds), true) => format!("; goes back in {seconds} s unless confirmed (punctual status --confirm)"),
         (None, true) => String::new(),
@@ -171,9 +178,8 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
 fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String)> {
     let is_same_boot = trial.session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let sentence = match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
-        (true, ..) => return None,
+        (true, ..) | (_, true, false, _) => return None,
         (_, true, true, _) => (true, "This boot tries the new command line; punctual status --confirm keeps it."),
-        (_, true, false, _) => return None,
         (_, false, true, true) => (false, "The new command line waits for a reboot, which tries it once."),
         (_, false, true, false) => (
             false,
@@ -182,7 +188,8 @@ fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String
         ),
         (_, false, false, _) => (
             false,
-            "The new command line is on no boot entry yet: punctual status --confirm makes it the default untried.",
+            "The new command line is on no boot entry, so it cannot be tried: punctual status --adopt-untried makes it the \
+             default.",
         ),
     };
     Some((sentence.0, sentence.1.to_owned()))
@@ -190,11 +197,16 @@ fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String
 
 /// What the machine was tuned for, last.
 fn need(contents: &Contents) -> Result<Need> {
-    let asked = contents.standing().rev().find_map(|session| session.begun.as_ref()).map(|begun| &begun.asked);
-    let Some(asked) = asked else { return Ok(Need::default()) };
-    let cpus =
-        CpuSet::parse_list(&asked.cpus).map_err(|e| anyhow!("the journal names CPUs that make no sense: {e}"))?;
-    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == asked.profile).unwrap_or_default();
+    contents.standing().rev().find(|session| session.begun.is_some()).map_or(Ok(Need::default()), need_of)
+}
+
+/// What a transaction tuned the machine for.
+pub fn need_of(session: &Session) -> Result<Need> {
+    let Some(Asked { cpus, profile, .. }) = session.begun.as_ref().map(|begun| &begun.asked) else {
+        return Ok(Need::default());
+    };
+    let cpus = CpuSet::parse_list(cpus).map_err(|e| anyhow!("the journal names CPUs that make no sense: {e}"))?;
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == profile).unwrap_or_default();
     Ok(Need { kind, cpus, ..Need::default() })
 }
 

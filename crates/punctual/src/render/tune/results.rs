@@ -5,13 +5,14 @@ use crate::render::text::sheet::{Sheet, Tone};
 use punctual_core::plan::{Plan, subject};
 use punctual_linux::apply::{Applied, Fate, Reverted, Tried};
 use punctual_linux::journal::{Outcome, Undone};
+use std::collections::BTreeMap;
 
 /// One line a change, and what to do next.
 pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("Transaction {}", applied.transaction));
     for tried in &applied.changes {
-        let (tone, word, why) = told(&tried.fate);
+        let (tone, word, why) = told(tried);
         let title = plan.changes.iter().find(|change| change.id == tried.id).map_or("", |change| change.title.as_str());
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
         sheet.toned_entry(2, 11, tone, word, &format!("{} {title}{why}", tried.id));
@@ -19,31 +20,37 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
             sheet.entry(4, 9, "", &seen);
         }
     }
-    sheet.gap();
+    if !next.is_empty() {
+        sheet.gap();
+    }
     for sentence in next {
         sheet.paragraph(0, sentence);
     }
     sheet.finish()
 }
 
-/// What is in force meanwhile, where a step takes effect later.
+/// What is in force meanwhile, where a step takes effect later; what was refused of steps that stand for themselves.
 fn waits(tried: &Tried) -> Vec<String> {
-    let waits = tried.steps.iter().flatten().filter_map(|outcome| match outcome {
-        Outcome::Waits { seen } => Some(format!("still reads {seen}")),
-        Outcome::Refused { why } if matches!(tried.fate, Fate::Partly { .. }) => Some(format!("in part only: {why}")),
+    let told = |outcome: &Outcome| match outcome {
+        Outcome::Waits { seen } => Some(format!("not yet: still reads {seen}")),
+        Outcome::Refused { why } if matches!(tried.fate, Fate::Partly { .. }) => Some(why.clone()),
         _ => None,
-    });
-    waits.collect()
+    };
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for text in tried.steps.iter().flatten().filter_map(told) {
+        *counted.entry(text).or_default() += 1;
+    }
+    counted.into_iter().map(|(text, count)| if count > 1 { format!("{count} times: {text}") } else { text }).collect()
 }
 
 /// A fate in a word, and why.
-pub(super) fn told(fate: &Fate) -> (Tone, &'static str, String) {
-    match fate {
+pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
+    match &tried.fate {
         Fate::Done => (Tone::Good, "done", String::new()),
         Fate::Already => (Tone::Quiet, "was so", String::new()),
         Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
-        Fate::Waits => (Tone::Doubt, "waits", "done, and in force only later".to_owned()),
-        Fate::NextBoot => (Tone::Quiet, "next boot", "nothing of it can be done now".to_owned()),
+        Fate::Waits => (Tone::Doubt, "waits", "accepted, and in force with the next occasion".to_owned()),
+        Fate::NextBoot => (Tone::Doubt, "next boot", "nothing of it can be done now".to_owned()),
         Fate::TooBroad { blast } => (Tone::Bad, "left out", format!("it is {}, which was not allowed", blast.name())),
         Fate::Partly { refused, of, why } => {
             (Tone::Doubt, "in part", format!("{refused} of {of} refused, the first: {why}"))
