@@ -73,7 +73,6 @@ pub const SCENARIOS: &[&Scenario] =
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
     // claim or scenario, kernel, why
     ("guide", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
-    ("tune", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
 ];
 
 /// What came of a claim with a kernel.

@@ -293,3 +293,34 @@ fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen
         Fact::Known(Seen { text: now.to_string(), is_wanted: now == wanted })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Reading;
+    use crate::tree::MemTree;
+
+    /// How a step of this boot stands on that machine.
+    fn standing_of(machine: &str, step: Step) -> Standing {
+        let tree = MemTree::parse(&format!("punctual-machine 1\n{machine}")).unwrap();
+        let asked = [Asked::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];
+        standing(&tree, &Machine::read(&tree), &Need::default(), &asked).remove(0).standing
+    }
+
+    #[test]
+    fn an_interrupt_that_has_yet_to_come_is_no_drift() {
+        let folder = "/proc/irq/1";
+        let expected = Expected {
+            reading: Reading::CpuList,
+            settles_at: Some(format!("{folder}/effective_affinity_list")),
+            or_fewer: true,
+        };
+        let step = Step::Write { path: format!("{folder}/smp_affinity_list"), value: "0-1".to_owned(), expected };
+        let machine = |mask: &str, is: &str| {
+            format!("{folder}/smp_affinity_list = {mask}\n{folder}/effective_affinity_list = {is}\n")
+        };
+        assert_eq!(standing_of(&machine("0-1", "1"), step.clone()), Standing::InForce);
+        assert_eq!(standing_of(&machine("0-1", "3"), step.clone()), Standing::WaitsForInterrupt);
+        assert_eq!(standing_of(&machine("0-3", "3"), step), Standing::Drifted);
+    }
+}

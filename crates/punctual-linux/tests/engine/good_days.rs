@@ -1,7 +1,7 @@
 //! What a plan does, what it says of each change, and how all of it goes back.
 
 use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
-use punctual_core::plan::{Change, Reading, Step};
+use punctual_core::plan::{Change, Keep, Reading, Step};
 use punctual_linux::apply::{Extent, Fate, Hand, revert};
 use punctual_linux::journal::store::FILE;
 use punctual_linux::journal::{Stage, Undone, read};
@@ -48,6 +48,15 @@ fn what_changes_nothing_leaves_nothing_behind() {
     let nothing = [change("refused", vec![write("/sys/kernel/refused", "0", Reading::Plain)])];
     assert!(!tune(&bench, &nothing).unwrap().stands);
     assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn words_for_the_next_boot_are_not_so_already() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let words = Change { keeps: vec![Keep::Word("isolcpus=2-3".to_owned())], ..change("iso.domain", Vec::new()) };
+    let applied = tune(&bench, &[words]).unwrap();
+    assert_eq!(applied.changes[0].fate, Fate::NextBoot);
 }
 
 #[test]

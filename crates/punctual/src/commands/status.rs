@@ -109,7 +109,14 @@ impl Standings {
             Err(error) => return Err(error.into()),
         };
         let Some(contents) = journal::read(&hand)? else { bail!("nothing is applied, so there is nothing to confirm") };
-        let adopted = super::adopt::adopt(&contents, tree, machine, is_untried_good)?;
+        let adopted = match super::adopt::adopt(&contents, tree, machine, is_untried_good) {
+            // What stays now does so whatever becomes of the command line.
+            Err(error) if waited => {
+                self.say(false, format!("{error:#}"));
+                return Ok(());
+            }
+            adopted => adopted?,
+        };
         match adopted {
             Some(sentences) => sentences.into_iter().for_each(|(is_good, sentence)| self.say(is_good, sentence)),
             None if !waited => self.say(true, "Nothing waits to be confirmed.".to_owned()),

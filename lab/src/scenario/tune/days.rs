@@ -77,7 +77,7 @@ fn guard(bench: &mut Bench<'_>, _: &Seen) -> Result<Vec<String>> {
     let ready = "for i in $(seq 500); do grep -qs '^Transaction' /run/lab/for && break; sleep 0.2; done";
     let output = bench.output(
         "guard",
-        &format!("{start}; {ready}; {MASK}; kill -9 $pid; {UNTIL_GONE}; {MASK}; pkill -f '^sleep 601' || true"),
+        &format!("{start}; {ready}; {MASK}; kill -9 $pid; {UNTIL_GONE}; {MASK}; kill $(pidof sleep)"),
     )?;
     Ok(wanted(output.out == "3\nf\n", "the mask was to be 3 and then f", &output))
 }

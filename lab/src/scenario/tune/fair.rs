@@ -6,8 +6,7 @@ use crate::kernel::Kernel;
 use anyhow::Result;
 
 /// Taken away and given back.
-pub const FAIR: Scenario =
-    Scenario { name: "fair", claims: CLAIMS, wants: |spec| spec.boots && spec.series == "6.12", run };
+pub const FAIR: Scenario = Scenario { name: "fair", claims: CLAIMS, wants: |spec| spec.id == "13-rt-amd64", run };
 
 const CLAIMS: &[Claim] = &[Claim {
     id: "fair.server",

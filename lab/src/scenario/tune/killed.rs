@@ -1,6 +1,6 @@
 //! `tune` and `revert`, killed in the middle of what they do.
 //!
-//! A loop in the guest lets the program go on for so many turns once its journal is there, and kills it. How many turns
+//! A script in the guest lets the program go on for so many milliseconds once its folder is there, and kills it. How many
 //! a whole run takes is found out first; the moments are spread evenly over that.
 
 use super::super::{Claim, Judged, Lab, Scenario, Verdict};
@@ -35,43 +35,43 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let mut bench = Bench::boot(lab, kernel, "killed")?;
     let before = bench.seen("before")?;
     // To the end first, to learn how long it takes.
-    let mut tune_turns = bench.kill(None, TUNE)?.turns;
-    let mut revert_turns = bench.kill(None, "punctual revert")?.turns;
+    let mut tune_ms = bench.kill(None, TUNE)?.ms;
+    let mut revert_ms = bench.kill(None, "punctual revert")?.ms;
     let mut record = Record::default();
     record.tune.extend(bench.seen("after")?.differences(&before));
     for number in 0..MOST_RUNS {
         if record.killed >= RUNS {
             break;
         }
-        let tune = bench.kill(Some(part(tune_turns, number)), TUNE)?;
+        let tune = bench.kill(Some(part(tune_ms, number)), TUNE)?;
         if tune.is_killed() {
             record.killed += 1;
             record.places.insert(tune.lines);
         } else {
-            tune_turns = tune.turns;
+            tune_ms = tune.ms;
         }
         // Every other one is put back at one go.
-        let revert = (number % 2 == 1).then(|| bench.kill(Some(part(revert_turns, number / 2)), "punctual revert"));
+        let revert = (number % 2 == 1).then(|| bench.kill(Some(part(revert_ms, number / 2)), "punctual revert"));
         if let Some(revert) = revert.transpose()? {
             if revert.is_killed() {
                 record.reverts_killed += 1;
             } else {
-                revert_turns = revert.turns;
+                revert_ms = revert.ms;
             }
         }
         let into = if number % 2 == 1 { &mut record.revert } else { &mut record.tune };
         into.extend(bench.put_back(&before, &format!("run {number}, killed after {} lines", tune.lines))?);
-        record.told.push_str(&format!("{number}: {tune:?}\n"));
+        record.told.push_str(&format!("{number}: {tune:?}, {} complaints\n", record.tune.len() + record.revert.len()));
+        lab.keep("killed", kernel, "runs", &record.told)?;
     }
-    lab.keep("killed", kernel, "runs", &record.told)?;
     crate::say(&record.summary());
     Ok(record.verdicts())
 }
 
 /// The moment of a run, spread so that any number of runs is spread well.
-fn part(turns: u64, number: u32) -> u64 {
+fn part(ms: u64, number: u32) -> u64 {
     // The golden section, as a share of a thousand.
-    turns * (u64::from(number) * 618 % 1000) / 1000
+    ms * (u64::from(number) * 618 % 1000) / 1000
 }
 
 /// What came of all of them.
@@ -105,7 +105,7 @@ impl Record {
 /// How far a program came.
 #[derive(Debug, PartialEq, Eq)]
 struct Far {
-    turns: u64,
+    ms: u64,
     code: i32,
     lines: u64,
 }
@@ -115,7 +115,7 @@ impl Far {
     fn of(text: &str) -> Option<Self> {
         let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
         let code = i32::try_from(number("code ")?).ok()?;
-        Some(Self { turns: number("turns ")?, code, lines: number("lines ")? })
+        Some(Self { ms: number("ms ")?, code, lines: number("lines ")? })
     }
 
     fn is_killed(&self) -> bool {
@@ -124,10 +124,10 @@ impl Far {
 }
 
 impl Bench<'_> {
-    /// Starts a command and kills it after so many turns, or lets it end.
-    fn kill(&mut self, turns: Option<u64>, command: &str) -> Result<Far> {
-        let turns = turns.map_or("all".to_owned(), |turns| turns.to_string());
-        let said = self.must(&format!("sh /usr/lib/lab/kill {turns} {command}"))?;
+    /// Starts a command and kills it after so many milliseconds, or lets it end.
+    fn kill(&mut self, ms: Option<u64>, command: &str) -> Result<Far> {
+        let ms = ms.map_or("all".to_owned(), |ms| ms.to_string());
+        let said = self.must(&format!("sh /usr/lib/lab/kill {ms} {command}"))?;
         Far::of(&said).with_context(|| format!("how far `{command}` came is not told in '{said}'"))
     }
 
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn how_far_it_came_is_read() {
-        assert_eq!(Far::of("turns 17\ncode 137\nlines 9\n"), Some(Far { turns: 17, code: 137, lines: 9 }));
-        assert_eq!(Far::of("turns 17\n"), None);
+        assert_eq!(Far::of("ms 17\ncode 137\nlines 9\n"), Some(Far { ms: 17, code: 137, lines: 9 }));
+        assert_eq!(Far::of("ms 17\n"), None);
     }
 
     #[test]

@@ -12,6 +12,12 @@ const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 /// From here on a fair server takes the place of throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
+/// Up to here the kernel forgets what it reserved for fair servers when it builds its scheduling domains at boot, and
+/// then takes every smaller reservation for more than there is (`EBUSY`), unless nothing is limited.
+const MISCOUNTED_BEFORE: Version = Version::new(6, 17);
+/// The limit for real-time threads; where a fair server took its place, for what `SCHED_DEADLINE` may reserve.
+const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
 /// Goes on only where the scheduler's debug files could be written by root.
 fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
     let lockdown = case.aside(|case| case.peek(LOCKDOWN));
@@ -41,6 +47,9 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     }
     debug_files(case)?;
     let mut draft = Draft::default();
+    if case.version()? < MISCOUNTED_BEFORE && !is_grouped(case) {
+        draft.write(case, "limit for deadline tasks", LIMIT, "-1");
+    }
     let mut any = false;
     for cpu in case.rt.iter() {
         let path = format!("{DEBUG}/{name}/cpu{cpu}/runtime");
@@ -77,13 +86,19 @@ fn breaking(remedy: Remedy) -> Remedy {
     }
 }
 
+/// Whether groups have limits of their own, and real-time threads are still throttled.
+fn is_grouped(case: &Case<'_>) -> bool {
+    case.machine.config.value("RT_GROUP_SCHED").known().is_some_and(|value| value == "y")
+}
+
 /// What ordinary tasks are given ahead of real-time ones.
 pub(super) fn fair_server(site: &Site<'_>) -> Found {
     server(
         site,
         "fair_server",
         "An ordinary task or kernel thread behind a real-time thread that spins on one of these CPUs starves for good; \
-            the machine may hang with it.",
+            the machine may hang with it. Where SCHED_DEADLINE tasks are no longer limited, they may ask for more than \
+            there is.",
     )
 }
 
@@ -95,19 +110,17 @@ pub(super) fn ext_server(site: &Site<'_>) -> Found {
 /// The limit for all real-time threads together, in kernels that have it.
 pub(super) fn throttling(site: &Site<'_>) -> Found {
     let case = site.case;
-    let is_grouped = case.machine.config.value("RT_GROUP_SCHED").known().is_some_and(|value| value == "y");
-    if case.version()? >= FAIR_SERVER_SINCE && !is_grouped {
+    if case.version()? >= FAIR_SERVER_SINCE && !is_grouped(case) {
         return Doubt::not_applicable(
             "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is sched.fair_server",
         );
     }
-    let path = "/proc/sys/kernel/sched_rt_runtime_us";
     let mut draft = Draft::default();
-    if !draft.write(case, "real-time threads", path, "-1") {
+    if !draft.write(case, "real-time threads", LIMIT, "-1") {
         return Doubt::not_applicable("this kernel does not show its limit for real-time threads");
     }
     Ok(breaking(
-        draft.remedy("A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.", path),
+        draft.remedy("A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.", LIMIT),
     ))
 }
 
