@@ -56,15 +56,6 @@ impl Drop for Bench {
     }
 }
 
-/// Where the lab keeps what it made, outside the tree: `PUNCTUAL_LAB_CACHE`, or the user's cache folder.
-pub fn cache() -> Result<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    named("PUNCTUAL_LAB_CACHE")
-        .or_else(|| named("XDG_CACHE_HOME").map(|folder| folder.join("punctual-lab")))
-        .or_else(|| named("HOME").map(|folder| folder.join(".cache/punctual-lab")))
-        .context("no place for the lab's files: set PUNCTUAL_LAB_CACHE to a folder")
-}
-
 /// Makes the disk where it is missing, and says how long that took.
 pub fn image(cache: &Path) -> Result<PathBuf> {
     let image = recipe::image(cache)?;
