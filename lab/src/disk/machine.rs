@@ -94,11 +94,19 @@ impl Machine {
                 Line::Err(piece) => err.extend(piece),
                 Line::End(id, code) if id == self.asked => {
                     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-                    return Ok(Output { code, out: text(out), err: text(err) });
+                    let output = Output { code, out: text(out), err: text(err) };
+                    self.keep(command, &output);
+                    return Ok(output);
                 }
                 Line::End(..) | Line::Up(_) | Line::Noise => {}
             }
         }
+    }
+
+    /// Adds to the transcript; whoever cannot write that has no less of a verdict.
+    fn keep(&self, command: &str, Output { code, out, err }: &Output) {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(self.computer.transcript());
+        let _ = file.and_then(|mut file| writeln!(file, "# {command}\n{out}{err}# ended with {code}\n"));
     }
 
     /// Sends a command.

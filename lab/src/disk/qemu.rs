@@ -47,6 +47,11 @@ impl Computer {
         self.folder.join("console.log")
     }
 
+    /// Where all that it was asked is kept, with the answers.
+    pub fn transcript(&self) -> PathBuf {
+        self.folder.join("transcript.log")
+    }
+
     /// Switches it on; gives the line to the agent.
     pub fn switch_on(&self) -> Result<(Qemu, UnixStream)> {
         let socket = self.folder.join("agent.sock");

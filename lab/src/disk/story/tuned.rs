@@ -92,7 +92,7 @@ pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     }
     ledger.enter("bad.falls-back", &complaints)?;
     let said = machine.run(&format!("{PROGRAM} status --json"), Duration::from_secs(120))?;
-    let failed = said.out.contains("failed");
+    let failed = said.out.contains("was tried and did not come up");
     ledger.enter("bad.status", &if failed { Vec::new() } else { vec![said.out] })?;
     let reverted = product(&mut machine, "revert --json")?;
     took("restart after revert", &machine.reboot()?);
