@@ -88,7 +88,7 @@ fn rewrite(root: &Path, marks: Marks, table: impl Fn(&str) -> String) -> Result<
     fs::write(&path, new).with_context(|| format!("write {}", path.display()))
 }
 
-fn between<'a>(text: &'a str, (begin, end): Marks) -> Result<&'a str> {
+fn between(text: &str, (begin, end): Marks) -> Result<&str> {
     let inside = text.split_once(begin).and_then(|(_, rest)| rest.split_once(end)).map(|(inside, _)| inside);
     inside.with_context(|| format!("find the marks of the table in {README}"))
 }

@@ -8,7 +8,7 @@ use super::machine::{now, this_process};
 use super::revert::{Reverted, Work, boot, lock};
 use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Was, store};
 use punctual_core::knobs::Blast;
-use punctual_core::plan::{Before, Change, Step};
+use punctual_core::plan::{Before, Change, Step, Takes};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So much of the journal one step can need for all its records, its own content aside.
@@ -76,7 +76,7 @@ pub enum Fate {
     Already,
     /// What it is about is gone or not here.
     Gone,
-    /// Done, and partly in force only later.
+    /// Done, and in force only later: in part, or all of it from the next boot on.
     Waits,
     /// Not done: it can do more to the machine than was allowed.
     TooBroad {
@@ -233,6 +233,8 @@ impl Applying<'_> {
             }
         }
         let fate = match refused.first() {
+            // A word of the command line: the change that makes the boot entry does it.
+            None if change.steps.is_empty() && change.takes == Takes::NextBoot => Fate::Waits,
             None => fate(&steps),
             Some(why) if refused.len() == steps.len() => Fate::TakenBack { why: why.clone() },
             Some(why) => Fate::Partly { refused: refused.len(), of: steps.len(), why: why.clone() },
