@@ -1,12 +1,13 @@
 //! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
 
-use super::changes::{Left, changes};
+use super::changes::{Left, Reason, changes};
 use super::choice::{Choice, Refusal, choose};
 use super::conflicts::{Conflict, conflicts};
 use super::lasting::{self, Lasted, Starts, Wanted, Why};
 use super::remedies::{Needs, Site};
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::audit::audit;
+use crate::finding::Severity;
 use crate::knobs::{Blast, Case};
 use crate::machine::Machine;
 use crate::profile::Need;
@@ -36,6 +37,8 @@ pub struct Wishes {
     pub needs: Needs,
     /// Whether anything is to outlive the next boot.
     pub lasting: bool,
+    /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
+    pub holds: bool,
     /// Where this program is found at boot.
     pub exe: String,
 }
@@ -66,10 +69,10 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     let findings = audit(tree, machine, &need);
     let case = Case::new(tree, machine, &need);
     let site = Site::new(&case, &wishes.needs);
-    let (mut changes, left) = changes(&site, &findings, wishes);
+    let (mut changes, mut left) = changes(&site, &findings, wishes);
     changes.extend(siblings(&choice, wishes));
     if !wishes.lasting {
-        until_reboot(&mut changes);
+        left.extend(until_reboot(&mut changes, wishes.holds));
     }
     let wanted = wanted(changes.iter().flat_map(|change| &change.keeps), &wishes.exe);
     let conflicts = conflicts(&case, &changes);
@@ -85,7 +88,7 @@ impl Plan {
     fn last(&mut self, tree: &dyn Tree, machine: &Machine) {
         match lasting::files(tree, machine, &self.wanted) {
             Ok(Lasted { steps, limits }) => {
-                self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits)
+                self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits);
             }
             Err(why) => self.limits.push(not_lasting("Values are not kept for the boots to come", &why)),
         }
@@ -190,13 +193,26 @@ fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     })
 }
 
-/// Leaves out all that would outlive the next boot, and changes that are nothing else.
-fn until_reboot(changes: &mut Vec<Change>) {
-    for change in changes.iter_mut() {
-        change.keeps.clear();
-        change.lasts = Lasts::Reboot;
-    }
-    changes.retain(|change| !change.steps.is_empty());
+/// Leaves out all that would outlive the next boot, and changes that are nothing else; those that a process has to
+/// hold, where none is there to.
+fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
+    let is_held = |keep: &Keep| matches!(keep, Keep::Hold(_));
+    let mut left = Vec::new();
+    changes.retain_mut(|change| {
+        change.keeps.retain(is_held);
+        change.lasts = if change.keeps.is_empty() { Lasts::Reboot } else { Lasts::Process };
+        if !holds && !change.keeps.is_empty() {
+            left.push(Left {
+                id: change.id.clone(),
+                title: change.title.clone(),
+                severity: Severity::Medium,
+                reason: Reason::NotHere("a process has to hold it; tune for good makes a service of that".to_owned()),
+            });
+            return false;
+        }
+        !change.steps.is_empty() || !change.keeps.is_empty()
+    });
+    left
 }
 
 /// What is to hold after the next boot.

@@ -11,6 +11,7 @@ const ASKED_FOR_ONLY: &[(&str, &str)] = &[
     ("sec.", "it takes away some protection of the machine"),
     ("kconf.", "it asks for another kernel"),
     ("fw.", "it is set in the firmware"),
+    ("cat.", "it takes cache away from everything else"),
     ("lim.", "it is a right of users, which you grant"),
     ("proc.", "it belongs to the application"),
     ("mem.lock", "it belongs to the application"),
@@ -30,9 +31,10 @@ pub(super) fn left_unasked(finding: &Finding) -> Option<&'static str> {
     let stands_for = |name: &str| finding.id == name || (name.ends_with('.') && finding.id.starts_with(name));
     let kept_back = ASKED_FOR_ONLY.iter().find(|(name, _)| stands_for(name)).map(|(_, why)| *why);
     let kept_back = kept_back.filter(|_| !NEVERTHELESS.contains(&finding.id.as_str()));
-    kept_back.or_else(|| match (finding.severity, finding.confidence) {
+    let weighs_little = match (finding.severity, finding.confidence) {
         (Severity::Info, _) => Some("it matters little here"),
         (_, Confidence::Low) => Some("it is usual advice that nobody has verified"),
         _ => None,
-    })
+    };
+    kept_back.or(weighs_little)
 }

@@ -76,6 +76,8 @@ pub struct Row {
 pub enum Standing {
     /// It is in force.
     InForce,
+    /// The kernel took it and acts on it with the next occasion: an interrupt moves when it next comes.
+    Accepted,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,
     /// It counts from the next boot on.
@@ -93,6 +95,7 @@ impl Standing {
     pub fn name(&self) -> &'static str {
         match self {
             Self::InForce => "in force",
+            Self::Accepted => "accepted",
             Self::Gone => "gone",
             Self::WaitsForBoot => "waits for a reboot",
             Self::Unknown(_) => "unknown",
@@ -135,6 +138,7 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             };
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
+                Fact::Known(_) if is_accepted(step, case) => Standing::Accepted,
                 // A value of the kernel's is another one after each boot until somebody writes it again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
                 Fact::Known(_) => Standing::Drifted,
@@ -206,6 +210,14 @@ pub fn subject(step: &Step) -> String {
     }
 }
 
+/// Whether a file holds what was written while another one tells that it is not in force yet.
+fn is_accepted(step: &Step, tree: &dyn Tree) -> bool {
+    let Step::Write { path, value, expected } = step else { return false };
+    let asked = text(tree, path);
+    expected.settles_at.is_some()
+        && asked.known().is_some_and(|asked| expected.met(value, &expected.reading.value(asked, value)))
+}
+
 /// What is seen of what a step was about.
 fn seen(step: &Step, tree: &dyn Tree) -> Fact<Seen> {
     match step {
@@ -225,10 +237,34 @@ fn seen(step: &Step, tree: &dyn Tree) -> Fact<Seen> {
         Step::Affinity { task, cpus } => affinity(tree, task, cpus),
         Step::Policy { task, policy } => policy_of(tree, task, *policy),
         Step::Nic { .. } => Fact::Garbled("is not looked at again".to_owned()),
-        Step::Silence { .. } => Fact::Garbled("only systemd knows".to_owned()),
+        Step::Silence { unit, lasting } => service(tree, unit, *lasting),
         Step::Run { .. } => Fact::Known(Seen { text: "was run".to_owned(), is_wanted: true }),
     }
 }
+
+/// A service that is to be silent: masked, and without a control group, which systemd makes for what it starts.
+fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Seen> {
+    let groups = SLICES.iter().find_map(|slice| tree.list(slice).known().cloned());
+    let Some(groups) = groups else { return Fact::Garbled("only systemd knows".to_owned()) };
+    let is_masked = |folder: &&str| {
+        let link = tree.link(&format!("{folder}/{unit}"));
+        link.known().is_some_and(|target| target == "/dev/null")
+    };
+    let masks = if lasting { &MASKS[..1] } else { &MASKS[..] };
+    let text = if groups.iter().any(|group| group == unit) {
+        "runs"
+    } else if masks.iter().any(is_masked) {
+        "silent"
+    } else {
+        "silent, but not masked"
+    };
+    Fact::Known(Seen { text: text.to_owned(), is_wanted: text == "silent" })
+}
+
+/// Where systemd keeps the control groups of services, with the second version of these and with the first.
+const SLICES: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
+/// Where a unit is masked: for good, and until the next boot.
+const MASKS: [&str; 2] = ["/etc/systemd/system", "/run/systemd/system"];
 
 fn of_task(what: &str, task: &TaskName) -> String {
     format!("{what} of {} ({})", task.comm, task.pid)

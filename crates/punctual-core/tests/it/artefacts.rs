@@ -5,7 +5,7 @@ use crate::{check, repository};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::machine::{Arch, Flavour, Machine, Version};
 use punctual_core::plan::choice::choose;
-use punctual_core::plan::print::{Partition, Step, agree_on_masks, kconfig, resctrl};
+use punctual_core::plan::print::{Partition, ResctrlStep as Step, agree_on_masks, kconfig, resctrl};
 use punctual_core::profile::Need;
 use punctual_core::tree::MemTree;
 use std::collections::BTreeMap;

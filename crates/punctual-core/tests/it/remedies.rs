@@ -4,7 +4,7 @@ use super::{check, repository};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::knobs::{self, Case};
 use punctual_core::machine::Machine;
-use punctual_core::plan::remedies::{CacheGroup, HugePages, Needs, Notes, REMEDIES, Remedy, Resource, Site, remedy};
+use punctual_core::plan::remedies::{HugePages, Needs, Notes, REMEDIES, Remedy, Site, remedy};
 use punctual_core::plan::{Expected, Invocation, SchedPolicy, Step};
 use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::MemTree;
@@ -33,8 +33,8 @@ fn expected(expected: &Expected) -> String {
     text
 }
 
-fn called(call: &Option<Invocation>) -> String {
-    call.as_ref().map_or("-".to_owned(), |call| format!("{} {}", call.program, call.arguments.join(" ")))
+fn called(call: Option<&Invocation>) -> String {
+    call.map_or("-".to_owned(), |call| format!("{} {}", call.program, call.arguments.join(" ")))
 }
 
 fn line(step: &Step) -> String {
@@ -52,7 +52,7 @@ fn line(step: &Step) -> String {
         }
         Step::Nic { device, settings } => format!("set {device} {settings:?}"),
         Step::Silence { unit, lasting } => format!("silence {unit}{}", if *lasting { " for good" } else { "" }),
-        Step::Run { doing, undoing } => format!("run {} | undo {}", called(doing), called(undoing)),
+        Step::Run { doing, undoing } => format!("run {} | undo {}", called(doing.as_ref()), called(undoing.as_ref())),
         other => format!("{other:?}"),
     }
 }
@@ -65,8 +65,7 @@ fn shown(found: &Remedy) -> String {
     };
     match found {
         Remedy::Steps(steps, told) => {
-            let steps: String = steps.iter().map(|step| format!("    {}\n", line(step))).collect();
-            format!("{}{steps}", notes(told))
+            steps.iter().fold(notes(told), |text, step| format!("{text}    {}\n", line(step)))
         }
         Remedy::Hold(us, told) => format!("{}    hold {us} us\n", notes(told)),
         Remedy::NotHere(because) => format!("    not here: {because}\n"),
@@ -87,19 +86,6 @@ fn wish(need: &mut Need, needs: &mut Needs, word: &str) {
         "partition" => needs.partition = true,
         "for-good" => needs.for_good = true,
         "pages" => needs.huge_pages.push(HugePages { size_kb: 2048, count: value.parse().unwrap(), node: None }),
-        "ways" => {
-            let (what, parts) = value.split_once(':').unwrap();
-            let kinds = [("L3", Resource::L3), ("L2", Resource::L2), ("MB", Resource::Bandwidth)];
-            let resource = kinds.iter().find(|(name, _)| *name == what).unwrap().1;
-            let group = |name: &str, cpus: &CpuSet, part: &str| CacheGroup {
-                name: name.to_owned(),
-                cpus: cpus.clone(),
-                resource,
-                schemata: format!("{what}:0={part}"),
-            };
-            let (ours, rest) = parts.split_once('+').unwrap();
-            needs.caches = vec![group("punctual", &need.cpus, ours), group("", &CpuSet::new(), rest)];
-        }
         kind => need.kind = *Kind::ALL.iter().find(|known| known.name() == kind).unwrap_or_else(|| panic!("{kind}?")),
     }
 }

@@ -8,7 +8,7 @@ use super::error::EngineError;
 use super::hand::Hand;
 use super::machine::now;
 use super::revert::{Extent, Reverted, revert};
-use crate::journal;
+use crate::journal::{self, Stage};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -148,7 +148,10 @@ fn left_alone(pipe: &mut dyn Read) -> bool {
 fn time_is_up(hand: &dyn Hand, transaction: u32) -> bool {
     loop {
         let session = journal::read(hand).ok().flatten().and_then(|contents| {
-            contents.sessions.into_iter().find(|session| session.transaction == transaction && !session.reverted)
+            contents
+                .sessions
+                .into_iter()
+                .find(|session| session.transaction == transaction && session.stage != Stage::Reverted)
         });
         // While a journal cannot be read, nothing can be put back either.
         let Some(session) = session else { return false };

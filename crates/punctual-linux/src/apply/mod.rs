@@ -31,4 +31,4 @@ pub use machine::{Machine, is_alive, now, this_process};
 /// A limit on the CPUs' sleep, in force as long as it lives.
 pub use punctual_rt::setup::LatencyRequest;
 pub use revert::{Extent, Reverted, Trouble, revert};
-pub use transaction::{Applied, Applying, Fate, Request, Transaction, Tried, confirm};
+pub use transaction::{Applied, Fate, Request, Transaction, Tried, confirm};

@@ -5,7 +5,7 @@ use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
 use super::undo::{Stuck, undo};
 use crate::journal::format::Damage;
-use crate::journal::{Contents, Intent, Journal, Record, Undone, store};
+use crate::journal::{Contents, Intent, Journal, Record, Stage, Undone, store};
 use punctual_core::plan::{Before, Step};
 use std::io;
 
@@ -95,8 +95,8 @@ pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<
         store::sweep_folder(hand)?;
         return Ok(Reverted { closed: true, ..Reverted::default() });
     };
-    let mut work = Work { hand, boot: boot(hand)?, leave_conflicts, done: Reverted::default() };
-    work.done.damage = journal.contents().damage.clone();
+    let mut work = Work::new(hand, boot(hand)?, leave_conflicts);
+    work.done.damage.clone_from(&journal.contents().damage);
     work.done.torn = journal.contents().torn;
     let chosen: Vec<u32> =
         journal.contents().standing().map(|s| s.transaction).filter(|number| extent.holds(*number)).collect();
@@ -104,7 +104,7 @@ pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<
         work.note(&mut journal, Record::Leaving { transaction: *transaction });
     }
     // What was to go back earlier, and lay beneath something of these.
-    let leaving = journal.contents().standing().filter(|session| session.leaving);
+    let leaving = journal.contents().standing().filter(|session| session.stage == Stage::Leaving);
     let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
     work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
     work.finish(journal, &chosen)
@@ -116,16 +116,22 @@ pub(super) struct Work<'a> {
     pub boot: String,
     pub leave_conflicts: bool,
     pub done: Reverted,
+    /// Steps that are undone, which could not be written down.
+    remembered: Vec<Intent>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    pub fn new(hand: &'a dyn Hand, boot: String, leave_conflicts: bool) -> Self {
+        Self { hand, boot, leave_conflicts, done: Reverted::default(), remembered: Vec::new() }
+    }
+
     /// Undoes the chosen steps that are outstanding, the last first.
     pub fn undo(&mut self, journal: &mut Journal<'_>, chosen: impl Fn(&Intent) -> bool) {
         let sessions = journal.contents().standing().rev();
         let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
         let intents: Vec<Intent> = entries.filter(|intent| chosen(intent)).collect();
         for intent in intents {
-            let result = match in_the_way(journal.contents(), &intent) {
+            let result = match self.in_the_way(journal.contents(), &intent) {
                 Some(why) => Err(Stuck::Failed(why)),
                 None => undo(self.hand, &intent, self.same_boot(journal, intent.transaction)),
             };
@@ -136,7 +142,9 @@ impl Work<'_> {
             match how {
                 Ok(how) => {
                     let (transaction, number) = (intent.transaction, intent.number);
-                    self.note(journal, Record::Undone { transaction, number, how: how.clone() });
+                    if !self.note(journal, Record::Undone { transaction, number, how: how.clone() }) {
+                        self.remembered.push(intent.clone());
+                    }
                     self.done.undone.push((intent, how));
                 }
                 Err(Stuck::Conflict(why)) => self.done.trouble.push(Trouble { intent, why, conflict: true }),
@@ -152,15 +160,39 @@ impl Work<'_> {
         session.and_then(|session| session.begun.as_ref()).is_none_or(|begun| begun.boot == self.boot)
     }
 
-    /// Writes a record down if it can be: undoing does not depend on it, and a full disk is no reason to stop.
-    fn note(&mut self, journal: &mut Journal<'_>, record: Record) {
-        if self.done.unwritten.is_some() {
-            return journal.remember(record);
+    /// Writes a record down if it can be: undoing does not depend on it, and a full disk is no reason to stop. Tells
+    /// whether it is written.
+    fn note(&mut self, journal: &mut Journal<'_>, record: Record) -> bool {
+        if self.done.unwritten.is_none() {
+            match journal.append(record.clone()) {
+                Ok(()) => return true,
+                Err(error) => self.done.unwritten = Some(error.to_string()),
+            }
         }
-        if let Err(error) = journal.append(record.clone()) {
-            self.done.unwritten = Some(error.to_string());
-            journal.remember(record);
+        journal.remember(record);
+        false
+    }
+
+    /// A later step that has to be undone first: of a transaction that changed the same thing, or, where programs are
+    /// run, of the same change, since what they make follows from it. And it has to be written down that it is, or the
+    /// next revert would find beneath it what it cannot know.
+    fn in_the_way(&self, contents: &Contents, intent: &Intent) -> Option<String> {
+        let at = |intent: &Intent| (intent.transaction, intent.number);
+        let runs = |other: &Intent| {
+            matches!(intent.step, Step::Run { .. })
+                && (other.transaction, &other.change) == (intent.transaction, &intent.change)
+        };
+        if self.remembered.iter().any(|other| overlap(intent, other)) {
+            return Some("that what lay above it is undone could not be written down".to_owned());
         }
+        let entries = contents.standing().flat_map(|session| session.entries.iter());
+        let mut later = entries.filter(|entry| entry.undone.is_none()).map(|entry| &entry.intent);
+        let other = later.find(|other| at(other) > at(intent) && (overlap(intent, other) || runs(other)))?;
+        Some(if other.transaction == intent.transaction {
+            "what was done after it has to be undone first".to_owned()
+        } else {
+            format!("it lies beneath transaction {} and goes back with it", other.transaction)
+        })
     }
 
     /// Says what is wholly undone, and removes the last trace when everything is.
@@ -179,24 +211,6 @@ impl Work<'_> {
         }
         Ok(self.done)
     }
-}
-
-/// A later step that has to be undone first and is not: of a transaction that changed the same thing, or, where programs
-/// are run, of the same change, since what they make follows from it.
-fn in_the_way(contents: &Contents, intent: &Intent) -> Option<String> {
-    let at = |intent: &Intent| (intent.transaction, intent.number);
-    let runs = |other: &Intent| {
-        matches!(intent.step, Step::Run { .. })
-            && (other.transaction, &other.change) == (intent.transaction, &intent.change)
-    };
-    let entries = contents.standing().flat_map(|session| session.entries.iter());
-    let mut later = entries.filter(|entry| entry.undone.is_none()).map(|entry| &entry.intent);
-    let other = later.find(|other| at(other) > at(intent) && (overlap(intent, other) || runs(other)))?;
-    Some(if other.transaction == intent.transaction {
-        "what was done after it has to be undone first".to_owned()
-    } else {
-        format!("it lies beneath transaction {} and goes back with it", other.transaction)
-    })
 }
 
 fn overlap(one: &Intent, other: &Intent) -> bool {

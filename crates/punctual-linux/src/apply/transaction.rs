@@ -5,8 +5,8 @@ use super::error::EngineError;
 use super::hand::{Hand, Lock};
 use super::look::{Look, look};
 use super::machine::{now, this_process};
-use super::revert::{Reverted, Work, boot, lock};
-use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Was, store};
+use super::revert::{Work, boot, lock};
+use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
 use punctual_core::knobs::Blast;
 use punctual_core::plan::{Before, Change, Step, Takes};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -30,7 +30,7 @@ pub struct Request {
 pub struct Transaction<'a>(Applying<'a>);
 
 /// A transaction in its making.
-pub struct Applying<'a> {
+struct Applying<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
     boot: String,
@@ -120,6 +120,7 @@ impl<'a> Transaction<'a> {
                 return Err(EngineError::Damaged { lines });
             }
             let number = journal.contents().next_transaction();
+            journal.forget_reverted()?;
             let deadline = |within: Duration| {
                 present.boottime_ns.saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX))
             };
@@ -278,8 +279,7 @@ impl Applying<'_> {
 
     /// Undoes those of our steps, the last first. Returns what could not be undone.
     fn take_back(&mut self, chosen: impl Fn(u32) -> bool) -> Vec<String> {
-        let mut work =
-            Work { hand: self.hand, boot: self.boot.clone(), leave_conflicts: false, done: Reverted::default() };
+        let mut work = Work::new(self.hand, self.boot.clone(), false);
         let transaction = self.number;
         work.undo(&mut self.journal, |intent| intent.transaction == transaction && chosen(intent.number));
         work.done.trouble.into_iter().map(|trouble| trouble.why).collect()
@@ -348,7 +348,7 @@ pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineE
         ));
     };
     let late = begun.boot != present.boot || begun.confirm_by_ns.is_some_and(|by| present.boottime_ns >= by);
-    if late || session.leaving {
+    if late || session.stage == Stage::Leaving {
         return Err(EngineError::NothingToConfirm("the time is up, and everything goes back"));
     }
     let transaction = session.transaction;

@@ -136,16 +136,18 @@ fn own(hand: &dyn Hand, path: &str, content: &[u8], folders_made: &[String]) -> 
         sweep(hand, path).map_err(failed(path, "take away what was half written"))?;
     }
     let found = present(hand, path)?;
-    if found.as_ref().is_some_and(|found| found.as_deref() != Some(content)) {
-        return Err(Stuck::Conflict(format!(
-            "{path}: it is ours, and somebody changed it. It stays; remove it when you do not need it, then revert again"
-        )));
-    }
-    if found.is_some() {
-        hand.remove(path).map_err(failed(path, "remove"))?;
+    match &found {
+        Present::Nothing => {}
+        Present::File(found) if found == content => hand.remove(path).map_err(failed(path, "remove"))?,
+        Present::File(_) | Present::NoFile => {
+            return Err(Stuck::Conflict(format!(
+                "{path}: it is ours, and somebody changed it. It stays; remove it when you do not need it, then revert \
+                 again"
+            )));
+        }
     }
     unmake(hand, folders_made)?;
-    Ok(if found.is_some() { Undone::Restored } else { nothing("it is gone") })
+    Ok(if matches!(found, Present::Nothing) { nothing("it is gone") } else { Undone::Restored })
 }
 
 /// Folders that were made go, unless something else is in them by now.
@@ -159,12 +161,18 @@ fn unmake(hand: &dyn Hand, folders: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What is at a path: nothing, a file with these bytes, or something that is no file.
-fn present(hand: &dyn Hand, path: &str) -> Result<Option<Option<Vec<u8>>>> {
+/// What is at a path.
+enum Present {
+    Nothing,
+    File(Vec<u8>),
+    NoFile,
+}
+
+fn present(hand: &dyn Hand, path: &str) -> Result<Present> {
     match hand.stat(path).map_err(failed(path, "look at"))? {
-        None => Ok(None),
-        Some(meta) if meta.kind != FileKind::Regular => Ok(Some(None)),
-        Some(_) => hand.read(path).map(|bytes| Some(Some(bytes))).map_err(failed(path, "read")),
+        None => Ok(Present::Nothing),
+        Some(meta) if meta.kind != FileKind::Regular => Ok(Present::NoFile),
+        Some(_) => hand.read(path).map(Present::File).map_err(failed(path, "read")),
     }
 }
 
@@ -195,9 +203,9 @@ fn put_back(
         Err(Stuck::Conflict(format!("{path}: {what} since. It stays as it is; what was there before us is in {copy}")))
     };
     let found = match present(hand, path)? {
-        Some(Some(found)) => found,
-        Some(None) => return conflict("something else was put in its place"),
-        None => return conflict("somebody removed it"),
+        Present::File(found) => found,
+        Present::NoFile => return conflict("something else was put in its place"),
+        Present::Nothing => return conflict("somebody removed it"),
     };
     sweep(hand, path).map_err(failed(path, "take away what was half written"))?;
     if found == bytes && hand.stat(path).ok().flatten() == Some(meta) {
@@ -215,14 +223,16 @@ fn put_back(
 fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
     let (bytes, meta, copy) = saved(hand, before, None)?;
     match present(hand, path)? {
-        Some(Some(found)) if found == bytes => {
+        Present::File(found) if found == bytes => {
             sweep(hand, path).map_err(failed(path, "take away what was half written"))?;
             Ok(nothing("it is as before"))
         }
-        Some(_) => Err(Stuck::Conflict(format!(
+        Present::File(_) | Present::NoFile => Err(Stuck::Conflict(format!(
             "{path}: somebody made it anew. It stays as it is; what was there before us is in {copy}"
         ))),
-        None => replace(hand, path, &bytes, meta).map(|()| Undone::Restored).map_err(failed(path, "put back")),
+        Present::Nothing => {
+            replace(hand, path, &bytes, meta).map(|()| Undone::Restored).map_err(failed(path, "put back"))
+        }
     }
 }
 

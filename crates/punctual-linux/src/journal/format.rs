@@ -95,7 +95,7 @@ enum Trouble {
     Damaged(String),
 }
 
-fn damaged(why: impl ToString) -> Trouble {
+fn damaged(why: &(impl ToString + ?Sized)) -> Trouble {
     Trouble::Damaged(why.to_string())
 }
 
@@ -115,12 +115,12 @@ fn record(line: &[u8], number: usize) -> Result<Record, Trouble> {
     if u32::from_str_radix(sum, 16).ok().filter(|_| sum.len() == 8) != Some(crc32fast::hash(json.as_bytes())) {
         return Err(damaged("its checksum is wrong"));
     }
-    let value: serde_json::Value = serde_json::from_str(json).map_err(damaged)?;
+    let value: serde_json::Value = serde_json::from_str(json).map_err(|error| damaged(&error))?;
     let kind = value.get("record").and_then(serde_json::Value::as_str).unwrap_or_default();
     if !twins::KINDS.contains(&kind) {
         let kind = kind.to_owned();
         return Err(Trouble::Unusable(Unusable::UnknownRecord { line: number, kind }));
     }
-    let line: Line = serde_json::from_value(value).map_err(damaged)?;
-    Record::try_from(line).map_err(damaged)
+    let line: Line = serde_json::from_value(value).map_err(|error| damaged(&error))?;
+    Record::try_from(line).map_err(|error| damaged(&error))
 }

@@ -15,5 +15,5 @@ pub mod session;
 pub mod store;
 
 pub use record::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
-pub use session::{Contents, Entry, Now, Pending, Session};
+pub use session::{Contents, Entry, Now, Pending, Session, Stage};
 pub use store::{Journal, JournalError, read};

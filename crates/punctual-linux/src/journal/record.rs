@@ -51,6 +51,23 @@ pub enum Record {
     },
 }
 
+impl Record {
+    /// The transaction it is about.
+    pub fn transaction(&self) -> u32 {
+        match self {
+            Self::Begun(begun) => begun.transaction,
+            Self::Intent(intent) => intent.transaction,
+            Self::Was(was) => was.transaction,
+            Self::Outcome { transaction, .. }
+            | Self::Applied { transaction }
+            | Self::Confirmed { transaction }
+            | Self::Leaving { transaction }
+            | Self::Undone { transaction, .. }
+            | Self::Reverted { transaction } => *transaction,
+        }
+    }
+}
+
 /// The beginning of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {

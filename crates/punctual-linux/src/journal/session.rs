@@ -16,14 +16,24 @@ pub struct Session {
     pub entries: Vec<Entry>,
     /// Steps that were not needed.
     pub was: Vec<Was>,
-    /// All its changes were tried.
-    pub applied: bool,
+    /// How far it is.
+    pub stage: Stage,
     /// The user said that it is good.
     pub confirmed: bool,
+}
+
+/// How far a transaction is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Its changes are being tried.
+    #[default]
+    Applying,
+    /// All its changes were tried.
+    Applied,
     /// Its undoing has begun.
-    pub leaving: bool,
+    Leaving,
     /// Nothing of it is left.
-    pub reverted: bool,
+    Reverted,
 }
 
 /// A step and what became of it.
@@ -88,15 +98,15 @@ impl Contents {
                     entry.outcome = Some(outcome);
                 }
             }
-            Record::Applied { transaction } => self.session(transaction).applied = true,
+            Record::Applied { transaction } => self.session(transaction).stage = Stage::Applied,
             Record::Confirmed { transaction } => self.session(transaction).confirmed = true,
-            Record::Leaving { transaction } => self.session(transaction).leaving = true,
+            Record::Leaving { transaction } => self.session(transaction).stage = Stage::Leaving,
             Record::Undone { transaction, number, how } => {
                 if let Some(entry) = self.session(transaction).entry(number) {
                     entry.undone = Some(how);
                 }
             }
-            Record::Reverted { transaction } => self.session(transaction).reverted = true,
+            Record::Reverted { transaction } => self.session(transaction).stage = Stage::Reverted,
         }
     }
 
@@ -111,7 +121,7 @@ impl Contents {
 
     /// Transactions of which something is left.
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Session> {
-        self.sessions.iter().filter(|session| !session.reverted)
+        self.sessions.iter().filter(|session| session.stage != Stage::Reverted)
     }
 
     /// Transactions to be put back without being asked. `alive` tells whether a process of this boot still runs.
@@ -143,14 +153,11 @@ impl Session {
         let begun = self.begun.as_ref()?;
         let same_boot = begun.boot == now.boot;
         let owned = same_boot && alive(begun.owner);
-        if self.reverted || (owned && (self.leaving || !self.applied)) {
-            return None;
-        }
-        if self.leaving {
-            return Some(Pending::HalfReverted);
-        }
-        if !self.applied {
-            return Some(Pending::HalfApplied);
+        match self.stage {
+            Stage::Reverted => return None,
+            Stage::Leaving => return (!owned).then_some(Pending::HalfReverted),
+            Stage::Applying => return (!owned).then_some(Pending::HalfApplied),
+            Stage::Applied => {}
         }
         if matches!(begun.kind, Kind::ForCommand { .. }) && !owned {
             return Some(Pending::OwnerGone);

@@ -165,6 +165,33 @@ impl<'a> Journal<'a> {
         Ok(Self { hand, contents: Contents::default(), good_bytes: bytes, file_bytes: bytes })
     }
 
+    /// Forgets transactions of which nothing is left, so that a machine that sets something anew at each boot has a
+    /// journal that stays small. A journal with damage is kept as it is.
+    pub fn forget_reverted(&mut self) -> Result<(), JournalError> {
+        let is_left = |number: u32| self.contents.standing().any(|session| session.transaction == number);
+        let is_sound = self.contents.damage.is_empty() && !self.contents.torn;
+        if !is_sound || self.contents.sessions.iter().all(|session| is_left(session.transaction)) {
+            return Ok(());
+        }
+        let bytes = self.hand.read(FILE).map_err(failed(FILE, "read journal"))?;
+        let Ok(parsed) = format::parse(&bytes) else { return Ok(()) };
+        let mut text = format::first_line();
+        let mut contents = Contents::default();
+        for record in parsed.records.into_iter().filter(|record| is_left(record.transaction())) {
+            text.push_str(&format::line(&record).map_err(JournalError::Unwritable)?);
+            contents.take(record);
+        }
+        sweep(self.hand, NEW)?;
+        let (uid, gid) = self.hand.owner();
+        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
+        self.hand.create(NEW, text.as_bytes(), meta).map_err(failed(NEW, "create journal"))?;
+        self.hand.rename(NEW, FILE).map_err(failed(FILE, "create journal"))?;
+        self.good_bytes = text.len() as u64;
+        self.file_bytes = self.good_bytes;
+        self.contents = contents;
+        Ok(())
+    }
+
     /// What it holds.
     pub fn contents(&self) -> &Contents {
         &self.contents

@@ -7,6 +7,7 @@ use punctual_linux::journal::store::{FILE, FOLDER};
 use punctual_linux::journal::{Begun, Kind, Now, Owner, Pending, Record, format, read};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::Duration;
 
 #[test]
@@ -176,7 +177,9 @@ fn what_nobody_watches_over_any_more_is_known() {
         let mut contents = punctual_linux::journal::Contents::default();
         let what = format!("{begun:?} {records:?} {alive}");
         contents.take(Record::Begun(begun));
-        records.into_iter().for_each(|record| contents.take(record));
+        for record in records {
+            contents.take(record);
+        }
         let found = contents.pending(&now, &|_| alive).map(|(_, why)| why).next();
         assert_eq!(found, wanted, "{what}");
     }
@@ -199,4 +202,39 @@ fn only_what_waits_is_confirmed_and_only_in_time() {
     assert!(confirm(&bench, None).unwrap_err().to_string().contains("time is up"));
     revert(&bench, Extent::All, false).unwrap();
     assert_eq!(format::VERSION, 1);
+}
+
+/// A file system of its own below the machine's folder, as long as this lives.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    /// Nothing where this user or this place may not.
+    fn new(at: &std::path::Path, options: &str) -> Option<Self> {
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at).status();
+        mount.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        Command::new("umount").arg(&self.0).status().unwrap();
+    }
+}
+
+#[test]
+fn a_disk_that_is_really_full_or_read_only_stops_everything_before_it_begins() {
+    for (options, said) in [("size=64k,mode=755", "make room"), ("size=64k,mode=755,ro", "remount")] {
+        let folder = folder();
+        let bench = Bench::make(folder.path());
+        let Some(_mounted) = Mounted::new(&bench.file("/var/lib"), options) else {
+            return println!("skipped: no file system can be mounted here");
+        };
+        // The last pages are for the folder's own use, so that even the first file finds no room.
+        let filled = fs::write(bench.file("/var/lib/filler"), vec![1; 1 << 17]);
+        assert!(filled.is_err());
+        let start = bench.picture();
+        let refused = tune(&bench, &plan(&bench)).unwrap_err().to_string();
+        assert!(refused.contains(said) && refused.contains("/var/lib/punctual"), "{refused}");
+        assert_eq!(bench.picture(), start);
+    }
 }

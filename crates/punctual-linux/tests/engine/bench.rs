@@ -1,19 +1,17 @@
 //! A machine made of files in a temporary folder, with a kernel, threads, a network device, systemd and a boot loader
-//! that behave as far as the engine can tell; and a hand that ends the world at a given operation.
+//! that behave as far as the engine can tell.
+
+pub use super::faulty::{Fault, Faulty, TheEnd};
+pub use super::plans::{change, cpus, edit, folder, irq, own, plan, request, task, tune, write};
 
 use punctual_core::cpu_set::CpuSet;
-use punctual_core::knobs::Blast;
-use punctual_core::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
-use punctual_linux::apply::{
-    Applied, Asked, EngineError, Hand, Machine, Meta, Ran, Request, Transaction, UnitState, UnitVerb,
-};
-use punctual_linux::journal::Kind;
+use punctual_core::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_linux::apply::{Asked, Hand, Machine, Meta, Ran, UnitState, UnitVerb};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub const GRUB: &str = "/etc/default/grub";
 pub const GRUBENV: &str = "/boot/grub/grubenv";
@@ -143,7 +141,7 @@ impl Bench {
     }
 }
 
-fn errno<T>(number: i32) -> io::Result<T> {
+pub fn errno<T>(number: i32) -> io::Result<T> {
     Err(io::Error::from_raw_os_error(number))
 }
 
@@ -277,29 +275,24 @@ impl Hand for Bench {
                 *value = *wanted;
             }
         }
-        let lines: String = now.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
-        self.set(&format!("/sim/nic/{device}"), &lines);
+        let lines: Vec<String> = now.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        self.set(&format!("/sim/nic/{device}"), &(lines.join("\n") + "\n"));
         Ok(())
     }
+    /// The two kinds of mask are two links in two folders.
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
-        let mut state = self.unit(unit)?.unwrap();
+        let path = format!("/sim/unit/{unit}");
+        let text = self.text(&path);
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        let mask = |lasting| if lasting { "masked-good" } else { "masked" };
         match verb {
-            UnitVerb::Stop => state.active = false,
-            UnitVerb::Start => state.active = true,
-            UnitVerb::Mask { lasting } => {
-                (state.masked, state.masked_for_good) = (true, state.masked_for_good || lasting)
-            }
-            UnitVerb::Unmask { .. } => (state.masked, state.masked_for_good) = (false, false),
+            UnitVerb::Stop => words[0] = "inactive",
+            UnitVerb::Start => words[0] = "active",
+            UnitVerb::Mask { lasting } if !words.contains(&mask(lasting)) => words.push(mask(lasting)),
+            UnitVerb::Mask { .. } => {}
+            UnitVerb::Unmask { lasting } => words.retain(|word| *word != mask(lasting)),
         }
-        let active = if state.active { "active" } else { "inactive" };
-        let masked = if state.masked_for_good {
-            " masked-good"
-        } else if state.masked {
-            " masked"
-        } else {
-            ""
-        };
-        self.set(&format!("/sim/unit/{unit}"), &format!("{active}{masked}\n"));
+        self.set(&path, &(words.join(" ") + "\n"));
         Ok(Ran { well: true, how: String::new(), said: String::new() })
     }
     /// The boot loader's generator: what it writes follows from the drop-ins that are there.
@@ -309,301 +302,4 @@ impl Hand for Bench {
         self.set("/boot/grub/grub.cfg", &format!("quiet{}\n", dropin.replace("WORDS", " isolcpus=2-3").trim_end()));
         Ok(Ran { well: true, how: String::new(), said: String::new() })
     }
-}
-
-/// What happens at the given operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The program ends before it.
-    Before,
-    /// In the middle of it.
-    Within,
-    /// After it.
-    After,
-    /// It fails with this number, and the program goes on.
-    Fails(i32),
-    /// From it on, nothing that needs room on the disk is done.
-    DiskFull,
-    /// The process is killed before it, for real.
-    Kill,
-}
-
-/// The end of the program, as a panic that nobody prints.
-pub struct TheEnd;
-
-/// A hand with a fault at one operation.
-pub struct Faulty<'a> {
-    pub hand: &'a dyn Hand,
-    pub at: usize,
-    pub fault: Fault,
-    pub count: AtomicUsize,
-}
-
-impl<'a> Faulty<'a> {
-    pub fn new(hand: &'a dyn Hand, at: usize, fault: Fault) -> Self {
-        Self { hand, at, fault, count: AtomicUsize::new(0) }
-    }
-
-    pub fn operations(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    fn doing<T>(&self, needs_room: bool, half: impl FnOnce(), whole: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let number = self.count.fetch_add(1, Ordering::Relaxed);
-        if self.fault == Fault::DiskFull && number >= self.at && needs_room {
-            return errno(libc::ENOSPC);
-        }
-        if number != self.at {
-            return whole();
-        }
-        match self.fault {
-            Fault::Before => end(),
-            Fault::Within => {
-                half();
-                end()
-            }
-            Fault::After => {
-                let _ = whole();
-                end()
-            }
-            Fault::Fails(number) => errno(number),
-            Fault::DiskFull => whole(),
-            Fault::Kill => {
-                rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
-                unreachable!()
-            }
-        }
-    }
-}
-
-fn end() -> ! {
-    std::panic::resume_unwind(Box::new(TheEnd))
-}
-
-fn half(bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.len() / 2]
-}
-
-impl Hand for Faulty<'_> {
-    fn owner(&self) -> (u32, u32) {
-        self.hand.owner()
-    }
-    fn boot_id(&self) -> io::Result<String> {
-        self.hand.boot_id()
-    }
-    fn stat(&self, path: &str) -> io::Result<Option<Meta>> {
-        self.hand.stat(path)
-    }
-    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.hand.read(path)
-    }
-    fn list(&self, path: &str) -> io::Result<Vec<String>> {
-        self.hand.list(path)
-    }
-    fn affinity(&self, task: &TaskName) -> io::Result<CpuSet> {
-        self.hand.affinity(task)
-    }
-    fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy> {
-        self.hand.policy(task)
-    }
-    fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
-        self.hand.nic(device, names)
-    }
-    fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
-        self.hand.unit(unit)
-    }
-    fn lock(&self, path: &str) -> io::Result<Asked> {
-        self.doing(false, || (), || self.hand.lock(path))
-    }
-    fn write_value(&self, path: &str, value: &str) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.write_value(path, value))
-    }
-    fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()> {
-        let torn = || self.hand.create(path, half(bytes), Meta { mode: 0o600, ..meta }).unwrap();
-        self.doing(true, torn, || self.hand.create(path, bytes, meta))
-    }
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.rename(from, to))
-    }
-    fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let torn = || {
-            let old = self.hand.read(path).unwrap();
-            let mut torn = half(bytes).to_vec();
-            torn.extend(old.get(torn.len()..).unwrap_or_default());
-            self.hand.overwrite(path, &torn).unwrap();
-        };
-        self.doing(true, torn, || self.hand.overwrite(path, bytes))
-    }
-    fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        self.doing(true, || self.hand.append(path, half(bytes)).unwrap(), || self.hand.append(path, bytes))
-    }
-    fn truncate(&self, path: &str, length: u64) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.truncate(path, length))
-    }
-    fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()> {
-        self.doing(true, || (), || self.hand.reserve(path, length, bytes))
-    }
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.remove(path))
-    }
-    fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
-        self.doing(true, || (), || self.hand.make_folder(path, mode))
-    }
-    fn remove_folder(&self, path: &str) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.remove_folder(path))
-    }
-    fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.set_affinity(task, cpus))
-    }
-    fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.set_policy(task, policy))
-    }
-    fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
-        self.doing(false, || (), || self.hand.set_nic(device, settings))
-    }
-    fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
-        self.doing(false, || (), || self.hand.do_unit(unit, verb))
-    }
-    fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
-        self.doing(true, || (), || self.hand.run(invocation))
-    }
-}
-
-/// A folder in memory, so that syncing costs nothing.
-pub fn folder() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
-}
-
-pub fn task(pid: u32) -> TaskName {
-    TaskName { pid, started: 1, comm: "t".to_owned() }
-}
-
-pub fn cpus(list: &str) -> CpuSet {
-    CpuSet::parse_list(list).unwrap()
-}
-
-pub fn write(path: &str, value: &str, reading: Reading) -> Step {
-    Step::Write { path: path.to_owned(), value: value.to_owned(), expected: Expected::same(reading) }
-}
-
-pub fn irq(number: u32, value: &str) -> Step {
-    let settles_at = Some(format!("/proc/irq/{number}/effective_affinity_list"));
-    let expected = Expected { reading: Reading::CpuList, settles_at, or_fewer: true };
-    Step::Write { path: format!("/proc/irq/{number}/smp_affinity_list"), value: value.to_owned(), expected }
-}
-
-pub fn own(path: &str, content: &str) -> Step {
-    Step::Own { path: path.to_owned(), content: content.to_owned(), mode: 0o644 }
-}
-
-pub fn edit(path: &str, seen: &str, content: &str, in_place: bool) -> Step {
-    let (seen, content) = (seen.as_bytes().to_vec(), content.as_bytes().to_vec());
-    Step::Edit { path: path.to_owned(), seen, content, also_ours: vec![b"what the loader made".to_vec()], in_place }
-}
-
-pub fn change(id: &str, steps: Vec<Step>) -> Change {
-    let text = String::new;
-    Change {
-        id: id.to_owned(),
-        title: text(),
-        before: text(),
-        after: text(),
-        why: text(),
-        cost: text(),
-        risk: text(),
-        blast: Blast::Harmless,
-        lasts: Lasts::ForGood,
-        takes: Takes::Now,
-        undo: text(),
-        proof: text(),
-        steps,
-    }
-}
-
-/// Every kind of step, and every way in which one can end.
-pub fn plan(bench: &Bench) -> Vec<Change> {
-    let generate = || Some(Invocation::new("update-grub", []));
-    let group = "/sys/fs/cgroup/punctual";
-    let env = bench.text(GRUBENV);
-    vec![
-        change(
-            "values",
-            vec![
-                write("/proc/sys/kernel/numa_balancing", "0", Reading::Plain),
-                write("/proc/sys/net/ipv4/tcp_rmem", "1 2 3", Reading::Plain),
-                write("/sys/block/sda/queue/scheduler", "none", Reading::Marked),
-                write("/proc/irq/default_smp_affinity", "3", Reading::CpuMask),
-                irq(5, "0-1"),
-            ],
-        ),
-        change(
-            "loader",
-            vec![
-                Step::Run { doing: None, undoing: generate() },
-                own("/etc/default/grub.d/90-punctual.cfg", "WORDS\n"),
-                Step::Run { doing: generate(), undoing: None },
-            ],
-        ),
-        change(
-            "files",
-            vec![
-                own("/etc/systemd/system.conf.d/90-punctual.conf", "[Manager]\nCPUAffinity=0-1\n"),
-                own("/etc/sysctl.d/10-user.conf", "vm.swappiness = 0\n"),
-                edit(GRUB, &bench.text(GRUB), "GRUB_DEFAULT=saved\n", false),
-                edit(GRUBENV, &env, &env.replace("saved_entry=0\n##", "saved_entry=42\n#"), true),
-                Step::Remove { path: "/etc/modprobe.d/old.conf".to_owned() },
-            ],
-        ),
-        change(
-            "group",
-            vec![
-                write("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset +cpu", Reading::Switches),
-                Step::Folder { path: group.to_owned() },
-                write(&format!("{group}/cpuset.cpus"), "2-3", Reading::CpuList),
-                write(&format!("{group}/cpuset.cpus.partition"), "isolated", Reading::Plain),
-            ],
-        ),
-        change(
-            "threads",
-            vec![
-                Step::Affinity { task: task(77), cpus: cpus("0-1") },
-                Step::Policy { task: task(78), policy: SchedPolicy::Rr(60) },
-                Step::Policy { task: task(77), policy: SchedPolicy::Fifo(10) },
-                Step::Affinity { task: task(99), cpus: cpus("0") },
-            ],
-        ),
-        change(
-            "outside",
-            vec![
-                Step::Nic {
-                    device: "eth0".to_owned(),
-                    settings: vec![("rx-usecs".to_owned(), 0), ("eee/enabled".to_owned(), 0)],
-                },
-                Step::Silence { unit: "irqbalance.service".to_owned(), lasting: false },
-                Step::Silence { unit: "tuned.service".to_owned(), lasting: true },
-                Step::Silence { unit: "idle.service".to_owned(), lasting: false },
-            ],
-        ),
-        change(
-            "refused",
-            vec![
-                own("/etc/tmpfiles.d/punctual.conf", "w /sys/kernel/refused - - - - 0\n"),
-                write("/sys/kernel/refused", "0", Reading::Plain),
-                write("/proc/sys/kernel/numa_balancing", "7", Reading::Plain),
-            ],
-        ),
-        change("clamped", vec![write("/sys/kernel/clamped", "9", Reading::Plain)]),
-        change("later", vec![irq(6, "0-1")]),
-        change("so already", vec![write("/proc/sys/kernel/numa_balancing", "0", Reading::Plain)]),
-        Change { blast: Blast::Breaking, ..change("broad", vec![write("/sys/kernel/clamped", "2", Reading::Plain)]) },
-    ]
-}
-
-pub fn request() -> Request {
-    Request { kind: Kind::Tuned, asked: punctual_linux::journal::Asked::default(), confirm_within: None }
-}
-
-pub fn tune(hand: &dyn Hand, changes: &[Change]) -> Result<Applied, EngineError> {
-    Transaction::begin(hand, &request())?.apply(changes, Blast::Disturbing)
 }

@@ -3,7 +3,7 @@
 //! format means that machines in the field can no longer be put back.
 
 use crate::bench::{cpus, irq, own, task, write};
-use punctual_core::plan::{Before, Invocation, Lasts, Reading, SchedPolicy, Step};
+use punctual_core::plan::{Before, Invocation, Keep, Lasts, Reading, SchedPolicy, Step};
 use punctual_linux::journal::format::{first_line, line, parse};
 use punctual_linux::journal::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
 use std::path::PathBuf;
@@ -18,11 +18,28 @@ fn begun(transaction: u32, kind: Kind, confirm_by_ns: Option<u64>) -> Record {
             cpus: "2-3".to_owned(),
             profile: "periodic".to_owned(),
             arguments: ["tune", "--cpus", "2-3"].map(str::to_owned).to_vec(),
+            keeps: keeps(),
         },
         kind,
         owner: Owner { pid: 4242, started: 987_654 },
         confirm_by_ns,
     })
+}
+
+/// Every kind of thing that is kept for the boots to come.
+fn keeps() -> Vec<(String, Keep)> {
+    let (text, id) = (str::to_owned, "some.knob".to_owned());
+    let keeps = [
+        Keep::Word(text("nohz_full=2-3")),
+        Keep::NoWord(text("threadirqs")),
+        Keep::Sysctl { name: text("vm.stat_interval"), value: text("10") },
+        Keep::Write { path: text("/sys/kernel/mm/ksm/run"), value: text("0") },
+        Keep::ModuleOptions(text("kvm halt_poll_ns=0")),
+        Keep::NoModule(text("evbug")),
+        Keep::Hold(2),
+        Keep::Anew,
+    ];
+    keeps.map(|keep| (id.clone(), keep)).to_vec()
 }
 
 /// Every kind of step with what is kept of it.

@@ -3,7 +3,8 @@
 use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
 use punctual_core::plan::{Change, Reading, Step, Takes};
 use punctual_linux::apply::{Extent, Fate, Hand, revert};
-use punctual_linux::journal::{Undone, read};
+use punctual_linux::journal::store::FILE;
+use punctual_linux::journal::{Stage, Undone, read};
 
 #[test]
 fn each_change_is_done_whole_or_not_at_all_and_says_which() {
@@ -31,7 +32,7 @@ fn each_change_is_done_whole_or_not_at_all_and_says_which() {
     assert_eq!(bench.text("/sim/unit/tuned.service"), "inactive masked-good\n");
     assert!(!bench.file("/etc/tmpfiles.d").exists() && bench.text("/sys/kernel/clamped") == "1\n");
     let session = read(&bench).unwrap().unwrap().sessions.remove(0);
-    assert!(session.applied && session.was.len() == 1 && session.begun.is_some());
+    assert!(session.stage == Stage::Applied && session.was.len() == 1 && session.begun.is_some());
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(back.closed && back.trouble.is_empty(), "{back:?}");
     assert_eq!(bench.picture(), start);
@@ -185,4 +186,42 @@ fn nothing_unsound_is_written() {
     assert_eq!(bench.picture(), start);
     assert!(bench.stat("/etc/../etc").is_err());
     assert!(tune(&bench, &[change("irq", vec![irq(5, "0")])]).unwrap().stands);
+}
+
+#[test]
+fn of_steps_that_stand_for_themselves_a_refused_one_leaves_the_others() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let path = "/proc/sys/kernel/numa_balancing";
+    let steps = vec![write("/sys/kernel/refused", "0", Reading::Plain), write(path, "2", Reading::Plain)];
+    let together = change("together", steps);
+    let apart = Change { is_apart: true, ..together.clone() };
+    let fate = |change: Change| tune(&bench, &[change]).unwrap().changes.remove(0).fate;
+    assert!(matches!(fate(together), Fate::TakenBack { .. }));
+    assert_eq!(bench.picture(), start);
+    assert!(matches!(fate(apart), Fate::Partly { refused: 1, of: 2, .. }));
+    assert_eq!(bench.text(path), "2\n");
+    revert(&bench, Extent::All, false).unwrap();
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn a_journal_forgets_what_was_taken_back_and_keeps_the_rest() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let path = "/proc/sys/kernel/numa_balancing";
+    let kept = [change("kept", vec![own("/etc/tmpfiles.d/punctual.conf", "kept")])];
+    tune(&bench, &kept).unwrap();
+    let mut sizes = Vec::new();
+    for _ in 0..3 {
+        let boot = tune(&bench, &[change("boot", vec![write(path, "2", Reading::Plain)])]).unwrap();
+        sizes.push(bench.text(FILE).len());
+        revert(&bench, Extent::Only(boot.transaction), false).unwrap();
+    }
+    assert!(sizes.windows(2).all(|pair| pair[1] <= pair[0]), "{sizes:?}");
+    assert_eq!(read(&bench).unwrap().unwrap().standing().count(), 1);
+    revert(&bench, Extent::All, false).unwrap();
+    assert_eq!(bench.picture(), start);
 }

@@ -6,7 +6,9 @@
 mod bad_days;
 mod bench;
 mod crash;
+mod faulty;
 mod golden;
 mod good_days;
 mod kill;
+mod plans;
 mod random;

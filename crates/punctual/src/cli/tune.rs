@@ -89,12 +89,18 @@ pub struct TuneArgs {
     /// Network device that carries the real-time traffic
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
+    /// Interrupts that stay where they are: numbers, or names as in /proc/interrupts
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub keep_irqs: Vec<String>,
+    /// Priority of the real-time work, which helpers of the kernel are held against
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=95))]
+    pub priority: Option<u32>,
     /// Isolate by a cpuset partition at run time instead of isolcpus= at boot
     #[arg(long)]
     pub partition: bool,
-    /// Reserve so many huge pages
+    /// Reserve so many huge pages of 2 MiB
     #[arg(long, value_name = "N")]
-    pub hugepages: Option<u32>,
+    pub hugepages: Option<u64>,
     /// Show the plan, change nothing
     #[arg(long)]
     pub dry_run: bool,

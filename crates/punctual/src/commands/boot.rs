@@ -12,13 +12,19 @@ use punctual_core::machine::Machine;
 use punctual_core::plan::{self, Standing};
 use punctual_core::profile::Need;
 use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
-use punctual_linux::journal::{self, Contents, Kind, Session};
+use punctual_linux::journal::{self, Contents, Kind, Session, Stage};
 
 /// Sets anew, checks, and keeps.
 pub fn run() -> Result<Exit> {
     super::tune::allowed_to_change()?;
-    super::status::put_back_abandoned()?;
     let hand = apply::Machine::here();
+    let boot = apply::now(&hand)?.boot;
+    if journal::read(&hand)?.is_some_and(|contents| ended_in_the_middle(&contents, &boot)) {
+        // It may be why: nothing is set anew until somebody has looked.
+        render::say("an earlier boot ended while this was done, so nothing is set anew; punctual status clears that");
+        return Ok(Exit::Doubtful);
+    }
+    super::status::put_back_abandoned()?;
     let Some(contents) = journal::read(&hand)? else { return Ok(Exit::Fine) };
     let Some(session) = tuned(&contents) else { return Ok(Exit::Fine) };
     let args = arguments(session)?;
@@ -38,6 +44,14 @@ pub fn run() -> Result<Exit> {
         keep_if_good(&contents, &source, &machine, &Need { cpus: plan.choice.cpus.clone(), ..wishes.need.clone() })?;
     }
     Ok(Exit::Fine)
+}
+
+/// Whether an earlier boot did not live to see the end of this.
+fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
+    contents.standing().any(|session| {
+        let begun = session.begun.as_ref();
+        session.stage == Stage::Applying && begun.is_some_and(|begun| begun.kind == Kind::Boot && begun.boot != boot)
+    })
 }
 
 /// The last transaction that tuned this machine.

@@ -16,7 +16,7 @@ use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::Tree;
 use punctual_linux::apply::guard::revert_patiently;
 use punctual_linux::apply::{self, EngineError, Extent, is_alive, now};
-use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session};
+use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session, Stage};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
@@ -59,7 +59,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
 fn exit(rows: &[Row]) -> Exit {
     let of = |row: &Row| match row.standing {
         Standing::InForce | Standing::Gone => Exit::Fine,
-        Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
+        Standing::Accepted | Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
         Standing::Drifted | Standing::NotHonoured(_) => Exit::Exceeded,
     };
     rows.iter().map(of).fold(Exit::Fine, Exit::and)
@@ -159,7 +159,7 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
-    let more = match (left, session.applied) {
+    let more = match (left, session.stage != Stage::Applying) {
         (_, false) => "; it ended in the middle of being applied: punctual revert puts it back".to_owned(),
         (Some(seconds), true) => format!("; goes back in {seconds} s unless confirmed (punctual status --confirm)"),
         (None, true) => String::new(),
@@ -171,9 +171,8 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
 fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String)> {
     let is_same_boot = trial.session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let sentence = match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
-        (true, ..) => return None,
+        (true, ..) | (_, true, false, _) => return None,
         (_, true, true, _) => (true, "This boot tries the new command line; punctual status --confirm keeps it."),
-        (_, true, false, _) => return None,
         (_, false, true, true) => (false, "The new command line waits for a reboot, which tries it once."),
         (_, false, true, false) => (
             false,

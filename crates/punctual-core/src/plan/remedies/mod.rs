@@ -26,7 +26,6 @@ mod workqueues;
 #[cfg(test)]
 mod tests;
 
-pub use caches::{CacheGroup, Resource};
 pub use memory::HugePages;
 pub use partition::{GROUP, SLICE};
 pub(super) use services::is_at_work;
@@ -51,8 +50,6 @@ pub struct Needs {
     pub for_good: bool,
     /// Huge pages to reserve.
     pub huge_pages: Vec<HugePages>,
-    /// How caches and memory bandwidth are to be divided.
-    pub caches: Vec<CacheGroup>,
 }
 
 /// What a change is told with.
@@ -113,6 +110,7 @@ type Found = Result<Remedy, Doubt>;
 pub type Find = fn(&Site<'_>) -> Found;
 
 /// For somebody to do.
+#[allow(clippy::unnecessary_wraps, reason = "it is found in the same way as every other remedy")]
 fn by_hand(what: &str) -> Found {
     Ok(Remedy::ByHand(what.to_owned()))
 }
@@ -188,9 +186,8 @@ pub const REMEDIES: &[(&str, Find)] = &[
     ("virt.halt_poll", plain::halt_poll),
     ("mem.watermark", memory::watermark),
     ("mem.hugetlb", memory::huge_pages),
-    ("cat.l3", caches::l3),
-    ("cat.l2", caches::l2),
-    ("cat.mba", caches::bandwidth),
+    ("cat.l3", caches::ways),
+    ("cat.l2", caches::ways),
     ("dyn.preempt", scheduler::preempt),
     ("sched.features", scheduler::features),
     ("kthr.prio", priorities::kernel),

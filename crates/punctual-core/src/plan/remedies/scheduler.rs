@@ -46,7 +46,7 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
         let path = format!("{DEBUG}/{name}/cpu{cpu}/runtime");
         match case.peek(&path) {
             Fact::Known(text) if text.parse::<u64>().is_ok() => {
-                any |= draft.write(case, &format!("CPU {cpu}"), &path, "0")
+                any |= draft.write(case, &format!("CPU {cpu}"), &path, "0");
             }
             Fact::Known(text) => return Doubt::unknown(format!("{path} holds '{text}', not a number")),
             // Whoever is refused without a lockdown is not root, and says so when it comes to writing.

@@ -6,21 +6,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders in which files of our own are made, and files of others changed.
-const OURS: [&str; 17] = [
+const OURS: [&str; 21] = [
     "/boot/",
     "/efi/",
     "/etc/conf.d/",
     "/etc/default/",
     "/etc/dracut.conf.d/",
     "/etc/grub.d/",
+    "/etc/init.d/",
     "/etc/kernel/",
     "/etc/local.d/",
     "/etc/modprobe.d/",
     "/etc/modules-load.d/",
+    "/etc/rc.local",
     "/etc/security/limits.d/",
+    "/etc/sysctl.conf",
     "/etc/sysctl.d/",
     "/etc/systemd/",
     "/etc/tmpfiles.d/",
+    "/etc/u-boot-menu/",
     "/etc/udev/rules.d/",
     "/run/systemd/",
     "/var/lib/punctual/",
@@ -67,8 +71,8 @@ fn is_ours(path: &str) -> bool {
 }
 
 fn is_kernels(path: &str) -> bool {
-    let never = |place: &&str| path.starts_with(place.trim_end_matches('/'));
-    KERNEL.iter().any(|place| path.starts_with(place)) && !NEVER.iter().any(|place| never(&place))
+    KERNEL.iter().any(|place| path.starts_with(place))
+        && !NEVER.iter().any(|place| path.starts_with(place.trim_end_matches('/')))
 }
 
 fn is_kernels_folder(path: &str) -> bool {

@@ -285,11 +285,15 @@ same_shape! {
     SchedPolicy = PolicyTwin { Other(nice), Fifo(priority), Rr(priority) }
 }
 
+fn hex(byte: u8) -> [char; 2] {
+    [byte >> 4, byte & 0xf].map(|half| char::from_digit(half.into(), 16).unwrap_or_default())
+}
+
 impl From<Vec<u8>> for BytesTwin {
     fn from(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self::Text(text),
-            Err(other) => Self::Hex(other.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()),
+            Err(other) => Self::Hex(other.as_bytes().iter().flat_map(|byte| hex(*byte)).collect()),
         }
     }
 }

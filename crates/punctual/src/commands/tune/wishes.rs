@@ -4,7 +4,7 @@ use crate::cli::TuneArgs;
 use anyhow::{Context, Result, bail};
 use punctual_core::knobs;
 use punctual_core::plan::Wishes;
-use punctual_core::plan::remedies::Needs;
+use punctual_core::plan::remedies::{HugePages, Needs};
 use punctual_core::profile::Need;
 
 /// The wishes; a knob nobody knows is refused.
@@ -32,8 +32,15 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
             devices: args.device.clone().into_iter().collect(),
             partition: args.partition,
             for_good: !args.until_reboot && args.command.is_empty(),
-            ..Needs::default()
+            keep_irqs: args.keep_irqs.clone(),
+            priority: args.priority,
+            huge_pages: args
+                .hugepages
+                .map(|count| HugePages { size_kb: 2048, count, node: None })
+                .into_iter()
+                .collect(),
         },
+        holds: !args.command.is_empty(),
         lasting: !args.until_reboot && args.command.is_empty(),
         exe: exe.to_string_lossy().into_owned(),
     })

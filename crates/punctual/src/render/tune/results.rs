@@ -5,6 +5,7 @@ use crate::render::text::sheet::{Sheet, Tone};
 use punctual_core::plan::{Plan, subject};
 use punctual_linux::apply::{Applied, Fate, Reverted, Tried};
 use punctual_linux::journal::{Outcome, Undone};
+use std::collections::BTreeMap;
 
 /// One line a change, and what to do next.
 pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) -> String {
@@ -26,14 +27,18 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
     sheet.finish()
 }
 
-/// What is in force meanwhile, where a step takes effect later.
+/// What is in force meanwhile, where a step takes effect later; what was refused of steps that stand for themselves.
 fn waits(tried: &Tried) -> Vec<String> {
-    let waits = tried.steps.iter().flatten().filter_map(|outcome| match outcome {
-        Outcome::Waits { seen } => Some(format!("still reads {seen}")),
-        Outcome::Refused { why } if matches!(tried.fate, Fate::Partly { .. }) => Some(format!("in part only: {why}")),
+    let told = |outcome: &Outcome| match outcome {
+        Outcome::Waits { seen } => Some(format!("not yet: still reads {seen}")),
+        Outcome::Refused { why } if matches!(tried.fate, Fate::Partly { .. }) => Some(why.clone()),
         _ => None,
-    });
-    waits.collect()
+    };
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for text in tried.steps.iter().flatten().filter_map(told) {
+        *counted.entry(text).or_default() += 1;
+    }
+    counted.into_iter().map(|(text, count)| if count > 1 { format!("{count} times: {text}") } else { text }).collect()
 }
 
 /// A fate in a word, and why.
@@ -42,7 +47,7 @@ pub(super) fn told(fate: &Fate) -> (Tone, &'static str, String) {
         Fate::Done => (Tone::Good, "done", String::new()),
         Fate::Already => (Tone::Quiet, "was so", String::new()),
         Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
-        Fate::Waits => (Tone::Doubt, "waits", "done, and in force only later".to_owned()),
+        Fate::Waits => (Tone::Doubt, "waits", "accepted, and in force with the next occasion".to_owned()),
         Fate::TooBroad { blast } => (Tone::Bad, "left out", format!("it is {}, which was not allowed", blast.name())),
         Fate::Partly { refused, of, why } => {
             (Tone::Doubt, "in part", format!("{refused} of {of} refused, the first: {why}"))

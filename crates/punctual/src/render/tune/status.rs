@@ -5,6 +5,9 @@ use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use punctual_core::plan::{Row, Standing};
 
+/// So many things are named that share a line; JSON names all.
+const MOST_NAMED: usize = 4;
+
 /// What is known of the transactions, one sentence each, and every row.
 pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> String {
     let mut sheet = Sheet::new(style);
@@ -18,24 +21,33 @@ pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> Strin
     }
     let mut sorted: Vec<&Row> = rows.iter().collect();
     sorted.sort_by(|a, b| b.standing.cmp(&a.standing));
-    for row in sorted {
+    let is_alike = |a: &&Row, b: &&Row| {
+        (&a.id, &a.standing, &a.configured, &a.booted, &a.effective)
+            == (&b.id, &b.standing, &b.configured, &b.booted, &b.effective)
+    };
+    for alike in sorted.chunk_by(is_alike) {
         sheet.gap();
-        one(&mut sheet, row);
+        one(&mut sheet, alike);
     }
     sheet.gap();
     sheet.paragraph(0, &totals(rows));
     sheet.finish()
 }
 
-fn one(sheet: &mut Sheet, row: &Row) {
+/// Rows that say the same of several things.
+fn one(sheet: &mut Sheet, alike: &[&Row]) {
+    let [row, rest @ ..] = alike else { return };
     let tone = match row.standing {
         Standing::InForce => Tone::Good,
         Standing::Gone => Tone::Quiet,
-        Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
+        Standing::Accepted | Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
         Standing::Drifted | Standing::NotHonoured(_) => Tone::Bad,
     };
     let because = row.standing.because().map(|why| format!(": {why}")).unwrap_or_default();
-    sheet.toned_paragraph(0, tone, row.standing.name(), &format!("{} {}{because}", row.id, row.what));
+    let named: Vec<&str> = alike.iter().take(MOST_NAMED).map(|row| row.what.as_str()).collect();
+    let more = (rest.len() + 1).saturating_sub(MOST_NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    sheet.toned_paragraph(0, tone, row.standing.name(), &format!("{} {}{more}{because}", row.id, named.join(", ")));
     for (name, text) in [("configured", &row.configured), ("booted", &row.booted), ("effective", &row.effective)] {
         if let Some(text) = text {
             sheet.entry(2, NAMES, name, text);
