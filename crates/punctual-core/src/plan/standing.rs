@@ -317,3 +317,29 @@ fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen
         Fact::Known(Seen { text: now.to_string(), is_wanted: now == wanted })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemTree;
+
+    #[test]
+    fn a_service_is_silent_where_it_is_masked_and_has_no_control_group() {
+        let found = |lines: &str| {
+            let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}")).unwrap();
+            service(&tree, "irqbalance.service", true)
+        };
+        let groups = "/sys/fs/cgroup/system.slice/dbus.service/\n";
+        let mask = "/etc/systemd/system/irqbalance.service -> /dev/null\n";
+        let run = "/sys/fs/cgroup/system.slice/irqbalance.service/\n";
+        for (lines, text, is_wanted) in [
+            (format!("{groups}{mask}"), "silent", true),
+            (groups.to_owned(), "silent, but not masked", false),
+            (format!("{groups}{mask}{run}"), "runs", false),
+        ] {
+            let Fact::Known(seen) = found(&lines) else { panic!("{lines}") };
+            assert_eq!((seen.text.as_str(), seen.is_wanted), (text, is_wanted));
+        }
+        assert!(matches!(found(mask), Fact::Garbled(_)));
+    }
+}

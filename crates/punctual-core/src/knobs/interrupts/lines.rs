@@ -286,7 +286,7 @@ pub(in crate::knobs) fn intruding(case: &Case<'_>) -> Result<Vec<u32>, Doubt> {
 
 fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
     let Ok(lines) = delivered(case) else { return severity };
-    let ours = lines.iter().filter(|line| line.intrudes(case));
+    let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
     let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| Line::device(name)).collect();
     if devices.len() == 1 { severity.min(Medium) } else { severity }
 }
