@@ -45,9 +45,7 @@ impl Site<'_> {
         let is_held = |text: &String| {
             ["IRQD_AFFINITY_MANAGED", "IRQD_PER_CPU", "IRQD_NO_BALANCING"].iter().any(|flag| text.contains(flag))
         };
-        fixed.known().is_some_and(is_listed)
-            || state.known().is_some_and(is_held)
-            || line.is_managed_queue(case)
+        fixed.known().is_some_and(is_listed) || state.known().is_some_and(is_held) || line.is_managed_queue(case)
     }
 
     /// Every interrupt that somebody handles and that may be moved, and where it belongs: to all housekeeping CPUs, or to
