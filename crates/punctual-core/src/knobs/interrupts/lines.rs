@@ -295,7 +295,8 @@ fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = delivered(case)?;
     // What nobody can move is irq.managed's to tell.
-    let intruder = |line: &&&Line| line.intrudes(case) && !line.is_managed_queue(case);
+    let lines: Vec<&Line> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
+    let intruder = |line: &&&Line| line.intrudes(case);
     let show = |line: &&Line| {
         let cpus = line.delivered.as_ref().map(CpuSet::to_string).unwrap_or_default();
         format!("{} ({}) on {cpus}", line.number, line.handlers(case).join(", "))
@@ -357,7 +358,7 @@ fn managed(case: &Case<'_>) -> Judged {
     if let Some(doubt) = doubt.filter(|_| found.is_empty()) {
         return Err(doubt);
     }
-    tell(case, "/sys/kernel/debug/irq/irqs/*, of lines delivered here", &found, ours.len());
+    tell(case, "/sys/kernel/debug/irq/irqs/* and names of queues, of lines delivered here", &found, ours.len());
     Ok(found.is_empty())
 }
 
