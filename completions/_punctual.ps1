@@ -28,6 +28,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
             [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
+            [CompletionResult]::new('tune', 'tune', [CompletionResultType]::ParameterValue, 'Plan what to change on this machine, and change it: journalled, read back, reversible')
+            [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
+            [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
@@ -72,11 +75,59 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'How many CPUs the machine has that it is for [default: this machine''s, or unknown for another''s line]')
             [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Judge the line of a captured machine instead of this one''s')
             [CompletionResult]::new('--file', '--file', [CompletionResultType]::ParameterName, 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader''s (default/grub, extlinux.conf)')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a word is at least this bad')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF, for tools of code review')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;tune' {
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where it is known')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest lateness you can live with')
+            [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Knobs to change, and no others, for example irq.affinity,iso.domain')
+            [CompletionResult]::new('--except', '--except', [CompletionResultType]::ParameterName, 'Knobs to leave alone')
+            [CompletionResult]::new('--blast', '--blast', [CompletionResultType]::ParameterName, 'What a change may do to the machine at work; what can do more is listed and left')
+            [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'Network device that carries the real-time traffic')
+            [CompletionResult]::new('--keep-irqs', '--keep-irqs', [CompletionResultType]::ParameterName, 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority of the real-time work, which helpers of the kernel are held against')
+            [CompletionResult]::new('--hugepages', '--hugepages', [CompletionResultType]::ParameterName, 'Reserve so many huge pages of 2 MiB')
+            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Plan for a captured machine; changes nothing')
+            [CompletionResult]::new('--confirm-within', '--confirm-within', [CompletionResultType]::ParameterName, 'Put everything back unless `punctual status --confirm` comes within this time')
+            [CompletionResult]::new('--print', '--print', [CompletionResultType]::ParameterName, 'Print one artefact alone, for people who build images')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'With --print: version of the kernel it is for [default: this machine''s]')
+            [CompletionResult]::new('--flavour', '--flavour', [CompletionResultType]::ParameterName, 'With --print: kind of the kernel it is for [default: this machine''s]')
+            [CompletionResult]::new('--arch', '--arch', [CompletionResultType]::ParameterName, 'With --print: architecture it is for [default: this machine''s]')
+            [CompletionResult]::new('--xenomai', '--xenomai', [CompletionResultType]::ParameterName, 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]')
+            [CompletionResult]::new('--owners', '--owners', [CompletionResultType]::ParameterName, 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3''')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Apply, run this command, and put everything back when it ends')
+            [CompletionResult]::new('--partition', '--partition', [CompletionResultType]::ParameterName, 'Isolate by a cpuset partition at run time instead of isolcpus= at boot')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show the plan, change nothing')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--until-reboot', '--until-reboot', [CompletionResultType]::ParameterName, 'Change only what holds until the next boot: no files, no boot loader')
+            [CompletionResult]::new('--confirm-at-boot', '--confirm-at-boot', [CompletionResultType]::ParameterName, 'Let the check at boot make the new boot entry the default when everything is in force')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;status' {
+            [CompletionResult]::new('--confirm', '--confirm', [CompletionResultType]::ParameterName, 'It is good: keep it, and make the new boot entry the default')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;revert' {
+            [CompletionResult]::new('--to', '--to', [CompletionResultType]::ParameterName, 'Put back what came after transaction N, which stays [default: everything]')
+            [CompletionResult]::new('--leave-conflicts', '--leave-conflicts', [CompletionResultType]::ParameterName, 'Leave what somebody else changed since as it is, and forget it')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'punctual;measure' {
@@ -128,6 +179,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
             [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
+            [CompletionResult]::new('tune', 'tune', [CompletionResultType]::ParameterValue, 'Plan what to change on this machine, and change it: journalled, read back, reversible')
+            [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
+            [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
@@ -141,6 +195,15 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;lint' {
+            break
+        }
+        'punctual;help;tune' {
+            break
+        }
+        'punctual;help;status' {
+            break
+        }
+        'punctual;help;revert' {
             break
         }
         'punctual;help;measure' {

@@ -34,8 +34,17 @@ _punctual() {
             punctual,report)
                 cmd="punctual__subcmd__report"
                 ;;
+            punctual,revert)
+                cmd="punctual__subcmd__revert"
+                ;;
             punctual,snapshot)
                 cmd="punctual__subcmd__snapshot"
+                ;;
+            punctual,status)
+                cmd="punctual__subcmd__status"
+                ;;
+            punctual,tune)
+                cmd="punctual__subcmd__tune"
                 ;;
             punctual__subcmd__help,audit)
                 cmd="punctual__subcmd__help__subcmd__audit"
@@ -55,8 +64,17 @@ _punctual() {
             punctual__subcmd__help,report)
                 cmd="punctual__subcmd__help__subcmd__report"
                 ;;
+            punctual__subcmd__help,revert)
+                cmd="punctual__subcmd__help__subcmd__revert"
+                ;;
             punctual__subcmd__help,snapshot)
                 cmd="punctual__subcmd__help__subcmd__snapshot"
+                ;;
+            punctual__subcmd__help,status)
+                cmd="punctual__subcmd__help__subcmd__status"
+                ;;
+            punctual__subcmd__help,tune)
+                cmd="punctual__subcmd__help__subcmd__tune"
                 ;;
             *)
                 ;;
@@ -65,7 +83,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version check audit lint measure report snapshot help"
+            opts="-h -V --help --version check audit lint tune status revert measure report snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -163,7 +181,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="check audit lint measure report snapshot help"
+            opts="check audit lint tune status revert measure report snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -260,6 +278,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__revert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__snapshot)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -274,8 +306,36 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__tune)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__lint)
-            opts="-h --cmdline --kernel --flavour --arch --cpus --machine --file --json --sarif --fail-on --help"
+            opts="-h --cmdline --kernel --flavour --arch --cpus --machine --file --image --json --sarif --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -306,6 +366,10 @@ _punctual() {
                     return 0
                     ;;
                 --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -432,6 +496,24 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__revert)
+            opts="-h --to --leave-conflicts --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__snapshot)
             opts="-o -h --out --raw --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -444,6 +526,114 @@ _punctual() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__status)
+            opts="-h --confirm --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune)
+            opts="-y -h --cpus --profile --period --budget --only --except --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --json --for --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -W "periodic poll audio" -- "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --except)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --blast)
+                    COMPREPLY=($(compgen -W "harmless disturbing any" -- "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep-irqs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hugepages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --confirm-within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --print)
+                    COMPREPLY=($(compgen -W "cmdline grub extlinux uboot systemd-boot sysctl tmpfiles systemd kconfig resctrl rk3568-l3" -- "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flavour)
+                    COMPREPLY=($(compgen -W "stock rt cobalt evl" -- "${cur}"))
+                    return 0
+                    ;;
+                --arch)
+                    COMPREPLY=($(compgen -W "x86_64 aarch64" -- "${cur}"))
+                    return 0
+                    ;;
+                --xenomai)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --owners)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

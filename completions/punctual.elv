@@ -25,6 +25,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand check 'The main job: audit, measure under load, and say whether the need is held'
             cand audit 'What on this machine stands between it and real time'
             cand lint 'What the kernel makes of each word of a command line'
+            cand tune 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+            cand status 'What was changed and how it stands: configured, booted and effective side by side'
+            cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
             cand report 'Render a recording again'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
@@ -66,11 +69,56 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --cpus 'How many CPUs the machine has that it is for [default: this machine''s, or unknown for another''s line]'
             cand --machine 'Judge the line of a captured machine instead of this one''s'
             cand --file 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader''s (default/grub, extlinux.conf)'
+            cand --image 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with'
             cand --fail-on 'Exit with 2 when a word is at least this bad'
             cand --json 'Print one JSON document'
             cand --sarif 'Print SARIF, for tools of code review'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;tune'= {
+            cand --cpus 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]'
+            cand --profile 'Kind of work the machine is for'
+            cand --period 'Time between releases, where it is known'
+            cand --budget 'Largest lateness you can live with'
+            cand --only 'Knobs to change, and no others, for example irq.affinity,iso.domain'
+            cand --except 'Knobs to leave alone'
+            cand --blast 'What a change may do to the machine at work; what can do more is listed and left'
+            cand --device 'Network device that carries the real-time traffic'
+            cand --keep-irqs 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts'
+            cand --priority 'Priority of the real-time work, which helpers of the kernel are held against'
+            cand --hugepages 'Reserve so many huge pages of 2 MiB'
+            cand --machine 'Plan for a captured machine; changes nothing'
+            cand --confirm-within 'Put everything back unless `punctual status --confirm` comes within this time'
+            cand --print 'Print one artefact alone, for people who build images'
+            cand --kernel 'With --print: version of the kernel it is for [default: this machine''s]'
+            cand --flavour 'With --print: kind of the kernel it is for [default: this machine''s]'
+            cand --arch 'With --print: architecture it is for [default: this machine''s]'
+            cand --xenomai 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]'
+            cand --owners 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3'''
+            cand --for 'Apply, run this command, and put everything back when it ends'
+            cand --partition 'Isolate by a cpuset partition at run time instead of isolcpus= at boot'
+            cand --dry-run 'Show the plan, change nothing'
+            cand -y 'Do not ask'
+            cand --yes 'Do not ask'
+            cand --until-reboot 'Change only what holds until the next boot: no files, no boot loader'
+            cand --confirm-at-boot 'Let the check at boot make the new boot entry the default when everything is in force'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;status'= {
+            cand --confirm 'It is good: keep it, and make the new boot entry the default'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;revert'= {
+            cand --to 'Put back what came after transaction N, which stays [default: everything]'
+            cand --leave-conflicts 'Leave what somebody else changed since as it is, and forget it'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help'
+            cand --help 'Print help'
         }
         &'punctual;measure'= {
             cand --cpus 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]'
@@ -118,6 +166,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand check 'The main job: audit, measure under load, and say whether the need is held'
             cand audit 'What on this machine stands between it and real time'
             cand lint 'What the kernel makes of each word of a command line'
+            cand tune 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+            cand status 'What was changed and how it stands: configured, booted and effective side by side'
+            cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
             cand report 'Render a recording again'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
@@ -128,6 +179,12 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;audit'= {
         }
         &'punctual;help;lint'= {
+        }
+        &'punctual;help;tune'= {
+        }
+        &'punctual;help;status'= {
+        }
+        &'punctual;help;revert'= {
         }
         &'punctual;help;measure'= {
         }

@@ -29,6 +29,9 @@ complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Prin
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "audit" -d 'What on this machine stands between it and real time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "lint" -d 'What the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "revert" -d 'Put back exactly what was there'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Render a recording again'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
@@ -70,11 +73,64 @@ aarch64\t'64-bit ARM'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cpus -d 'How many CPUs the machine has that it is for [default: this machine\'s, or unknown for another\'s line]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l machine -d 'Judge the line of a captured machine instead of this one\'s' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l file -d 'Judge the line in a file: one of its own (cmdline.txt) or a boot loader\'s (default/grub, extlinux.conf)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l image -d 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l fail-on -d 'Exit with 2 when a word is at least this bad' -r -f -a "fail\t'Words that are harmful, unknown or have a value that is refused'
 warn\t'Words that do nothing, are changed or do something else than believed, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l sarif -d 'Print SARIF, for tools of code review'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
+poll\t'A thread that never gives its CPU up: packet processing'
+audio\t'Audio and the like on a shared desktop'"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l period -d 'Time between releases, where it is known' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l budget -d 'Largest lateness you can live with' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l only -d 'Knobs to change, and no others, for example irq.affinity,iso.domain' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l except -d 'Knobs to leave alone' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l blast -d 'What a change may do to the machine at work; what can do more is listed and left' -r -f -a "harmless\t'Nothing'
+disturbing\t'Disturb running real-time work for a moment'
+any\t'Break a service or lose a function, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l device -d 'Network device that carries the real-time traffic' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l keep-irqs -d 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l priority -d 'Priority of the real-time work, which helpers of the kernel are held against' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l hugepages -d 'Reserve so many huge pages of 2 MiB' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l machine -d 'Plan for a captured machine; changes nothing' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l confirm-within -d 'Put everything back unless `punctual status --confirm` comes within this time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l print -d 'Print one artefact alone, for people who build images' -r -f -a "cmdline\t'The kernel\'s command line'
+grub\t'A fragment of /etc/default/grub.d'
+extlinux\t'A label of extlinux.conf'
+uboot\t'Variables of U-Boot\'s environment'
+systemd-boot\t'An entry of systemd-boot'
+sysctl\t'A file of /etc/sysctl.d'
+tmpfiles\t'A file of /etc/tmpfiles.d'
+systemd\t'Units and drop-ins of systemd'
+kconfig\t'A fragment of the kernel\'s configuration'
+resctrl\t'Groups of resctrl that share out the caches'
+rk3568-l3\t'The word of Rockchip\'s RK3568 loader that shares out its L3 cache'"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l kernel -d 'With --print: version of the kernel it is for [default: this machine\'s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l flavour -d 'With --print: kind of the kernel it is for [default: this machine\'s]' -r -f -a "stock\t'Neither of the others'
+rt\t'PREEMPT_RT'
+cobalt\t'Xenomai 3'
+evl\t'Xenomai 4'"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l arch -d 'With --print: architecture it is for [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
+aarch64\t'64-bit ARM'"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l xenomai -d 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l owners -d 'With --print rk3568-l3: which CPUs own which quarters, for example \'0-2=0-1;3=2-3\'' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l for -d 'Apply, run this command, and put everything back when it ends' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l partition -d 'Isolate by a cpuset partition at run time instead of isolcpus= at boot'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l dry-run -d 'Show the plan, change nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -s y -l yes -d 'Do not ask'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l until-reboot -d 'Change only what holds until the next boot: no files, no boot loader'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l confirm-at-boot -d 'Let the check at boot make the new boot entry the default when everything is in force'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -l confirm -d 'It is good: keep it, and make the new boot entry the default'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -l to -d 'Put back what came after transaction N, which stays [default: everything]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -l leave-conflicts -d 'Leave what somebody else changed since as it is, and forget it'
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l cpus -d 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l period -d 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l policy -d 'Scheduling policy' -r -f -a "fifo\t'SCHED_FIFO'
@@ -118,10 +174,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "report" -d 'Render a recording again'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint measure report snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "revert" -d 'Put back exactly what was there'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "report" -d 'Render a recording again'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

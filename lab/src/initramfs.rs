@@ -9,17 +9,25 @@ use std::path::{Path, PathBuf};
 
 /// The first program of a guest.
 const INIT: &str = include_str!("../guest/init");
+/// What is in force, read without the product.
+const READ: &str = include_str!("../guest/read");
+/// Kills a command in the middle of what it does.
+const KILL: &str = include_str!("../guest/kill");
 /// What depmod and the kernel's package say of the modules; the linter reads them.
 const INDEXES: [&str; 4] = ["modules.builtin", "modules.builtin.modinfo", "modules.dep", "modules.order"];
 
 /// The whole archive. Of the modules, those named are in it as files, unloaded.
 pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, modules: &[String]) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
-    for folder in ["bin", "boot", "dev", "etc", "proc", "root", "run", "sys", "tmp", "usr/bin", "var/lib"] {
+    for folder in
+        ["bin", "boot", "dev", "etc", "proc", "root", "run", "sys", "tmp", "usr/bin", "usr/lib/lab", "var/lib"]
+    {
         archive.folder(folder)?;
     }
     archive.device("dev/console", (5, 1))?;
     archive.file("init", true, INIT.as_bytes())?;
+    archive.file("usr/lib/lab/read", false, READ.as_bytes())?;
+    archive.file("usr/lib/lab/kill", false, KILL.as_bytes())?;
     archive.file("bin/busybox", true, &read(busybox)?)?;
     archive.file("usr/bin/punctual", true, &read(&product.program)?)?;
     for (path, library) in &product.libraries {
@@ -33,8 +41,8 @@ pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, modules: &[Stri
     );
     archive.file("etc/os-release", false, os_release.as_bytes())?;
     archive.file("etc/hostname", false, b"guest\n")?;
-    archive.file("etc/passwd", false, b"root:x:0:0:root:/root:/bin/sh\n")?;
-    archive.file("etc/group", false, b"root:x:0:\n")?;
+    archive.file("etc/passwd", false, b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")?;
+    archive.file("etc/group", false, b"root:x:0:\nnogroup:x:65534:\n")?;
     archive.file(&format!("boot/config-{}", kernel.version), false, &read(&kernel.config)?)?;
     let below = format!("lib/modules/{}", kernel.version);
     for name in INDEXES {

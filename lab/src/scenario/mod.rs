@@ -9,6 +9,7 @@ mod line;
 mod look;
 mod oracle;
 mod state;
+mod tune;
 
 use crate::guest::{Guest, Setup};
 use crate::initramfs;
@@ -65,13 +66,14 @@ pub struct Scenario {
 }
 
 /// All quick ones.
-pub const SCENARIOS: &[&Scenario] = &[&guide::GUIDE, &guide::POLL, &oracle::ORACLE];
+pub const SCENARIOS: &[&Scenario] =
+    &[&guide::GUIDE, &guide::POLL, &oracle::ORACLE, &tune::TUNE, &tune::FAIR, &tune::KILLED, &tune::DAYS];
 
 /// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
     // claim or scenario, kernel, why
     ("guide", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
-    ("oracle", "", "the lists of words come with the reader of kernel images"),
+    ("tune", "12-rt-arm64", "a toolchain without a standard library for static programs builds none for arm64"),
 ];
 
 /// What came of a claim with a kernel.

@@ -13,13 +13,14 @@ const PURE: [&str; 2] = ["crates/punctual-core/src/", "crates/punctual-hist/src/
 
 /// Where serialised forms may be defined: one module for each outside format. A shape that has to travel gets a twin
 /// there; the values inside stay free to change.
-const FORMATS: [&str; 7] = [
+const FORMATS: [&str; 8] = [
     "crates/punctual-core/src/recording/",
     "crates/punctual-linux/src/journal/format/",
     "crates/punctual-linux/src/snapshot.rs",
     "crates/punctual/src/render/audit",
     "crates/punctual/src/render/json",
     "crates/punctual/src/render/sarif",
+    "crates/punctual/src/render/tune/json",
     "crates/punctual/src/render/lint",
 ];
 

@@ -7,7 +7,7 @@ use super::lasting::{self, Lasted, Starts, Wanted, Why};
 use super::remedies::{Needs, Site};
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::audit::audit;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::knobs::{Blast, Case};
 use crate::machine::Machine;
 use crate::profile::Need;
@@ -39,8 +39,10 @@ pub struct Wishes {
     pub lasting: bool,
     /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
     pub holds: bool,
-    /// Where this program is found at boot.
-    pub exe: String,
+    /// What earlier tunings, which stand, keep for the boots to come.
+    pub standing: Vec<Keep>,
+    /// Where this program is found at boot, or why the superuser's services must not run it from where it is.
+    pub exe: Result<String, String>,
 }
 
 /// What is done about a machine.
@@ -74,23 +76,44 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
     if !wishes.lasting {
         left.extend(until_reboot(&mut changes, wishes.holds));
     }
-    let wanted = wanted(changes.iter().flat_map(|change| &change.keeps), &wishes.exe);
+    let keeps = wishes.standing.iter().chain(changes.iter().flat_map(|change| &change.keeps));
+    let wanted = wanted(keeps, wishes.exe.as_deref().unwrap_or_default());
     let conflicts = conflicts(&case, &changes);
     let mut plan = Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
     if wishes.lasting {
-        plan.last(tree, machine);
+        if let Err(why) = &wishes.exe {
+            plan.do_without_program(why, &findings);
+        }
+        plan.last(tree, machine, &findings);
     }
     Ok(plan)
 }
 
 impl Plan {
+    /// Leaves out what this program itself would have to do at each boot.
+    fn do_without_program(&mut self, why: &str, findings: &[Finding]) {
+        let is_ours = |keep: &Keep| matches!(keep, Keep::Anew | Keep::Hold(_));
+        if !self.changes.iter().any(|change| change.keeps.iter().any(is_ours)) {
+            return;
+        }
+        self.wanted.boot_service = false;
+        self.wanted.hold_latency_us = None;
+        self.limits.push(format!("What this program sets anew at each boot lasts until the next one only: {why}"));
+        self.forgo(is_ours, "a service of ours would have to do it", findings);
+    }
+
     /// Adds what makes it last.
-    fn last(&mut self, tree: &dyn Tree, machine: &Machine) {
+    fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
             Ok(Lasted { steps, limits }) => {
                 self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits);
             }
-            Err(why) => self.limits.push(not_lasting("Values are not kept for the boots to come", &why)),
+            Err(why) => {
+                self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
+                if !matches!(why, Why::Denied { .. }) {
+                    self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
+                }
+            }
         }
         match lasting::trial(tree, machine, &self.wanted) {
             Ok(trial) => {
@@ -103,8 +126,38 @@ impl Plan {
                     trial.limits,
                 );
             }
-            Err(why) => self.limits.push(not_lasting("The command line stays as it is", &why)),
+            Err(why) => {
+                self.limits.push(not_lasting("The command line stays as it is", &why));
+                // What cannot be tried can be adopted all the same, and root may see more.
+                if !matches!(why, Why::NoTrial(_) | Why::Denied { .. }) {
+                    self.forgo(is_word, "the command line stays as it is", findings);
+                }
+            }
         }
+    }
+
+    /// What cannot be kept is asked for no more: such a change holds until the next boot, and one that is nothing else
+    /// is none.
+    fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
+        let mut kept = Vec::new();
+        for mut change in std::mem::take(&mut self.changes) {
+            let asked_for = change.keeps.len();
+            change.keeps.retain(|keep| !is_lost(keep));
+            let is_bare = change.keeps.is_empty() && asked_for > 0;
+            if !(is_bare && change.steps.is_empty()) {
+                change.lasts = if is_bare { Lasts::Reboot } else { change.lasts };
+                kept.push(change);
+                continue;
+            }
+            let severity = severity(findings, &change.id);
+            self.left.push(Left {
+                id: change.id,
+                title: change.title,
+                severity,
+                reason: Reason::NotHere(why.to_owned()),
+            });
+        }
+        self.changes = kept;
     }
 
     fn add(&mut self, id: &str, title: &str, takes: Takes, steps: Vec<Step>, limits: Vec<String>) {
@@ -120,6 +173,14 @@ pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(
     let Lasted { steps, limits } = lasting::adopt(tree, machine, wanted)?;
     let title = "The new command line is the default";
     Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+}
+
+fn is_word(keep: &Keep) -> bool {
+    matches!(keep, Keep::Word(_) | Keep::NoWord(_))
+}
+
+fn severity(findings: &[Finding], id: &str) -> Severity {
+    findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
 }
 
 fn not_lasting(what: &str, why: &Why) -> String {
@@ -215,11 +276,16 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
     left
 }
 
-/// What is to hold after the next boot.
+/// What is to hold after the next boot. Of two that decide the same, the later counts.
 pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
-    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
+    let mut last: Vec<&Keep> = Vec::new();
     for keep in keeps {
-        match keep.clone() {
+        last.retain(|earlier| earlier.subject() != keep.subject());
+        last.push(keep);
+    }
+    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
+    for keep in last.into_iter().cloned() {
+        match keep {
             Keep::Word(word) => wanted.words.push(word),
             Keep::NoWord(name) => wanted.no_words.push(name),
             Keep::Sysctl { name, value } => wanted.sysctls.push((name, value)),

@@ -127,3 +127,19 @@ pub enum Keep {
     /// devices) is another then.
     Anew,
 }
+
+impl Keep {
+    /// What it decides: of two with the same subject, one alone can hold.
+    pub fn subject(&self) -> String {
+        let name = |text: &str| text.split(['=', ' ']).next().unwrap_or_default().replace('-', "_");
+        match self {
+            Self::Word(word) | Self::NoWord(word) => format!("word {}", name(word)),
+            Self::Sysctl { name, .. } => format!("sysctl {name}"),
+            Self::Write { path, .. } => path.clone(),
+            Self::ModuleOptions(line) => format!("options {line}"),
+            Self::NoModule(module) => format!("module {}", name(module)),
+            Self::Hold(_) => "latency".to_owned(),
+            Self::Anew => "anew".to_owned(),
+        }
+    }
+}

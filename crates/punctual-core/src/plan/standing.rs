@@ -3,7 +3,7 @@
 //!
 //! Requested is not effective: only what the kernel itself shows now makes a row good.
 
-use super::{Keep, SchedPolicy, Step, TaskName};
+use super::{Expected, Keep, SchedPolicy, Step, TaskName};
 use crate::audit;
 use crate::cmdline::{Evidence, Target, lint};
 use crate::cpu_set::CpuSet;
@@ -76,10 +76,10 @@ pub struct Row {
 pub enum Standing {
     /// It is in force.
     InForce,
-    /// The kernel took it and acts on it with the next occasion: an interrupt moves when it next comes.
-    Accepted,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,
+    /// It is set, and counts from the next interrupt on.
+    WaitsForInterrupt,
     /// It counts from the next boot on.
     WaitsForBoot,
     /// It could not be told, because of this.
@@ -95,8 +95,8 @@ impl Standing {
     pub fn name(&self) -> &'static str {
         match self {
             Self::InForce => "in force",
-            Self::Accepted => "accepted",
             Self::Gone => "gone",
+            Self::WaitsForInterrupt => "waits for its next interrupt",
             Self::WaitsForBoot => "waits for a reboot",
             Self::Unknown(_) => "unknown",
             Self::Drifted => "drifted",
@@ -138,7 +138,7 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             };
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
-                Fact::Known(_) if is_accepted(step, case) => Standing::Accepted,
+                Fact::Known(_) if *is_this_boot && is_set(step, case) => Standing::WaitsForInterrupt,
                 // A value of the kernel's is another one after each boot until somebody writes it again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
                 Fact::Known(_) => Standing::Drifted,
@@ -148,6 +148,14 @@ fn row(asked: &Asked, case: &Case<'_>) -> Row {
             row
         }
     }
+}
+
+/// Whether a file that takes effect elsewhere, later, holds what was written to it.
+fn is_set(step: &Step, tree: &dyn Tree) -> bool {
+    let Step::Write { path, value, expected: expected @ Expected { settles_at: Some(_), .. } } = step else {
+        return false;
+    };
+    text(tree, path).known().is_some_and(|seen| expected.met(value, &expected.reading.value(seen, value)))
 }
 
 /// A word of the command line: wanted with that value, or not at all.
@@ -208,14 +216,6 @@ pub fn subject(step: &Step) -> String {
             doing.as_ref().or(undoing.as_ref()).map_or_else(String::new, |run| run.program.clone())
         }
     }
-}
-
-/// Whether a file holds what was written while another one tells that it is not in force yet.
-fn is_accepted(step: &Step, tree: &dyn Tree) -> bool {
-    let Step::Write { path, value, expected } = step else { return false };
-    let asked = text(tree, path);
-    expected.settles_at.is_some()
-        && asked.known().is_some_and(|asked| expected.met(value, &expected.reading.value(asked, value)))
 }
 
 /// What is seen of what a step was about.

@@ -11,6 +11,7 @@ mod generated;
 mod machines;
 mod remedies;
 mod sizes;
+mod standing;
 
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@ use super::machine::{now, this_process};
 use super::revert::{Work, boot, lock};
 use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
 use punctual_core::knobs::Blast;
-use punctual_core::plan::{Before, Change, Step, Takes};
+use punctual_core::plan::{Before, Change, Step};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So much of the journal one step can need for all its records, its own content aside.
@@ -76,8 +76,10 @@ pub enum Fate {
     Already,
     /// What it is about is gone or not here.
     Gone,
-    /// Done, and in force only later: in part, or all of it from the next boot on.
+    /// Done, and partly in force only later.
     Waits,
+    /// Nothing of it can be done now: it is for the next boot, as far as the boot loader is told of it.
+    NextBoot,
     /// Not done: it can do more to the machine than was allowed.
     TooBroad {
         /// What it can do.
@@ -234,8 +236,7 @@ impl Applying<'_> {
             }
         }
         let fate = match refused.first() {
-            // A word of the command line: the change that makes the boot entry does it.
-            None if change.steps.is_empty() && change.takes == Takes::NextBoot => Fate::Waits,
+            None if change.steps.is_empty() && !change.keeps.is_empty() => Fate::NextBoot,
             None => fate(&steps),
             Some(why) if refused.len() == steps.len() => Fate::TakenBack { why: why.clone() },
             Some(why) => Fate::Partly { refused: refused.len(), of: steps.len(), why: why.clone() },

@@ -4,6 +4,7 @@
 
 use super::format::Damage;
 use super::record::{Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
+use punctual_core::plan::Keep;
 
 /// One transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,6 +141,12 @@ impl Contents {
 }
 
 impl Session {
+    /// What it keeps for the boots to come, and for which knob; nothing where it is no tuning.
+    pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
+        let begun = self.begun.iter().filter(|begun| begun.kind == Kind::Tuned);
+        begun.flat_map(|begun| &begun.asked.keeps)
+    }
+
     fn entry(&mut self, number: u32) -> Option<&mut Entry> {
         self.entries.iter_mut().find(|entry| entry.intent.number == number)
     }

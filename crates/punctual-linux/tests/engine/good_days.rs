@@ -1,7 +1,7 @@
 //! What a plan does, what it says of each change, and how all of it goes back.
 
 use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
-use punctual_core::plan::{Change, Reading, Step, Takes};
+use punctual_core::plan::{Change, Reading, Step};
 use punctual_linux::apply::{Extent, Fate, Hand, revert};
 use punctual_linux::journal::store::FILE;
 use punctual_linux::journal::{Stage, Undone, read};
@@ -48,20 +48,6 @@ fn what_changes_nothing_leaves_nothing_behind() {
     let nothing = [change("refused", vec![write("/sys/kernel/refused", "0", Reading::Plain)])];
     assert!(!tune(&bench, &nothing).unwrap().stands);
     assert_eq!(bench.picture(), start);
-}
-
-#[test]
-fn a_word_for_the_next_boot_waits_for_it() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
-    let word = Change { takes: Takes::NextBoot, ..change("word", Vec::new()) };
-    let applied = tune(&bench, &[word, write_something()]).unwrap();
-    assert_eq!(applied.changes[0].fate, Fate::Waits);
-    assert_eq!(applied.changes[1].fate, Fate::Done);
-}
-
-fn write_something() -> Change {
-    change("now", vec![write("/proc/sys/kernel/numa_balancing", "2", Reading::Plain)])
 }
 
 #[test]

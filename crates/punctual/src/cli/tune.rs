@@ -151,6 +151,9 @@ pub struct StatusArgs {
     /// It is good: keep it, and make the new boot entry the default
     #[arg(long)]
     pub confirm: bool,
+    /// Make a new command line the default that this boot loader cannot try first
+    #[arg(long)]
+    pub adopt_untried: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -10,9 +10,9 @@ use punctual_linux::journal::{Contents, Kind, Session};
 
 /// A command line that was asked for, and how far it came.
 pub struct Trial<'a> {
-    /// The transaction that asks for it.
+    /// The last transaction that asks for a part of it.
     pub session: &'a Session,
-    /// Words asked for, and words to be gone.
+    /// Words asked for, and words to be gone, by all transactions that stand; of two for the same, the last.
     pub keeps: Vec<&'a Keep>,
     /// It has a boot entry of its own, so it can be tried.
     pub has_entry: bool,
@@ -22,11 +22,14 @@ pub struct Trial<'a> {
     pub is_adopted: bool,
 }
 
-/// The last command line that was asked for.
+/// The command line that is asked for.
 pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>> {
-    let is_tuned = |session: &&Session| session.begun.as_ref().is_some_and(|begun| begun.kind == Kind::Tuned);
-    let session = contents.standing().rev().filter(is_tuned).find(|session| !words(session).is_empty())?;
-    let keeps = words(session);
+    let session = contents.standing().rev().find(|session| words(session).next().is_some())?;
+    let mut keeps: Vec<&Keep> = Vec::new();
+    for keep in contents.standing().flat_map(words) {
+        keeps.retain(|earlier| earlier.subject() != keep.subject());
+        keeps.push(keep);
+    }
     let line = machine.cmdline.known();
     let of = |session: &Session| match session.begun.as_ref().map(|begun| &begun.kind) {
         Some(Kind::Adopted { of }) => Some(*of),
@@ -41,9 +44,8 @@ pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>>
     })
 }
 
-fn words(session: &Session) -> Vec<&Keep> {
-    let keeps = session.begun.iter().flat_map(|begun| &begun.asked.keeps).map(|(_, keep)| keep);
-    keeps.filter(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_))).collect()
+fn words(session: &Session) -> impl Iterator<Item = &Keep> {
+    session.keeps().map(|(_, keep)| keep).filter(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_)))
 }
 
 /// Whether a boot was given what is to be kept.
@@ -58,14 +60,25 @@ fn is_given(line: &Cmdline, keep: &Keep) -> bool {
     }
 }
 
-/// Makes it the default; sentences on what became of it, none where nothing waits for that.
-pub fn adopt(contents: &Contents, tree: &dyn Tree, machine: &Machine) -> Result<Option<Vec<(bool, String)>>> {
+/// Makes it the default; sentences on what became of it, none where nothing waits for that. What this boot was not given
+/// is made the default only where it could not be tried, and the user says so (`is_untried_good`).
+pub fn adopt(
+    contents: &Contents,
+    tree: &dyn Tree,
+    machine: &Machine,
+    is_untried_good: bool,
+) -> Result<Option<Vec<(bool, String)>>> {
     let Some(trial) = trial(contents, machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
-    if trial.has_entry && !trial.is_booted {
-        bail!(
-            "this boot was not given the new command line, so nobody knows whether it is good; boot it first \
-             (punctual status tells how), or take it back with punctual revert"
-        );
+    let is_good_enough = trial.is_booted || (is_untried_good && !trial.has_entry);
+    if !is_good_enough {
+        let how = if trial.has_entry {
+            "boot it first: the next boot tries it once"
+        } else {
+            "it cannot be tried here; punctual status --adopt-untried makes it the default all the same, where somebody \
+             can reach the console"
+        };
+        let sentence = format!("The new command line is not the default: this boot was not given it; {how}.");
+        return Ok(Some(vec![(false, sentence)]));
     }
     let wanted = wanted(trial.keeps.iter().copied(), "");
     let (change, limits) = match adoption(tree, machine, &wanted) {

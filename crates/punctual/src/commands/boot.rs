@@ -2,15 +2,14 @@
 //! done, and a new command line that is good is kept, where the user asked for that.
 
 use super::source::Source;
-use super::tune::{planned, wishes};
+use super::tune::{outcome, planned, wishes};
 use crate::cli::{Cli, Command, TuneArgs};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use punctual_core::machine::Machine;
-use punctual_core::plan::{self, Standing};
-use punctual_core::profile::Need;
+use punctual_core::plan::{self, Keep, Standing};
 use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
 use punctual_linux::journal::{self, Contents, Kind, Session, Stage};
 
@@ -24,26 +23,36 @@ pub fn run() -> Result<Exit> {
         render::say("an earlier boot ended while this was done, so nothing is set anew; punctual status clears that");
         return Ok(Exit::Doubtful);
     }
-    super::status::put_back_abandoned()?;
+    for (_, sentence) in super::status::put_back_abandoned()? {
+        render::say(&sentence);
+    }
     let Some(contents) = journal::read(&hand)? else { return Ok(Exit::Fine) };
-    let Some(session) = tuned(&contents) else { return Ok(Exit::Fine) };
-    let args = arguments(session)?;
     forget_earlier(&hand, &contents)?;
+    let mut exit = Exit::Fine;
+    for session in contents.standing().filter(|session| session.keeps().any(|(_, keep)| *keep == Keep::Anew)) {
+        exit = exit.and(set_anew(&hand, session)?);
+    }
+    let asked: Vec<(String, Keep)> = contents.standing().flat_map(Session::keeps).cloned().collect();
+    match contents.standing().rev().find(|session| session.keeps().next().is_some()) {
+        Some(last) if arguments(last)?.confirm_at_boot => Ok(exit.and(keep_if_good(&contents, last, &asked)?)),
+        _ => Ok(exit),
+    }
+}
+
+/// Plans what a transaction asked for on this boot, and does it.
+fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     let source = Source::open(None)?;
     let machine = Machine::read(source.tree.as_ref());
-    let mut wishes = wishes(&args)?;
+    let mut wishes = wishes(&arguments(session)?)?;
     wishes.lasting = false;
     wishes.needs.for_good = false;
     let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
     let mut asked = session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
     asked.keeps.clear();
-    let transaction = Transaction::begin(&hand, &Request { kind: Kind::Boot, asked, confirm_within: None })?;
+    let transaction = Transaction::begin(hand, &Request { kind: Kind::Boot, asked, confirm_within: None })?;
     let applied = transaction.apply(&plan.changes, wishes.blast)?;
     render::print(&render::tune::results(&plan, &applied, &[], render::style()))?;
-    if args.confirm_at_boot {
-        keep_if_good(&contents, &source, &machine, &Need { cpus: plan.choice.cpus.clone(), ..wishes.need.clone() })?;
-    }
-    Ok(Exit::Fine)
+    Ok(outcome(&applied))
 }
 
 /// Whether an earlier boot did not live to see the end of this.
@@ -52,11 +61,6 @@ fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
         let begun = session.begun.as_ref();
         session.stage == Stage::Applying && begun.is_some_and(|begun| begun.kind == Kind::Boot && begun.boot != boot)
     })
-}
-
-/// The last transaction that tuned this machine.
-fn tuned(contents: &Contents) -> Option<&Session> {
-    contents.standing().rev().find(|session| session.begun.as_ref().is_some_and(|begun| begun.kind == Kind::Tuned))
 }
 
 /// What the user typed then.
@@ -81,20 +85,22 @@ fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
 }
 
 /// Makes the new command line the default when this boot was given it and honours all of it.
-fn keep_if_good(contents: &Contents, source: &Source, machine: &Machine, need: &Need) -> Result<()> {
-    let Some(trial) = super::adopt::trial(contents, machine).filter(|trial| trial.is_booted && !trial.is_adopted)
-    else {
-        return Ok(());
-    };
-    let keeps = trial.session.begun.iter().flat_map(|begun| &begun.asked.keeps);
-    let asked: Vec<plan::Asked> = keeps.filter_map(|(id, keep)| plan::Asked::of_word(id, keep)).collect();
-    let rows = plan::standing(source.tree.as_ref(), machine, need, &asked);
+fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]) -> Result<Exit> {
+    let source = Source::open(None)?;
+    let machine = Machine::read(source.tree.as_ref());
+    if super::adopt::trial(contents, &machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
+        return Ok(Exit::Fine);
+    }
+    let asked: Vec<plan::Asked> = keeps.iter().filter_map(|(id, keep)| plan::Asked::of_word(id, keep)).collect();
+    let need = super::status::need_of(session)?;
+    let rows = plan::standing(source.tree.as_ref(), &machine, &need, &asked);
     if let Some(row) = rows.iter().find(|row| row.standing != Standing::InForce) {
-        render::say(&format!("not kept: {} is {}", row.what, row.standing.name()));
-        return Ok(());
+        render::say(&format!("The new command line is not kept: {} is {}.", row.what, row.standing.name()));
+        return Ok(Exit::Doubtful);
     }
-    for (_, sentence) in super::adopt::adopt(contents, source.tree.as_ref(), machine)?.unwrap_or_default() {
-        render::say(&sentence);
+    let sentences = super::adopt::adopt(contents, source.tree.as_ref(), &machine, false)?.unwrap_or_default();
+    for (_, sentence) in &sentences {
+        render::say(sentence);
     }
-    Ok(())
+    Ok(Exit::Fine)
 }

@@ -31,7 +31,7 @@ pub fn guard(words: &[String]) -> Result<Exit> {
 /// Asks for short sleeps of the CPUs until this process is ended.
 pub fn hold_latency(us: i32) -> Result<Exit> {
     let _held = punctual_linux::apply::LatencyRequest::global(us)
-        .map_err(|error| anyhow::anyhow!("/dev/cpu_dma_latency cannot be held: {error}; run this as root"))?;
+        .map_err(|error| anyhow::anyhow!("the sleep of the CPUs is not limited: {error}; run this as root"))?;
     loop {
         std::thread::park();
     }

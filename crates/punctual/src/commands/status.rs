@@ -26,9 +26,9 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
     if rustix::process::geteuid().is_root() {
         standing.sentences.extend(put_back_abandoned()?);
     }
-    if args.confirm {
+    if args.confirm || args.adopt_untried {
         allowed_to_change()?;
-        standing.confirm(source.tree.as_ref(), &machine)?;
+        standing.confirm(source.tree.as_ref(), &machine, args.adopt_untried)?;
     }
     let hand = apply::Machine::here();
     let is_readable = match journal::read(&hand) {
@@ -59,7 +59,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
 fn exit(rows: &[Row]) -> Exit {
     let of = |row: &Row| match row.standing {
         Standing::InForce | Standing::Gone => Exit::Fine,
-        Standing::Accepted | Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
+        Standing::WaitsForInterrupt | Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
         Standing::Drifted | Standing::NotHonoured(_) => Exit::Exceeded,
     };
     rows.iter().map(of).fold(Exit::Fine, Exit::and)
@@ -98,7 +98,7 @@ impl Standings {
     }
 
     /// Keeps what waits to be confirmed, and makes a command line that was tried the default.
-    fn confirm(&mut self, tree: &dyn Tree, machine: &Machine) -> Result<()> {
+    fn confirm(&mut self, tree: &dyn Tree, machine: &Machine, is_untried_good: bool) -> Result<()> {
         let hand = apply::Machine::here();
         let waited = match apply::confirm(&hand, None) {
             Ok(number) => {
@@ -109,7 +109,7 @@ impl Standings {
             Err(error) => return Err(error.into()),
         };
         let Some(contents) = journal::read(&hand)? else { bail!("nothing is applied, so there is nothing to confirm") };
-        let adopted = super::adopt::adopt(&contents, tree, machine)?;
+        let adopted = super::adopt::adopt(&contents, tree, machine, is_untried_good)?;
         match adopted {
             Some(sentences) => sentences.into_iter().for_each(|(is_good, sentence)| self.say(is_good, sentence)),
             None if !waited => self.say(true, "Nothing waits to be confirmed.".to_owned()),
@@ -181,7 +181,8 @@ fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String
         ),
         (_, false, false, _) => (
             false,
-            "The new command line is on no boot entry yet: punctual status --confirm makes it the default untried.",
+            "The new command line is on no boot entry, so it cannot be tried: punctual status --adopt-untried makes it the \
+             default.",
         ),
     };
     Some((sentence.0, sentence.1.to_owned()))
@@ -189,11 +190,16 @@ fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String
 
 /// What the machine was tuned for, last.
 fn need(contents: &Contents) -> Result<Need> {
-    let asked = contents.standing().rev().find_map(|session| session.begun.as_ref()).map(|begun| &begun.asked);
-    let Some(asked) = asked else { return Ok(Need::default()) };
-    let cpus =
-        CpuSet::parse_list(&asked.cpus).map_err(|e| anyhow!("the journal names CPUs that make no sense: {e}"))?;
-    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == asked.profile).unwrap_or_default();
+    contents.standing().rev().find(|session| session.begun.is_some()).map_or(Ok(Need::default()), need_of)
+}
+
+/// What a transaction tuned the machine for.
+pub fn need_of(session: &Session) -> Result<Need> {
+    let Some(Asked { cpus, profile, .. }) = session.begun.as_ref().map(|begun| &begun.asked) else {
+        return Ok(Need::default());
+    };
+    let cpus = CpuSet::parse_list(cpus).map_err(|e| anyhow!("the journal names CPUs that make no sense: {e}"))?;
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == profile).unwrap_or_default();
     Ok(Need { kind, cpus, ..Need::default() })
 }
 

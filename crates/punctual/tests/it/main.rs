@@ -10,3 +10,5 @@ mod measuring;
 mod privileged;
 mod run;
 mod snapshot;
+mod tune;
+mod tune_privileged;

@@ -139,7 +139,7 @@ fn priorities(case: &Case<'_>) -> Judged {
 
 fn leftovers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let is_ours = |name: &str| name == "punctual";
+    let is_ours = |name: &str| ["punctual", "punctual-reader"].contains(&name);
     // A task that sleeps keeps the CPU it ran on last, also when it may no longer run there.
     let may_run = |task: &Task| task.cpus.as_ref().is_none_or(|cpus| !cpus.intersection(&case.rt).is_empty());
     let is_there = |task: &Task| case.rt.contains(task.cpu) && may_run(task);

@@ -19,8 +19,8 @@ const NO_SETAFFINITY: u64 = 0x0400_0000;
 const FIFO: u32 = 1;
 const RR: u32 = 2;
 const DEADLINE: u32 = 6;
-/// What reads files for this program, and ends with it.
-const OWN_READER: &str = "punctual-reader";
+/// What this program and whoever reads in its place are called; they end with it.
+const THIS_PROGRAM: [&str; 2] = ["punctual", "punctual-reader"];
 const UNSEEN: &str = "the numbers of threads are not shown here (a captured machine does not tell them)";
 
 /// What is read once for all remedies.
@@ -190,10 +190,8 @@ pub(super) fn leftovers(site: &Site<'_>) -> Found {
     let has_slices = case.machine.boot.is_systemd();
     let mut draft = Draft::default();
     for thread in site.threads()? {
-        let is_meant = !thread.is_kernel
-            && !thread.is_real_time
-            && !ours.contains(&thread.process)
-            && thread.name.comm != OWN_READER;
+        let is_this_program = THIS_PROGRAM.contains(&thread.name.comm.as_str());
+        let is_meant = !thread.is_kernel && !thread.is_real_time && !is_this_program && !ours.contains(&thread.process);
         let was_there = case.rt.contains(thread.cpu);
         if is_meant && !thread.is_fixed && thread.touches(&case.rt) && (was_there || !has_slices) {
             site.send_away(&mut draft, thread);

@@ -2,11 +2,11 @@
 //!
 //! Tree -> Machine -> Plan -> (asked) applied, step by step, by the engine. Everything up to the question reads only.
 
-mod apply;
 mod artefact;
+mod carry_out;
 mod wishes;
 
-pub use apply::allowed_to_change;
+pub use carry_out::{allowed_to_change, outcome};
 pub use wishes::wishes;
 
 use super::source::Source;
@@ -15,24 +15,36 @@ use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::machine::Machine;
-use punctual_core::plan::{Plan, Wishes, plan};
+use punctual_core::plan::{Keep, Plan, Wishes, plan};
 use punctual_core::tree::Tree;
+use punctual_linux::apply;
+use punctual_linux::journal::{self, Session};
 use std::io::{self, IsTerminal};
 
 /// Plans, shows, asks, applies.
 pub fn run(args: &TuneArgs) -> Result<Exit> {
+    let is_for_show = args.dry_run || args.machine.is_some() || args.print.is_some();
+    if !is_for_show && rustix::process::geteuid().is_root() {
+        // What nobody is left to put back would be taken for how the machine was.
+        for (_, sentence) in super::status::put_back_abandoned()? {
+            render::say(&sentence);
+        }
+    }
     let source = Source::open(args.machine.as_deref())?;
     let machine = Machine::read(source.tree.as_ref());
     if let Some(what) = args.print {
         return artefact::print(what, args, source.tree.as_ref(), &machine);
     }
-    let wishes = wishes(args)?;
+    let mut wishes = wishes(args)?;
+    if args.machine.is_none() {
+        wishes.standing = standing();
+    }
     let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
-    let is_for_show = args.dry_run || args.machine.is_some();
-    if is_for_show || !args.json {
+    let is_idle = plan.changes.is_empty() && args.command.is_empty();
+    if is_for_show || is_idle || !args.json {
         show(&plan, &wishes, args)?;
     }
-    if is_for_show || (plan.changes.is_empty() && args.command.is_empty()) {
+    if is_for_show || is_idle {
         return Ok(Exit::Fine);
     }
     allowed_to_change()?;
@@ -40,12 +52,18 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         render::say("Nothing was changed.");
         return Ok(Exit::Fine);
     }
-    apply::apply(args, &plan, &wishes)
+    carry_out::apply(args, &plan, &wishes)
+}
+
+/// What earlier tunings keep, as far as the journal may be read; whoever may not read it changes nothing either.
+fn standing() -> Vec<Keep> {
+    let contents = journal::read(&apply::Machine::here()).ok().flatten().unwrap_or_default();
+    contents.standing().flat_map(Session::keeps).map(|(_, keep)| keep.clone()).collect()
 }
 
 /// The plan for a machine.
 pub fn planned(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan> {
-    plan(tree, machine, wishes).map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}; {}", refusal.remedy()))
+    plan(tree, machine, wishes).map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}. {}", refusal.remedy()))
 }
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
@@ -54,7 +72,12 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     } else {
         render::tune::plan(plan, wishes, render::style())
     };
-    render::print(&text).context("cannot write to standard output")
+    if args.command.is_empty() {
+        return render::print(&text).context("cannot write to standard output");
+    }
+    // Standard output is the command's.
+    render::say(text.trim_end());
+    Ok(())
 }
 
 /// Asks whoever sits there.

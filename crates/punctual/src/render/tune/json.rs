@@ -211,7 +211,7 @@ struct FateEntry<'a> {
 /// What became of a plan as one JSON document.
 pub fn results(plan: &Plan, applied: &Applied) -> serde_json::Result<String> {
     let entry = |tried: &'_ Tried| {
-        let (_, fate, because) = told(&tried.fate);
+        let (_, fate, because) = told(tried);
         (tried.id.clone(), fate, because)
     };
     let told: Vec<(String, &'static str, String)> = applied.changes.iter().map(entry).collect();

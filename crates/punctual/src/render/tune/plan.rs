@@ -23,13 +23,15 @@ pub fn plan(plan: &Plan, wishes: &Wishes, style: Style) -> String {
 
 fn choice(sheet: &mut Sheet, plan: &Plan, wishes: &Wishes) {
     let (rt, house) = (&plan.choice.cpus, &plan.choice.housekeeping);
-    let what = format!("for {} work on CPUs {rt}; CPUs {house} keep house", wishes.need.kind.name());
+    let keep = if house.len() == 1 { "keeps" } else { "keep" };
+    let what =
+        format!("for {} work on {}; {} {keep} house", wishes.need.kind.name(), words::cpus(rt), words::cpus(house));
     sheet.toned_paragraph(0, Tone::Heading, "Plan", &what);
     for reason in &plan.choice.reasons {
         sheet.point(2, reason);
     }
     for warning in &plan.choice.warnings {
-        sheet.toned_paragraph(2, Tone::Doubt, "careful:", &format!("{warning}; {}", warning.remedy()));
+        sheet.toned_paragraph(2, Tone::Doubt, "careful:", &format!("{warning}. {}", warning.remedy()));
     }
 }
 
@@ -39,14 +41,29 @@ fn changes(sheet: &mut Sheet, changes: &[Change]) {
         return;
     }
     sheet.heading(&format!("{} change{}, in this order", changes.len(), if changes.len() == 1 { "" } else { "s" }));
+    sheet.paragraph(2, &totals(changes));
     for (n, change) in changes.iter().enumerate() {
         sheet.gap();
         one(sheet, n + 1, change);
     }
 }
 
+/// What they come to, for whoever has to agree to all of them.
+fn totals(changes: &[Change]) -> String {
+    let of = |blast: Blast| match changes.iter().filter(|change| change.blast == blast).count() {
+        0 => None,
+        count => Some(format!("{count} {}", blast.name())),
+    };
+    let radii: Vec<String> = [Blast::Harmless, Blast::Disturbing, Blast::Breaking].into_iter().filter_map(of).collect();
+    let later = match changes.iter().filter(|change| change.takes == Takes::NextBoot).count() {
+        0 => String::new(),
+        count => format!("; {count} from the next boot on"),
+    };
+    format!("{}{later}", radii.join(", "))
+}
+
 fn one(sheet: &mut Sheet, n: usize, change: &Change) {
-    sheet.toned_paragraph(0, Tone::Heading, &format!("{n:>2}. {}", change.id), &change.title);
+    sheet.toned_paragraph(0, Tone::Heading, &format!("{n:>2}. {}:", change.id), &change.title);
     let tone = match change.blast {
         Blast::Harmless => Tone::Good,
         Blast::Disturbing => Tone::Doubt,
@@ -125,10 +142,11 @@ fn lasting(sheet: &mut Sheet, plan: &Plan) {
 }
 
 fn left(sheet: &mut Sheet, left: &[Left]) {
-    let told: Vec<&Left> = left.iter().filter(|left| left.reason != Reason::Excepted).collect();
+    let mut told: Vec<&Left> = left.iter().filter(|left| left.reason != Reason::Excepted).collect();
     if told.is_empty() {
         return;
     }
+    told.sort_by_key(|left| std::cmp::Reverse(left.severity));
     sheet.heading("Left as it is");
     for left in told.iter().filter(|left| left.severity > Severity::Info) {
         let severity = words::severity(left.severity);
@@ -146,7 +164,7 @@ fn left(sheet: &mut Sheet, left: &[Left]) {
 pub(super) fn why(reason: &Reason) -> String {
     match reason {
         Reason::Excepted => "you left it out".to_owned(),
-        Reason::Unasked(why) => format!("not unasked, since {why}; --only names it"),
+        Reason::Unasked(why) => format!("only when named (--only), since {why}"),
         Reason::Blast(blast) => format!("the change is {}: allow it with --blast {}", blast.name(), allowing(*blast)),
         Reason::ByHand(how) => format!("by hand: {how}"),
         Reason::NotHere(why) => format!("cannot be changed here: {why}"),

@@ -12,7 +12,7 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("Transaction {}", applied.transaction));
     for tried in &applied.changes {
-        let (tone, word, why) = told(&tried.fate);
+        let (tone, word, why) = told(tried);
         let title = plan.changes.iter().find(|change| change.id == tried.id).map_or("", |change| change.title.as_str());
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
         sheet.toned_entry(2, 11, tone, word, &format!("{} {title}{why}", tried.id));
@@ -20,7 +20,9 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
             sheet.entry(4, 9, "", &seen);
         }
     }
-    sheet.gap();
+    if !next.is_empty() {
+        sheet.gap();
+    }
     for sentence in next {
         sheet.paragraph(0, sentence);
     }
@@ -42,12 +44,13 @@ fn waits(tried: &Tried) -> Vec<String> {
 }
 
 /// A fate in a word, and why.
-pub(super) fn told(fate: &Fate) -> (Tone, &'static str, String) {
-    match fate {
+pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
+    match &tried.fate {
         Fate::Done => (Tone::Good, "done", String::new()),
         Fate::Already => (Tone::Quiet, "was so", String::new()),
         Fate::Gone => (Tone::Quiet, "gone", "what it is about is not there".to_owned()),
         Fate::Waits => (Tone::Doubt, "waits", "accepted, and in force with the next occasion".to_owned()),
+        Fate::NextBoot => (Tone::Doubt, "next boot", "nothing of it can be done now".to_owned()),
         Fate::TooBroad { blast } => (Tone::Bad, "left out", format!("it is {}, which was not allowed", blast.name())),
         Fate::Partly { refused, of, why } => {
             (Tone::Doubt, "in part", format!("{refused} of {of} refused, the first: {why}"))

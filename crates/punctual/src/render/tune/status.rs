@@ -29,8 +29,10 @@ pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> Strin
         sheet.gap();
         one(&mut sheet, alike);
     }
-    sheet.gap();
-    sheet.paragraph(0, &totals(rows));
+    if !rows.is_empty() {
+        sheet.gap();
+        sheet.paragraph(0, &totals(rows));
+    }
     sheet.finish()
 }
 
@@ -40,7 +42,7 @@ fn one(sheet: &mut Sheet, alike: &[&Row]) {
     let tone = match row.standing {
         Standing::InForce => Tone::Good,
         Standing::Gone => Tone::Quiet,
-        Standing::Accepted | Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
+        Standing::WaitsForInterrupt | Standing::WaitsForBoot | Standing::Unknown(_) => Tone::Doubt,
         Standing::Drifted | Standing::NotHonoured(_) => Tone::Bad,
     };
     let because = row.standing.because().map(|why| format!(": {why}")).unwrap_or_default();
@@ -66,5 +68,5 @@ fn totals(rows: &[Row]) -> String {
         }
     }
     let told: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    if told.is_empty() { "Nothing was asked for.".to_owned() } else { format!("{}.", told.join(", ")) }
+    format!("{}.", told.join(", "))
 }

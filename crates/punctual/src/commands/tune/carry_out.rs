@@ -3,7 +3,7 @@
 use crate::cli::TuneArgs;
 use crate::exit::Exit;
 use crate::render;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::plan::lasting::Starts;
 use punctual_core::plan::{Plan, Wishes};
 use punctual_linux::apply::guard::{Program, watch_deadline};
@@ -95,8 +95,8 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
 }
 
 /// Doubtful where something that was planned was not done.
-fn outcome(applied: &Applied) -> Exit {
-    let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::Gone);
+pub fn outcome(applied: &Applied) -> Exit {
+    let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Gone);
     Exit::doubtful_if(applied.changes.iter().any(|tried| !is_done(&tried.fate)))
 }
 
@@ -104,10 +104,13 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     let hand = Machine::here();
     let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
     // Ours, so that it goes with us however we end.
-    let _held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX)));
+    let held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX)));
+    let _held = held.transpose().map_err(|error| {
+        anyhow!("/dev/cpu_dma_latency cannot be held: {error}; --except pm.qos_global does without")
+    })?;
     let mut ready = |applied: &Applied| {
         let text = render::tune::results(plan, applied, &[], render::style());
-        render::say(&text);
+        render::say(text.trim_end());
         true
     };
     let Supervised { status, reverted, .. } =

@@ -1,0 +1,60 @@
+//! What becomes of what was asked for, on kernels that were and were not given it.
+
+use crate::repository;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::fact::Fact;
+use punctual_core::machine::Machine;
+use punctual_core::plan::{Asked, Expected, Keep, Reading, Standing, Step, standing};
+use punctual_core::profile::Need;
+use punctual_core::tree::MemTree;
+
+fn machine(name: &str) -> MemTree {
+    let path = repository(&format!("fixtures/machines/{name}.machine"));
+    MemTree::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn stands(tree: &MemTree, asked: Asked) -> Standing {
+    let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+    standing(tree, &Machine::read(tree), &need, &[asked]).pop().unwrap().standing
+}
+
+fn isolcpus() -> Asked {
+    Asked::of_word("iso.domain", &Keep::Word("isolcpus=managed_irq,domain,2-3".to_owned())).unwrap()
+}
+
+fn written(value: &str, is_this_boot: bool) -> Asked {
+    let step = Step::Write {
+        path: "/sys/devices/virtual/workqueue/writeback/cpumask".to_owned(),
+        value: value.to_owned(),
+        expected: Expected::same(Reading::CpuMask),
+    };
+    Asked::Done { id: "wq.named".to_owned(), step, is_this_boot }
+}
+
+#[test]
+fn what_was_asked_for_is_good_only_by_its_effect() {
+    assert_eq!(stands(&machine("debian-13-rt-isolated"), isolcpus()), Standing::InForce);
+    assert_eq!(stands(&machine("debian-13-rt-plain"), isolcpus()), Standing::WaitsForBoot);
+    // Given, and not done.
+    let mut tree = machine("debian-13-rt-isolated");
+    tree.file("/sys/devices/system/cpu/isolated", Fact::Known(b"\n".to_vec()));
+    tree.file("/sys/fs/cgroup/cpuset.cpus.isolated", Fact::Known(b"\n".to_vec()));
+    assert!(matches!(stands(&tree, isolcpus()), Standing::NotHonoured(_)));
+    // Given, and nobody can see whether it was done.
+    tree.file("/sys/devices/system/cpu/isolated", Fact::Denied);
+    tree.file("/sys/fs/cgroup/cpuset.cpus.isolated", Fact::Denied);
+    assert!(matches!(stands(&tree, isolcpus()), Standing::Unknown(_)));
+}
+
+#[test]
+fn what_was_written_is_in_force_drifted_gone_or_waits() {
+    let tree = machine("debian-13-rt-isolated");
+    assert_eq!(stands(&tree, written("f", true)), Standing::InForce);
+    assert_eq!(stands(&tree, written("3", true)), Standing::Drifted);
+    assert_eq!(stands(&tree, written("3", false)), Standing::WaitsForBoot, "another boot, another value");
+    let mut tree = tree;
+    tree.file("/sys/devices/virtual/workqueue/writeback/cpumask", Fact::Absent);
+    assert_eq!(stands(&tree, written("3", true)), Standing::Gone);
+    tree.file("/sys/devices/virtual/workqueue/writeback/cpumask", Fact::Denied);
+    assert!(matches!(stands(&tree, written("3", true)), Standing::Unknown(_)));
+}

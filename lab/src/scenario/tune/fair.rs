@@ -1,0 +1,53 @@
+//! The reserve of ordinary tasks, which kernels since 6.12 keep in files for debugging.
+
+use super::super::{Claim, Judged, Lab, Scenario, Verdict};
+use super::{Bench, judge};
+use crate::kernel::Kernel;
+use anyhow::Result;
+
+/// Taken away and given back.
+pub const FAIR: Scenario =
+    Scenario { name: "fair", claims: CLAIMS, wants: |spec| spec.boots && spec.series == "6.12", run };
+
+const CLAIMS: &[Claim] = &[Claim {
+    id: "fair.server",
+    says: "`tune --only sched.fair_server --blast any` takes the fair server from CPUs 2-3 and from no other, and `revert` \
+           gives it back",
+}];
+
+const FILES: &str = "cat /sys/kernel/debug/sched/fair_server/cpu*/runtime";
+
+fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
+    let mut bench = Bench::boot(lab, kernel, "fair")?;
+    let before = bench.seen("before")?;
+    let applied =
+        bench.output("applied.json", "punctual tune --only sched.fair_server --blast any --cpus 2-3 --yes --json")?;
+    let files = bench.must(FILES)?;
+    let status = bench.output("status.json", "punctual status --json")?;
+    let reverted = bench.output("reverted.json", "punctual revert --json")?;
+    let mut complaints = judge::ended(&applied, &[0]);
+    complaints.extend(taken(&files));
+    complaints.extend(judge::ended(&status, &[0]));
+    complaints.extend(judge::ended(&reverted, &[0]));
+    complaints.extend(bench.seen("after")?.differences(&before));
+    Ok(vec![("fair.server", Verdict::of(&complaints))])
+}
+
+/// What the files must say: half a tenth of each second, but for the two CPUs.
+fn taken(files: &str) -> Option<String> {
+    let wanted = ["50000000", "50000000", "0", "0"];
+    let are: Vec<&str> = files.lines().collect();
+    (are != wanted).then(|| format!("the reserves are {are:?}, not {wanted:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reserve_of_these_cpus_and_no_other_is_gone() {
+        assert_eq!(taken("50000000\n50000000\n0\n0\n"), None);
+        assert!(taken("50000000\n50000000\n50000000\n0\n").is_some());
+        assert!(taken("0\n0\n0\n0\n").is_some());
+    }
+}

@@ -1,0 +1,205 @@
+//! Whether what `tune` and `status` say agrees with what was seen.
+
+use super::seen::Seen;
+
+use crate::wire::Output;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The CPUs that are kept free, as bits.
+const APART: u64 = 0b1100;
+/// What an interrupt says that moves when it comes next.
+const LATER: &str = "waits for its next interrupt";
+/// Files whose value must be this once the change of that name is done.
+const SETTINGS: [(&str, &str, &str); 7] = [
+    ("rcu.normal", "/sys/kernel/rcu_normal", "1"),
+    ("mem.compact", "/proc/sys/vm/compact_unevictable_allowed", "0"),
+    ("mem.compact", "/proc/sys/vm/compaction_proactiveness", "0"),
+    ("wd.soft", "/proc/sys/kernel/watchdog_cpumask", "0-1"),
+    ("irq.default", "/proc/irq/default_smp_affinity", "3"),
+    ("wq.unbound", "/sys/devices/virtual/workqueue/cpumask", "3"),
+    ("dyn.preempt", "/sys/kernel/debug/sched/preempt", "none voluntary (full)"),
+];
+/// What may become of a change on a machine as it comes.
+const FINE: [&str; 3] = ["done", "waits", "next boot"];
+/// Changes that every kernel of the lab needs and takes.
+const ALWAYS: [&str; 5] = ["wq.unbound", "wq.named", "kthr.affinity", "irq.default", "wd.soft"];
+
+/// The exit code, if it is none of those.
+pub fn ended(output: &Output, wanted: &[i32]) -> Vec<String> {
+    let is_fine = wanted.contains(&output.code);
+    (!is_fine).then(|| format!("it ended with {}: {}", output.code, output.err.trim())).into_iter().collect()
+}
+
+/// Everything that is said to be done and is not, and everything that still uses the CPUs.
+pub fn applied(output: &Output, before: &Seen, now: &Seen) -> Vec<String> {
+    let mut complaints = ended(output, &[0]);
+    let fates = match fates(&output.out) {
+        Ok(fates) => fates,
+        Err(why) => return vec![why],
+    };
+    let done: BTreeSet<&str> = fates
+        .iter()
+        .filter(|(_, fate)| ["done", "waits"].contains(&fate.as_str()))
+        .map(|(id, _)| id.as_str())
+        .collect();
+    complaints.extend(fates.iter().filter(|(_, fate)| !FINE.contains(&fate.as_str())).map(said));
+    complaints.extend(ALWAYS.iter().filter(|id| !done.contains(*id)).map(|id| format!("{id}: not done")));
+    for (id, path, wanted) in SETTINGS.iter().filter(|(id, ..)| done.contains(id)) {
+        if now.value(path) != Some(wanted) {
+            complaints.push(format!("{id}: {path} says {:?}, not {wanted}", now.value(path)));
+        }
+    }
+    complaints.extend(masks(now));
+    complaints.extend(interrupts(before, now));
+    let strays = now.threads().filter(|(name, thread)| !thread.is_bound && uses(&thread.cpus) && !is_of_one_cpu(name));
+    complaints.extend(strays.map(|(name, thread)| format!("thread {name} may run on {}", thread.cpus)));
+    complaints
+}
+
+fn said((id, fate): &(String, String)) -> String {
+    format!("{id}: {fate}")
+}
+
+/// Every change and what became of it.
+fn fates(json: &str) -> Result<Vec<(String, String)>, String> {
+    let value: Value = serde_json::from_str(json).map_err(|error| format!("no JSON: {error}: {json}"))?;
+    let changes = value.get("changes").and_then(Value::as_array).ok_or("no `changes`")?;
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let fate = |value: &Value| Some((text(value, "id")?, text(value, "fate")?));
+    changes.iter().map(fate).collect::<Option<_>>().ok_or_else(|| "a change without `id` or `fate`".to_owned())
+}
+
+/// Queues that may still use the CPUs.
+fn masks(now: &Seen) -> Vec<String> {
+    let queues = now.values("/sys/devices/virtual/workqueue/", "/cpumask");
+    queues.filter(|(_, value)| mask(value) & APART != 0).map(|(path, value)| format!("{path}: {value}")).collect()
+}
+
+/// Interrupts that somebody handles and that may use the CPUs, or that came since and did.
+fn interrupts(before: &Seen, now: &Seen) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let mut seen = 0;
+    for (path, value) in now.values("/proc/irq/", "/smp_affinity") {
+        let number = path.trim_start_matches("/proc/irq/").trim_end_matches("/smp_affinity");
+        if !now.is_handled(number) {
+            continue;
+        }
+        seen += 1;
+        let place = format!("/proc/irq/{number}/effective_affinity");
+        let (was, is) = (before.value(&place).unwrap_or("0"), now.value(&place).unwrap_or("0"));
+        // Those that were on the CPUs are moved by their mask; the others stay as they are.
+        if mask(was) & APART != 0 && mask(value) & APART != 0 {
+            complaints.push(format!("{path}: {value}, and it was on {was}"));
+        }
+        if mask(was) & APART == 0 && mask(is) & APART != 0 {
+            complaints.push(format!("{place}: {is}, and it was on {was}"));
+        }
+    }
+    if seen == 0 {
+        complaints.push("no interrupt has a handler".to_owned());
+    }
+    complaints
+}
+
+/// Whether CPUs of a list are to be kept free.
+fn uses(list: &str) -> bool {
+    list.split(',').any(|part| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let (low, high) = (low.parse::<u32>().unwrap_or(0), high.parse::<u32>().unwrap_or(63));
+        (low..=high).any(|cpu| APART.checked_shr(cpu).unwrap_or(0) & 1 == 1)
+    })
+}
+
+/// `NAME/2`: it is there for that CPU.
+fn is_of_one_cpu(name: &str) -> bool {
+    name.trim_end_matches(')').rsplit_once('/').is_some_and(|(_, cpu)| cpu.parse::<u32>().is_ok())
+}
+
+/// Bits of a mask; all of what is none.
+fn mask(text: &str) -> u64 {
+    u64::from_str_radix(&text.replace(',', ""), 16).unwrap_or(u64::MAX)
+}
+
+/// Every row that is not in force and has no reason that was expected.
+pub fn status(output: &Output) -> Vec<String> {
+    let Ok(value) = serde_json::from_str::<Value>(&output.out) else {
+        return vec![format!("no JSON: {}{}", output.out, output.err)];
+    };
+    // Doubtful, as words wait for a boot.
+    let mut complaints = ended(output, &[3]);
+    let rows = value.get("rows").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let text = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (mut good, mut words) = (0, 0);
+    for row in rows {
+        let (what, standing) = (text(row, "what"), text(row, "standing"));
+        match standing.as_str() {
+            "in force" => good += 1,
+            "waits for a reboot" if !what.starts_with('/') && !what.contains(' ') => words += 1,
+            // An emulated machine's keyboard: nobody types.
+            _ if standing == LATER && what.starts_with("/proc/irq/") => {}
+            _ => complaints.push(format!("{} {what}: {standing}; {row}", text(row, "id"))),
+        }
+    }
+    if good < 15 || words < 2 {
+        complaints.push(format!("only {good} rows are in force and {words} words wait"));
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::seen::tests::{machine, thread};
+    use super::*;
+
+    const GOOD: &str = "/proc/sys/kernel/watchdog_cpumask:0-1\n/proc/irq/default_smp_affinity:3\n\
+        /sys/devices/virtual/workqueue/cpumask:3\n/proc/irq/1/smp_affinity:3\nhandler:/proc/irq/1/i8042/\n\
+        /proc/irq/1/effective_affinity:8\n/proc/irq/4/smp_affinity:f\nhandler:/proc/irq/4/ttyS0/\n\
+        /proc/irq/4/effective_affinity:1\n";
+
+    fn output(code: i32, out: &str) -> Output {
+        Output { code, out: out.to_owned(), err: String::new() }
+    }
+
+    fn done() -> Output {
+        let changes: Vec<String> = ALWAYS.iter().map(|id| format!(r#"{{"id":"{id}","fate":"done"}}"#)).collect();
+        output(0, &format!(r#"{{"changes":[{}]}}"#, changes.join(",")))
+    }
+
+    #[test]
+    fn what_is_said_to_be_done_and_is_not_is_named() {
+        let before = machine(GOOD);
+        let now = machine(&(GOOD.to_owned() + &thread(7, "rcuc/2", 0, "2") + &thread(8, "bound", 0x0400_0000, "3")));
+        assert_eq!(applied(&done(), &before, &now), Vec::<String>::new());
+        for (old, new) in [
+            ("watchdog_cpumask:0-1", "watchdog_cpumask:0-3"),
+            ("workqueue/cpumask:3", "workqueue/cpumask:f"),
+            ("1/smp_affinity:3", "1/smp_affinity:f"),
+            ("4/effective_affinity:1", "4/effective_affinity:4"),
+        ] {
+            let wrong = applied(&done(), &before, &machine(&GOOD.replace(old, new)));
+            assert!(!wrong.is_empty(), "{old}");
+        }
+        let stray = machine(&(GOOD.to_owned() + &thread(7, "stray", 0, "0-3")));
+        assert_eq!(applied(&done(), &before, &stray), ["thread 7 (stray) may run on 0-3"]);
+        let refused = output(3, &done().out.replacen("done", "refused", 1));
+        assert_eq!(applied(&refused, &before, &now).len(), 3);
+        assert_eq!(applied(&output(0, "x"), &before, &now).len(), 1);
+    }
+
+    #[test]
+    fn rows_that_do_not_stand_are_named() {
+        let row = |what: &str, standing: &str| format!(r#"{{"id":"x","what":"{what}","standing":"{standing}"}}"#);
+        let mut rows = vec![row("/proc/x", "in force"); 15];
+        rows.extend([row("isolcpus", "waits for a reboot"), row("rcu_nocbs", "waits for a reboot")]);
+        rows.push(row("/proc/irq/1/smp_affinity_list", LATER));
+        let said = |rows: &[String]| output(3, &format!(r#"{{"rows":[{}]}}"#, rows.join(",")));
+        assert_eq!(status(&said(&rows)), Vec::<String>::new());
+        assert_eq!(status(&said(&rows[1..])).len(), 1);
+        for wrong in [row("/proc/x", "drifted"), row("/proc/x", "waits for a reboot"), row("/proc/x", LATER)] {
+            rows.push(wrong);
+            assert_eq!(status(&said(&rows)).len(), 1);
+            rows.pop();
+        }
+    }
+}

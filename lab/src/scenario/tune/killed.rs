@@ -1,0 +1,165 @@
+//! `tune` and `revert`, killed in the middle of what they do.
+//!
+//! A loop in the guest lets the program go on for so many turns once its journal is there, and kills it. How many turns
+//! a whole run takes is found out first; the moments are spread evenly over that.
+
+use super::super::{Claim, Judged, Lab, Scenario, Verdict};
+use super::seen::Seen;
+use super::{Bench, judge};
+use crate::kernel::Kernel;
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+
+/// On one kernel: what happens is the program's doing.
+pub const KILLED: Scenario = Scenario { name: "killed", claims: CLAIMS, wants: |spec| spec.id == "12-amd64", run };
+
+const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "killed.tune",
+        says: "killed at 30 moments of applying, `tune` leaves nothing that `revert` does not put back: every value, thread, \
+               mask and file is as it was",
+    },
+    Claim { id: "killed.revert", says: "killed in the middle as well, `revert` is finished by the next one" },
+];
+
+/// So many times.
+const RUNS: u32 = 30;
+/// And no more than this to get there: a busy host's guest may end its work sooner than the last time.
+const MOST_RUNS: u32 = 45;
+/// At so many different places of the journal, or the moments were not spread.
+const PLACES: usize = 12;
+/// Changes of all kinds there are without systemd: values, masks, threads, interrupts, a file.
+const TUNE: &str = "punctual tune --cpus 2-3 --yes";
+
+fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
+    let mut bench = Bench::boot(lab, kernel, "killed")?;
+    let before = bench.seen("before")?;
+    // To the end first, to learn how long it takes.
+    let mut tune_turns = bench.kill(None, TUNE)?.turns;
+    let mut revert_turns = bench.kill(None, "punctual revert")?.turns;
+    let mut record = Record::default();
+    record.tune.extend(bench.seen("after")?.differences(&before));
+    for number in 0..MOST_RUNS {
+        if record.killed >= RUNS {
+            break;
+        }
+        let tune = bench.kill(Some(part(tune_turns, number)), TUNE)?;
+        if tune.is_killed() {
+            record.killed += 1;
+            record.places.insert(tune.lines);
+        } else {
+            tune_turns = tune.turns;
+        }
+        // Every other one is put back at one go.
+        let revert = (number % 2 == 1).then(|| bench.kill(Some(part(revert_turns, number / 2)), "punctual revert"));
+        if let Some(revert) = revert.transpose()? {
+            if revert.is_killed() {
+                record.reverts_killed += 1;
+            } else {
+                revert_turns = revert.turns;
+            }
+        }
+        let into = if number % 2 == 1 { &mut record.revert } else { &mut record.tune };
+        into.extend(bench.put_back(&before, &format!("run {number}, killed after {} lines", tune.lines))?);
+        record.told.push_str(&format!("{number}: {tune:?}\n"));
+    }
+    lab.keep("killed", kernel, "runs", &record.told)?;
+    crate::say(&record.summary());
+    Ok(record.verdicts())
+}
+
+/// The moment of a run, spread so that any number of runs is spread well.
+fn part(turns: u64, number: u32) -> u64 {
+    // The golden section, as a share of a thousand.
+    turns * (u64::from(number) * 618 % 1000) / 1000
+}
+
+/// What came of all of them.
+#[derive(Debug, Default)]
+struct Record {
+    killed: u32,
+    reverts_killed: u32,
+    places: BTreeSet<u64>,
+    tune: Vec<String>,
+    revert: Vec<String>,
+    told: String,
+}
+
+impl Record {
+    fn summary(&self) -> String {
+        let (places, killed, reverts) = (self.places.len(), self.killed, self.reverts_killed);
+        format!("tune was killed {killed} times at {places} places of the journal, revert {reverts} times")
+    }
+
+    fn verdicts(mut self) -> Judged {
+        if self.killed < RUNS || self.places.len() < PLACES {
+            self.tune.push(self.summary());
+        }
+        if self.reverts_killed < RUNS / 6 {
+            self.revert.push(self.summary());
+        }
+        vec![("killed.tune", Verdict::of(&self.tune)), ("killed.revert", Verdict::of(&self.revert))]
+    }
+}
+
+/// How far a program came.
+#[derive(Debug, PartialEq, Eq)]
+struct Far {
+    turns: u64,
+    code: i32,
+    lines: u64,
+}
+
+impl Far {
+    /// Of what the script says.
+    fn of(text: &str) -> Option<Self> {
+        let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        let code = i32::try_from(number("code ")?).ok()?;
+        Some(Self { turns: number("turns ")?, code, lines: number("lines ")? })
+    }
+
+    fn is_killed(&self) -> bool {
+        self.code == 128 + 9
+    }
+}
+
+impl Bench<'_> {
+    /// Starts a command and kills it after so many turns, or lets it end.
+    fn kill(&mut self, turns: Option<u64>, command: &str) -> Result<Far> {
+        let turns = turns.map_or("all".to_owned(), |turns| turns.to_string());
+        let said = self.must(&format!("sh /usr/lib/lab/kill {turns} {command}"))?;
+        Far::of(&said).with_context(|| format!("how far `{command}` came is not told in '{said}'"))
+    }
+
+    /// Reverts to the end; what is not as before, with a heading.
+    fn put_back(&mut self, before: &Seen, heading: &str) -> Result<Vec<String>> {
+        let reverted = self.output("reverted", "punctual revert")?;
+        let mut complaints = judge::ended(&reverted, &[0]);
+        complaints.extend(self.seen("after")?.differences(before));
+        Ok(complaints.into_iter().map(|complaint| format!("{heading}: {complaint}")).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_it_came_is_read() {
+        assert_eq!(Far::of("turns 17\ncode 137\nlines 9\n"), Some(Far { turns: 17, code: 137, lines: 9 }));
+        assert_eq!(Far::of("turns 17\n"), None);
+    }
+
+    #[test]
+    fn moments_are_spread_and_too_few_are_no_proof() {
+        let moments: BTreeSet<u64> = (0..RUNS).map(|number| part(1000, number)).collect();
+        assert!(moments.len() == RUNS as usize && moments.iter().all(|moment| *moment < 1000));
+        let whole = || Record { killed: RUNS, reverts_killed: RUNS, places: (0..20).collect(), ..Record::default() };
+        let held = |record: Record| record.verdicts().into_iter().map(|(_, v)| v == Verdict::Held).collect::<Vec<_>>();
+        assert_eq!(held(whole()), [true, true]);
+        assert_eq!(held(Record { killed: RUNS - 1, ..whole() }), [false, true]);
+        assert_eq!(held(Record { places: BTreeSet::new(), ..whole() }), [false, true]);
+        assert_eq!(held(Record { reverts_killed: 0, ..whole() }), [true, false]);
+        assert_eq!(held(Record { tune: vec![String::new()], ..whole() }), [false, true]);
+    }
+}

@@ -1,0 +1,103 @@
+//! `tune`, `status` and `revert` while a machine runs: what they say, held against what a script reads in the guest.
+
+mod days;
+mod fair;
+mod judge;
+mod killed;
+mod seen;
+
+pub use days::DAYS;
+pub use fair::FAIR;
+pub use killed::KILLED;
+
+use super::{Claim, Judged, Lab, Scenario, Verdict, skip};
+use crate::guest::Guest;
+use crate::kernel::Kernel;
+use crate::wire::Output;
+use anyhow::{Result, ensure};
+use seen::Seen;
+
+/// Tuned and reverted on every kernel.
+pub const TUNE: Scenario = Scenario { name: "tune", claims: CLAIMS, wants: |spec| spec.boots, run };
+
+const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "tune.applied",
+        says: "after `tune --cpus 2-3` no queue, interrupt, watchdog or movable thread of the kernel may use CPUs 2-3, and \
+               settings are what was said to be done",
+    },
+    Claim {
+        id: "tune.status",
+        says: "`status` says of everything that it is in force, but for words that wait for a boot and interrupts that have \
+               yet to come",
+    },
+    Claim {
+        id: "tune.reverted",
+        says: "`revert` leaves every value, thread, mask and file as it was, and nothing of its own",
+    },
+];
+
+/// What is typed.
+const TUNE_NOW: &str = "punctual tune --cpus 2-3 --yes --json";
+
+fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
+    if lab.product(kernel.spec.arch)?.is_none() {
+        return Ok(skip(CLAIMS, "this toolchain builds no program for that architecture"));
+    }
+    let mut bench = Bench::boot(lab, kernel, "tune")?;
+    let before = bench.seen("before")?;
+    let applied = bench.output("applied.json", TUNE_NOW)?;
+    let tuned = bench.seen("tuned")?;
+    let status = bench.output("status.json", "punctual status --json")?;
+    let reverted = bench.output("reverted.json", "punctual revert --json")?;
+    let after = bench.seen("after")?;
+    let mut complaints = judge::ended(&reverted, &[0]);
+    complaints.extend(after.differences(&before));
+    Ok(vec![
+        ("tune.applied", Verdict::of(&judge::applied(&applied, &before, &tuned))),
+        ("tune.status", Verdict::of(&judge::status(&status))),
+        ("tune.reverted", Verdict::of(&complaints)),
+    ])
+}
+
+/// A guest in which things are changed, and which writes down what it says.
+struct Bench<'a> {
+    lab: &'a Lab,
+    kernel: &'a Kernel,
+    name: &'static str,
+    guest: Guest,
+}
+
+impl<'a> Bench<'a> {
+    /// A machine as it comes, with a boot loader whose file can be edited.
+    fn boot(lab: &'a Lab, kernel: &'a Kernel, name: &'static str) -> Result<Self> {
+        let guest = lab.boot(kernel, name, "", 1024, &[])?;
+        crate::say(&format!("up after {:.0} s, try {}", guest.boot_time.as_secs_f64(), guest.tries));
+        let mut bench = Self { lab, kernel, name, guest };
+        let lines = r"DEFAULT linux\nTIMEOUT 10\nLABEL linux\n  KERNEL /boot/vmlinuz\n  APPEND quiet\n";
+        bench.must(&format!("mkdir -p /boot/extlinux && printf '{lines}' >/boot/extlinux/extlinux.conf"))?;
+        Ok(bench)
+    }
+
+    /// What a command came to, kept.
+    fn output(&mut self, what: &str, command: &str) -> Result<Output> {
+        let output = self.guest.command(command)?;
+        let text = format!("$ {command}\n{}{}ended with {}\n", output.out, output.err, output.code);
+        self.lab.keep(self.name, self.kernel, what, &text)?;
+        Ok(output)
+    }
+
+    /// The standard output of a command that must end well.
+    fn must(&mut self, command: &str) -> Result<String> {
+        let output = self.guest.command(command)?;
+        ensure!(output.code == 0, "`{command}` ended with {}: {}", output.code, output.err.trim());
+        Ok(output.out)
+    }
+
+    /// What is in force now.
+    fn seen(&mut self, what: &str) -> Result<Seen> {
+        let text = self.must("sh /usr/lib/lab/read")?;
+        self.lab.keep(self.name, self.kernel, what, &text)?;
+        Ok(Seen::of(&text))
+    }
+}
