@@ -3,6 +3,7 @@
 //! The claims in the table are held to the ones in the code by a test; the verdicts are those of the last run that was
 //! asked to write them.
 
+use crate::disk;
 use crate::kernel::KERNELS;
 use crate::scenario::{Outcome, SCENARIOS, Verdict};
 use anyhow::{Context, Result};
@@ -12,8 +13,14 @@ use std::fs;
 use std::path::Path;
 
 const README: &str = "lab/README.md";
-const BEGIN: &str = "<!-- claims: written by `cargo xtask lab --bless` -->\n";
-const END: &str = "<!-- end of claims -->\n";
+/// The marks around a table.
+type Marks = (&'static str, &'static str);
+
+const QUICK: Marks = ("<!-- claims: written by `cargo xtask lab --bless` -->\n", "<!-- end of claims -->\n");
+const DISK: Marks = (
+    "<!-- claims of the disk: written by `cargo xtask lab --full --bless` -->\n",
+    "<!-- end of the disk's claims -->\n",
+);
 
 /// Verdicts of the table: claim and kernel to a word.
 type Verdicts = BTreeMap<(String, String), String>;
@@ -26,6 +33,12 @@ pub fn list() -> String {
         let _ = writeln!(text, "{}", scenario.name);
         for claim in scenario.claims {
             let _ = writeln!(text, "  {:20} {}", claim.id, claim.says);
+        }
+    }
+    for (name, claims) in disk::all() {
+        let _ = writeln!(text, "{name} (--full)");
+        for (id, says) in claims {
+            let _ = writeln!(text, "  {id:22} {says}");
         }
     }
     for spec in &KERNELS {
@@ -41,25 +54,60 @@ pub fn is_known(name: &str) -> bool {
 
 /// Writes what came out; what was not tried keeps its verdict.
 pub fn write(root: &Path, outcomes: &[Outcome]) -> Result<()> {
+    rewrite(root, QUICK, |inside| {
+        let mut verdicts = read(inside);
+        for outcome in outcomes {
+            let word = match outcome.verdict {
+                Verdict::Held => "held",
+                Verdict::Failed(_) => "FAILED",
+                Verdict::Skipped(_) => "skipped",
+            };
+            verdicts.insert((outcome.claim.to_owned(), outcome.kernel.to_owned()), word.to_owned());
+        }
+        table(&verdicts)
+    })
+}
+
+/// The same for the stories of the disk: each claim, and whether it held.
+pub fn write_disk(root: &Path, told: &[(&str, bool)]) -> Result<()> {
+    rewrite(root, DISK, |inside| {
+        let mut verdicts = read_disk(inside);
+        let word = |held: bool| if held { "held" } else { "FAILED" }.to_owned();
+        verdicts.extend(told.iter().map(|(id, held)| ((*id).to_owned(), word(*held))));
+        disk_table(&verdicts)
+    })
+}
+
+/// Puts another table between two marks.
+fn rewrite(root: &Path, marks: Marks, table: impl Fn(&str) -> String) -> Result<()> {
     let path = root.join(README);
     let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    let mut verdicts = read(between(&text)?);
-    for outcome in outcomes {
-        let word = match outcome.verdict {
-            Verdict::Held => "held",
-            Verdict::Failed(_) => "FAILED",
-            Verdict::Skipped(_) => "skipped",
-        };
-        verdicts.insert((outcome.claim.to_owned(), outcome.kernel.to_owned()), word.to_owned());
-    }
-    let inside = between(&text)?;
-    let new = text.replace(&format!("{BEGIN}{inside}{END}"), &format!("{BEGIN}{}{END}", table(&verdicts)));
+    let inside = between(&text, marks)?;
+    let (begin, end) = marks;
+    let new = text.replace(&format!("{begin}{inside}{end}"), &format!("{begin}{}{end}", table(inside)));
     fs::write(&path, new).with_context(|| format!("write {}", path.display()))
 }
 
-fn between(text: &str) -> Result<&str> {
-    let inside = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map(|(inside, _)| inside);
+fn between(text: &str, (begin, end): Marks) -> Result<&str> {
+    let inside = text.split_once(begin).and_then(|(_, rest)| rest.split_once(end)).map(|(inside, _)| inside);
     inside.with_context(|| format!("find the marks of the table in {README}"))
+}
+
+fn disk_table(verdicts: &BTreeMap<String, String>) -> String {
+    let mut text = String::from("| story | claim | what it says | verdict |\n|---|---|---|---|\n");
+    for (story, claims) in disk::all() {
+        for (id, says) in claims {
+            let word = verdicts.get(*id).map_or("never tried", String::as_str);
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "| {story} | {id} | {says} | {word} |");
+        }
+    }
+    text
+}
+
+fn read_disk(table: &str) -> BTreeMap<String, String> {
+    let rows = table.lines().skip(2).map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+    rows.filter_map(|row| Some(((*row.get(2)?).to_owned(), (*row.get(4)?).to_owned()))).collect()
 }
 
 fn table(verdicts: &Verdicts) -> String {
@@ -106,8 +154,10 @@ mod tests {
     #[test]
     fn the_table_lists_every_claim_and_no_other() {
         let text = include_str!("../README.md");
-        let inside = between(text).unwrap();
+        let inside = between(text, QUICK).unwrap();
         assert_eq!(inside, table(&read(inside)), "`cargo xtask lab --bless` writes the table");
+        let inside = between(text, DISK).unwrap();
+        assert_eq!(inside, disk_table(&read_disk(inside)), "`cargo xtask lab --full --bless` writes the table");
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub const PROGRAM: &str = "/usr/local/bin/punctual";
 #[derive(Debug)]
 pub struct Bench {
     folder: PathBuf,
+    /// Where its logs stay.
+    logs: PathBuf,
     computer: Computer,
 }
 
@@ -31,7 +33,8 @@ impl Bench {
         run(copy.args(["--sparse=always", "--reflink=auto"]).arg(image).arg(&disk))?;
         let second_disk = program.map(|program| packed(&folder, program)).transpose()?;
         let computer = Computer { disk, second_disk, kernel: None, folder: folder.clone() };
-        Ok(Self { folder, computer })
+        let logs = cache.join("logs").join(name);
+        Ok(Self { folder, logs, computer })
     }
 
     /// Switches it on, through its own boot loader.
@@ -52,17 +55,13 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        // What a story came to does not hang on its logs.
+        let _ = fs::create_dir_all(&self.logs);
+        for log in [self.computer.console(), self.computer.transcript()] {
+            let _ = log.file_name().map(|name| fs::copy(&log, self.logs.join(name)));
+        }
         let _ = fs::remove_dir_all(&self.folder);
     }
-}
-
-/// Where the lab keeps what it made, outside the tree: `PUNCTUAL_LAB_CACHE`, or the user's cache folder.
-pub fn cache() -> Result<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    named("PUNCTUAL_LAB_CACHE")
-        .or_else(|| named("XDG_CACHE_HOME").map(|folder| folder.join("punctual-lab")))
-        .or_else(|| named("HOME").map(|folder| folder.join(".cache/punctual-lab")))
-        .context("no place for the lab's files: set PUNCTUAL_LAB_CACHE to a folder")
 }
 
 /// Makes the disk where it is missing, and says how long that took.

@@ -34,11 +34,19 @@ impl Ledger {
         Ok(())
     }
 
-    /// How many held, of all; an error if not all did. A claim entered twice held only if it held both times.
+    /// What became of each claim: whether it held. A claim entered twice held only if it held both times.
+    pub fn verdicts(&self) -> Vec<(&'static str, bool)> {
+        let held = |id: &str| {
+            let mut of = self.verdicts.iter().filter(|(known, _)| *known == id).peekable();
+            of.peek().is_some() && of.all(|(_, verdict)| verdict.is_ok())
+        };
+        self.claims.iter().map(|(id, _)| (*id, held(id))).collect()
+    }
+
+    /// How many held, of all; an error if not all did.
     pub fn close(self, story: Result<()>) -> Result<usize> {
-        let failed = |id: &str| self.verdicts.iter().any(|(known, verdict)| *known == id && verdict.is_err());
         let reached = |id: &str| self.verdicts.iter().any(|(known, _)| *known == id);
-        let lost: Vec<&str> = self.claims.iter().map(|(id, _)| *id).filter(|id| failed(id) || !reached(id)).collect();
+        let lost: Vec<&str> = self.verdicts().into_iter().filter(|(_, held)| !held).map(|(id, _)| id).collect();
         let unreached = self.claims.iter().filter(|(id, _)| !reached(id));
         unreached
             .for_each(|(id, sentence)| println!("  FAILED  {id}: {sentence}\n          the story did not get there"));
@@ -68,6 +76,7 @@ mod tests {
         ledger.enter("a", &[]).unwrap();
         ledger.enter("b", &["no".into()]).unwrap();
         ledger.enter("b", &[]).unwrap();
+        assert_eq!(ledger.verdicts(), [("a", true), ("b", false)]);
         assert!(ledger.close(Ok(())).is_err());
         let mut ledger = Ledger::new(TWO);
         ledger.enter("a", &[]).unwrap();

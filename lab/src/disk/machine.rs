@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// How long a start may take; twice, where a first entry is tried, fails, and the old one follows.
-const START: Duration = Duration::from_secs(480);
+const START: Duration = Duration::from_secs(600);
 
 /// How long switching off may take: systemd gives its services 90 s.
 const STOP: Duration = Duration::from_secs(180);
@@ -23,6 +23,8 @@ pub struct Machine {
     line: BufReader<UnixStream>,
     /// The start of a line whose end has not arrived.
     half: Vec<u8>,
+    /// How long the console's log was when it was last switched on.
+    quiet: usize,
     boot: String,
     asked: u64,
 }
@@ -49,20 +51,30 @@ impl Machine {
         // The emulator now and then trips over a kernel that patches its own code: such a start is repeated, and said.
         for attempt in 1..=3 {
             let started = Instant::now();
-            let (qemu, line) = computer.switch_on()?;
-            line.set_read_timeout(Some(Duration::from_millis(250))).context("set the time to wait for the guest")?;
-            let line = BufReader::new(line);
+            let quiet = console(computer, 0).len();
+            let (qemu, line) = switch_on(computer)?;
             let computer = computer.clone();
-            let mut machine = Self { computer, qemu, line, half: Vec::new(), boot: String::new(), asked: 0 };
-            match machine.wait_until_up(started, 0) {
+            let mut machine = Self { computer, qemu, line, half: Vec::new(), quiet, boot: String::new(), asked: 0 };
+            match machine.wait_until_up(started, quiet) {
                 Ok(start) => return Ok((machine, start)),
-                Err(error) if attempt < 3 && emulator_tripped(&machine.console(0)) => {
+                Err(error) if attempt < 3 && emulator_tripped(&machine.console(quiet)) => {
                     eprintln!("start {attempt}: the emulator tripped, once more ({error:#})");
                 }
                 Err(error) => return Err(error),
             }
         }
         bail!("the emulator tripped three times")
+    }
+
+    /// Switches it on again where a reset has ended it.
+    fn follow_reset(&mut self) -> Result<bool> {
+        if !self.qemu.ends()? {
+            return Ok(false);
+        }
+        self.half.clear();
+        self.quiet = self.console(0).len();
+        (self.qemu, self.line) = switch_on(&self.computer)?;
+        Ok(true)
     }
 
     /// Runs a command as root, with a time after which it is ended.
@@ -72,17 +84,29 @@ impl Machine {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         loop {
             let what = || format!("wait for `{command}` in the guest");
-            match self.next_line(until).with_context(what)? {
+            let line = match self.next_line(until).with_context(what)? {
+                Next::Line(line) => line,
+                Next::Nothing => bail!("the guest did not answer `{command}` in time"),
+                Next::Ended => bail!("the guest restarted or ended during `{command}`"),
+            };
+            match line {
                 Line::Out(piece) => out.extend(piece),
                 Line::Err(piece) => err.extend(piece),
                 Line::End(id, code) if id == self.asked => {
                     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-                    return Ok(Output { code, out: text(out), err: text(err) });
+                    let output = Output { code, out: text(out), err: text(err) };
+                    self.keep(command, &output);
+                    return Ok(output);
                 }
-                Line::Up(boot) if boot != self.boot => bail!("the guest restarted during `{command}`"),
                 Line::End(..) | Line::Up(_) | Line::Noise => {}
             }
         }
+    }
+
+    /// Adds to the transcript; whoever cannot write that has no less of a verdict.
+    fn keep(&self, command: &str, Output { code, out, err }: &Output) {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(self.computer.transcript());
+        let _ = file.and_then(|mut file| writeln!(file, "# {command}\n{out}{err}# ended with {code}\n"));
     }
 
     /// Sends a command.
@@ -118,13 +142,14 @@ impl Machine {
         let mut marked: Option<Instant> = None;
         loop {
             let until = Instant::now() + Duration::from_millis(500);
-            if let Ok(Line::Up(boot)) = self.next_line(until) {
-                ensure!(boot == self.boot, "it came up instead of hanging");
+            match self.next_line(until)? {
+                Next::Line(Line::Up(boot)) => ensure!(boot == self.boot, "it came up instead of hanging"),
+                Next::Ended => ensure!(marked.is_none() && self.follow_reset()?, "QEMU has ended"),
+                Next::Line(_) | Next::Nothing => {}
             }
             if marked.is_none() && self.console(from).contains(mark) {
                 marked = Some(Instant::now());
             }
-            ensure!(!self.qemu.ended()?, "QEMU has ended");
             match marked {
                 Some(since) if since.elapsed() > silence => return Ok(()),
                 None if asked.elapsed() > START => bail!("the console never said `{mark}`"),
@@ -151,42 +176,68 @@ impl Machine {
 
     /// What the console has said since it was `from` bytes long.
     fn console(&self, from: usize) -> String {
-        let bytes = std::fs::read(self.computer.console()).unwrap_or_default();
-        String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()).into_owned()
+        console(&self.computer, from)
     }
 
+    /// Waits for the next start to be done, over as many resets as that takes.
     fn wait_until_up(&mut self, since: Instant, from: usize) -> Result<Start> {
         loop {
             let said = |machine: &Self| format!("the console ended with:\n{}", last_lines(&machine.console(from), 15));
             match self.next_line(since + START) {
-                Ok(Line::Up(boot)) if boot != self.boot => {
+                Ok(Next::Line(Line::Up(boot))) if boot != self.boot => {
                     self.boot = boot;
                     return Ok(Start { took: since.elapsed(), console: self.console(from) });
                 }
-                Ok(_) => {}
+                Ok(Next::Line(_)) => {}
+                Ok(Next::Ended) if self.follow_reset()? => {}
+                Ok(Next::Ended) => bail!("the guest hung up, but QEMU goes on; {}", said(self)),
+                Ok(Next::Nothing) => bail!("the guest did not answer in time; {}", said(self)),
                 Err(error) => return Err(error.context(said(self))),
             }
         }
     }
 
-    /// The next line from the guest; an error when the time is over, QEMU has ended or the kernel has given up for good.
-    fn next_line(&mut self, until: Instant) -> Result<Line> {
+    /// The next line from the guest; an error when its kernel has given up for good.
+    fn next_line(&mut self, until: Instant) -> Result<Next> {
         loop {
             match self.line.read_until(b'\n', &mut self.half) {
-                Ok(0) => bail!("the guest hung up: QEMU has ended"),
+                Ok(0) => return Ok(Next::Ended),
                 Ok(_) if self.half.ends_with(b"\n") => {
                     let line = std::mem::take(&mut self.half);
-                    return agent::line(String::from_utf8_lossy(&line).trim());
+                    return agent::line(String::from_utf8_lossy(&line).trim()).map(Next::Line);
                 }
                 Ok(_) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    ensure!(Instant::now() < until, "the guest did not answer in time");
-                    ensure!(!gave_up(&self.console(0)), "the guest's kernel panicked and stays so");
+                    ensure!(!gave_up(&self.console(self.quiet)), "the guest's kernel panicked and stays so");
+                    if Instant::now() >= until {
+                        return Ok(Next::Nothing);
+                    }
                 }
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(Next::Ended),
                 Err(error) => return Err(error).context("read from the guest"),
             }
         }
     }
+}
+
+/// What came over the line.
+enum Next {
+    Line(Line),
+    /// Not a whole line in time.
+    Nothing,
+    /// The other end was closed.
+    Ended,
+}
+
+fn switch_on(computer: &Computer) -> Result<(Qemu, BufReader<UnixStream>)> {
+    let (qemu, line) = computer.switch_on()?;
+    line.set_read_timeout(Some(Duration::from_millis(250))).context("set the time to wait for the guest")?;
+    Ok((qemu, BufReader::new(line)))
+}
+
+fn console(computer: &Computer, from: usize) -> String {
+    let bytes = std::fs::read(computer.console()).unwrap_or_default();
+    String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()).into_owned()
 }
 
 /// Whether a kernel gave up anywhere in this.

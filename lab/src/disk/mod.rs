@@ -15,4 +15,4 @@ mod recipe;
 mod story;
 mod tree;
 
-pub use story::{claims, run};
+pub use story::{all, is_story, run};

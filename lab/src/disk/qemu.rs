@@ -47,6 +47,11 @@ impl Computer {
         self.folder.join("console.log")
     }
 
+    /// Where all that it was asked is kept, with the answers.
+    pub fn transcript(&self) -> PathBuf {
+        self.folder.join("transcript.log")
+    }
+
     /// Switches it on; gives the line to the agent.
     pub fn switch_on(&self) -> Result<(Qemu, UnixStream)> {
         let socket = self.folder.join("agent.sock");
@@ -64,7 +69,9 @@ impl Computer {
 
     fn arguments(&self, socket: &Path) -> Vec<OsString> {
         let mut all = words("-name punctual-lab -M q35 -accel tcg,thread=multi -cpu max -smp 4 -m 2G");
-        all.extend(words("-display none -monitor none -nodefaults"));
+        // A reset ends it, and the lab switches it on anew: the boot loader reads the same disk either way, and the
+        // emulator now and then hangs in a warm restart.
+        all.extend(words("-display none -monitor none -nodefaults -no-reboot"));
         all.extend(words(&format!("-rtc base={SWITCHED_ON},clock=vm")));
         all.extend(words("-device virtio-rng-pci -netdev user,id=net,restrict=on -device virtio-net-pci,netdev=net"));
         // What the guest has flushed needs to survive the guest, not the host.
@@ -74,7 +81,8 @@ impl Computer {
             all.extend([OsString::from("-drive"), drive(second, "second", "readonly=on")]);
             all.extend(words("-device virtio-blk-pci,drive=second,serial=LAB0002"));
         }
-        all.extend([OsString::from("-serial"), joined("file:", &self.console())]);
+        all.extend([OsString::from("-chardev"), joined("file,id=console,append=on,path=", &self.console())]);
+        all.extend(words("-serial chardev:console"));
         all.extend([OsString::from("-chardev"), joined("socket,id=agent,server=on,wait=on,path=", socket)]);
         // Not a second serial line: with threaded interrupts the kernel gives up on that one's ("nobody cared").
         all.extend(words("-device virtio-serial-pci -device virtserialport,chardev=agent,name=lab"));
@@ -91,6 +99,18 @@ impl Qemu {
     /// Whether it has ended by itself.
     pub fn ended(&mut self) -> Result<bool> {
         Ok(self.0.try_wait().context("ask whether QEMU has ended")?.is_some())
+    }
+
+    /// Whether it has ended by itself, or does so within a few seconds: its sockets close first.
+    pub fn ends(&mut self) -> Result<bool> {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while !self.ended()? {
+            if Instant::now() > patience {
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(true)
     }
 
     /// As pulling the plug.

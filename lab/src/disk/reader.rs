@@ -102,9 +102,7 @@ impl Seen {
             if let Some(irq) =
                 path.strip_prefix("/proc/irq/").and_then(|rest| rest.strip_suffix("/effective_affinity_list"))
             {
-                // Those that the kernel manages cannot be moved, and say so by their permissions.
-                let movable = self.value(&format!("/proc/irq/{irq}/smp_affinity")).is_some_and(|mode| mode != "444");
-                if movable && irq != "0" {
+                if !self.is_fixed(irq) && irq != "0" {
                     hit(format!("interrupt {irq}"), &list(value)?);
                 }
             } else if let Some(queue) = path.strip_prefix("/sys/devices/virtual/workqueue/") {
@@ -113,12 +111,19 @@ impl Seen {
         }
         for thread in self.threads()? {
             let unbound_worker = thread.name.starts_with("kworker/u");
-            if thread.flags & BOUND == 0 || unbound_worker {
+            let of_fixed = thread.name.strip_prefix("irq/").and_then(|rest| rest.split_once('-'));
+            let is_bound = thread.flags & BOUND != 0 || of_fixed.is_some_and(|(irq, _)| self.is_fixed(irq));
+            if !is_bound || unbound_worker {
                 let whose = if thread.flags & KERNEL == 0 { "thread" } else { "kernel thread" };
                 hit(format!("{whose} {}", thread.name), &thread.allowed);
             }
         }
         Ok(complaints)
+    }
+
+    /// Whether the kernel lets nobody move an interrupt.
+    fn is_fixed(&self, irq: &str) -> bool {
+        self.value(&format!("/proc/irq/{irq}/smp_affinity")) == Some("fixed")
     }
 
     fn threads(&self) -> Result<Vec<Thread>> {
@@ -169,14 +174,15 @@ mod tests {
 /proc/cmdline:quiet isolcpus=2-3
 /proc/irq/default_smp_affinity:3
 /proc/irq/24/effective_affinity_list:2
-/proc/irq/24/smp_affinity:444
+/proc/irq/24/smp_affinity:fixed
 /proc/irq/25/effective_affinity_list:3
-/proc/irq/25/smp_affinity:644
 /sys/devices/virtual/workqueue/cpumask:f
 /proc/7/task/7/stat:7 (a) b) S 2 0 0 0 -1 69238848 0 0
 /proc/7/task/7/status:Cpus_allowed_list:	2
 /proc/8/task/8/stat:8 (rcuop/2) S 2 0 0 0 -1 2129984 0 0
 /proc/8/task/8/status:Cpus_allowed_list:	0-3
+/proc/6/task/6/stat:6 (irq/24-virtio2-req.2) S 2 0 0 0 -1 2129984 0 0
+/proc/6/task/6/status:Cpus_allowed_list:	2
 /proc/9/task/9/stat:9 (gone) S 2 0 0 0 -1 0 0 0
 wanted kernel.timer_migration:0
 sysctl kernel.timer_migration:1

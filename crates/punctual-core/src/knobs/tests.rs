@@ -166,7 +166,7 @@ fn weight_follows_kernel_size_and_need() {
     let line =
         |number, name: &str| format!("/proc/irq/{number}/effective_affinity_list = 2\n/proc/irq/{number}/{name}/");
     let one = format!("{cpus}\n{}\n{}", line(24, "eth0-rx-0"), line(25, "eth0-tx-0"));
-    let two = format!("{one}\n{}", line(26, "nvme0q1"));
+    let two = format!("{one}\n{}", line(26, "ahci"));
     let affinity = |lines: &str| severity("irq.affinity", lines, None);
     assert_eq!((affinity(&one), affinity(&two)), (Severity::Medium, Severity::High));
     // A disagreement weighs nothing by itself where a plain knob tells what came of it.
@@ -247,11 +247,32 @@ fn one_state_is_told_once_above_info() {
 }
 
 #[test]
+fn a_queue_that_nobody_can_move_is_told_once() {
+    let state = |handler: &str, id: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
+             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/{handler}/\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+        let findings = audit(&tree, &Machine::read(&tree), &need);
+        findings.into_iter().find(|finding| finding.id == id).unwrap().state
+    };
+    for queue in ["nvme0q1", "virtio2-req.2"] {
+        assert_eq!((state(queue, "irq.affinity"), state(queue, "irq.managed")), (State::Good, State::Bad), "{queue}");
+    }
+    for other in ["nvme0q0", "virtio2-config", "ahci"] {
+        assert_eq!(state(other, "irq.affinity"), State::Bad, "{other}");
+        assert!(matches!(state(other, "irq.managed"), State::Unknown(_)), "{other}");
+    }
+}
+
+#[test]
 fn debugfs_without_interrupts_is_told_from_no_debugfs() {
     let because = |lines: &str| {
         let text = format!(
             "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
-             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/nvme0q1/\n{lines}\n"
+             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/mpt3sas0-msix1/\n{lines}\n"
         );
         let tree = MemTree::parse(&text).unwrap();
         let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };

@@ -237,10 +237,34 @@ fn seen(step: &Step, tree: &dyn Tree) -> Fact<Seen> {
         Step::Affinity { task, cpus } => affinity(tree, task, cpus),
         Step::Policy { task, policy } => policy_of(tree, task, *policy),
         Step::Nic { .. } => Fact::Garbled("is not looked at again".to_owned()),
-        Step::Silence { .. } => Fact::Garbled("only systemd knows".to_owned()),
+        Step::Silence { unit, lasting } => service(tree, unit, *lasting),
         Step::Run { .. } => Fact::Known(Seen { text: "was run".to_owned(), is_wanted: true }),
     }
 }
+
+/// A service that is to be silent: masked, and without a control group, which systemd makes for what it starts.
+fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Seen> {
+    let groups = SLICES.iter().find_map(|slice| tree.list(slice).known().cloned());
+    let Some(groups) = groups else { return Fact::Garbled("only systemd knows".to_owned()) };
+    let is_masked = |folder: &&str| {
+        let link = tree.link(&format!("{folder}/{unit}"));
+        link.known().is_some_and(|target| target == "/dev/null")
+    };
+    let masks = if lasting { &MASKS[..1] } else { &MASKS[..] };
+    let text = if groups.iter().any(|group| group == unit) {
+        "runs"
+    } else if masks.iter().any(is_masked) {
+        "silent"
+    } else {
+        "silent, but not masked"
+    };
+    Fact::Known(Seen { text: text.to_owned(), is_wanted: text == "silent" })
+}
+
+/// Where systemd keeps the control groups of services, with the second version of these and with the first.
+const SLICES: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
+/// Where a unit is masked: for good, and until the next boot.
+const MASKS: [&str; 2] = ["/etc/systemd/system", "/run/systemd/system"];
 
 fn of_task(what: &str, task: &TaskName) -> String {
     format!("{what} of {} ({})", task.comm, task.pid)
@@ -322,5 +346,25 @@ mod tests {
         assert_eq!(standing_of(&machine("0-1", "1"), step.clone()), Standing::InForce);
         assert_eq!(standing_of(&machine("0-1", "3"), step.clone()), Standing::WaitsForInterrupt);
         assert_eq!(standing_of(&machine("0-3", "3"), step), Standing::Drifted);
+    }
+
+    #[test]
+    fn a_service_is_silent_where_it_is_masked_and_has_no_control_group() {
+        let found = |lines: &str| {
+            let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}")).unwrap();
+            service(&tree, "irqbalance.service", true)
+        };
+        let groups = "/sys/fs/cgroup/system.slice/dbus.service/\n";
+        let mask = "/etc/systemd/system/irqbalance.service -> /dev/null\n";
+        let run = "/sys/fs/cgroup/system.slice/irqbalance.service/\n";
+        for (lines, text, is_wanted) in [
+            (format!("{groups}{mask}"), "silent", true),
+            (groups.to_owned(), "silent, but not masked", false),
+            (format!("{groups}{mask}{run}"), "runs", false),
+        ] {
+            let Fact::Known(seen) = found(&lines) else { panic!("{lines}") };
+            assert_eq!((seen.text.as_str(), seen.is_wanted), (text, is_wanted));
+        }
+        assert!(matches!(found(mask), Fact::Garbled(_)));
     }
 }

@@ -92,7 +92,7 @@ pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
     }
     ledger.enter("bad.falls-back", &complaints)?;
     let said = machine.run(&format!("{PROGRAM} status --json"), Duration::from_secs(120))?;
-    let failed = said.out.contains("failed");
+    let failed = said.out.contains("was tried and did not come up");
     ledger.enter("bad.status", &if failed { Vec::new() } else { vec![said.out] })?;
     let reverted = product(&mut machine, "revert --json")?;
     took("restart after revert", &machine.reboot()?);
@@ -190,7 +190,7 @@ fn status(machine: &mut Machine) -> Result<Vec<String>> {
     for row in rows {
         let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("nameless");
         // Our own changes that a later one replaced are no complaint.
-        if !matches!(word("standing"), "in force" | "gone") {
+        if !matches!(word("standing"), "in force" | "accepted" | "gone") {
             complaints.push(format!("{} {}: {}", word("id"), word("standing"), row));
         }
     }

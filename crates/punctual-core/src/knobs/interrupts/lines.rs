@@ -211,6 +211,13 @@ impl Line {
         handlers
     }
 
+    /// Whether all that handles it is a queue whose driver always leaves its placing to the kernel. Kernels before 6.12
+    /// show that nowhere else, unless they were built to.
+    pub(crate) fn is_managed_queue(&self, case: &Case<'_>) -> bool {
+        let handlers = self.handlers(case);
+        !handlers.is_empty() && handlers.iter().all(|handler| is_managed_queue(handler))
+    }
+
     /// Whether it is delivered to one of the real-time CPUs.
     fn is_ours(&self, case: &Case<'_>) -> bool {
         self.delivered.as_ref().is_some_and(|cpus| !cpus.intersection(&case.rt).is_empty())
@@ -220,6 +227,16 @@ impl Line {
     fn intrudes(&self, case: &Case<'_>) -> bool {
         self.is_ours(case) && !self.handlers(case).is_empty()
     }
+}
+
+/// Whether the name of a handler is that of such a queue: `nvme0q1` (not `nvme0q0`, which administers the drive) and
+/// `virtio0-req.1`.
+fn is_managed_queue(handler: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let nvme = handler.strip_prefix("nvme").and_then(|rest| rest.split_once('q'));
+    let virtio = handler.strip_prefix("virtio").and_then(|rest| rest.split_once("-req."));
+    nvme.is_some_and(|(drive, queue)| is_number(drive) && is_number(queue) && queue != "0")
+        || virtio.is_some_and(|(disk, queue)| is_number(disk) && is_number(queue))
 }
 
 /// The lines, in the order of their numbers.
@@ -269,7 +286,7 @@ pub(in crate::knobs) fn intruding(case: &Case<'_>) -> Result<Vec<u32>, Doubt> {
 
 fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
     let Ok(lines) = delivered(case) else { return severity };
-    let ours = lines.iter().filter(|line| line.intrudes(case));
+    let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
     let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| Line::device(name)).collect();
     if devices.len() == 1 { severity.min(Medium) } else { severity }
 }
@@ -277,6 +294,8 @@ fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
 fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = delivered(case)?;
+    // What nobody can move is irq.managed's to tell.
+    let lines: Vec<&Line> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
     let intruder = |line: &&&Line| line.intrudes(case);
     let show = |line: &&Line| {
         let cpus = line.delivered.as_ref().map(CpuSet::to_string).unwrap_or_default();
@@ -326,18 +345,29 @@ fn managed(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = delivered(case)?;
     let ours: Vec<&&Line> = lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
-    let mut found = Vec::new();
+    let (mut found, mut doubt) = (Vec::new(), None);
     for line in &ours {
-        let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
-        let state = case.peek(&path);
-        let because = if state == Fact::Absent { unshown(case) } else { "" };
-        let state = case.known(&path, state, Missing::TellsNothing(because))?;
-        if state.contains("IRQD_AFFINITY_MANAGED") {
-            found.push(format!("{} ({})", line.number, line.handlers(case).join(", ")));
+        // The name alone suffices, and needs no debugfs.
+        let said = if line.is_managed_queue(case) { Ok(true) } else { is_said_managed(line, case) };
+        match said {
+            Ok(true) => found.push(format!("{} ({})", line.number, line.handlers(case).join(", "))),
+            Ok(false) => {}
+            Err(why) => doubt = doubt.or(Some(why)),
         }
     }
-    tell(case, "/sys/kernel/debug/irq/irqs/*, of lines delivered here", &found, ours.len());
+    if let Some(doubt) = doubt.filter(|_| found.is_empty()) {
+        return Err(doubt);
+    }
+    tell(case, "/sys/kernel/debug/irq/irqs/* and names of queues, of lines delivered here", &found, ours.len());
     Ok(found.is_empty())
+}
+
+/// Whether the kernel says that it places this one itself.
+fn is_said_managed(line: &Line, case: &Case<'_>) -> Result<bool, Doubt> {
+    let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
+    let state = case.peek(&path);
+    let because = if state == Fact::Absent { unshown(case) } else { "" };
+    Ok(case.known(&path, state, Missing::TellsNothing(because))?.contains("IRQD_AFFINITY_MANAGED"))
 }
 
 fn shared(case: &Case<'_>) -> Judged {

@@ -16,16 +16,6 @@ const FIXED: &str = "punctual:/irq/fixed";
 const RISK: &str = "Moved while busy, an interrupt is handled on another CPU from the next one on; a CPU that gets all of \
     them may be too slow for a fast device.";
 
-/// Whether the name of a handler is that of a queue whose driver always leaves its placing to the kernel: `nvme0q1` (not
-/// `nvme0q0`, which administers the drive) and `virtio0-req.1`. Kernels before 6.12 show it nowhere else.
-fn is_managed_queue(handler: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let nvme = handler.strip_prefix("nvme").and_then(|rest| rest.split_once('q'));
-    let virtio = handler.strip_prefix("virtio").and_then(|rest| rest.split_once("-req."));
-    nvme.is_some_and(|(drive, queue)| is_number(drive) && is_number(queue) && queue != "0")
-        || virtio.is_some_and(|(disk, queue)| is_number(disk) && is_number(queue))
-}
-
 /// An interrupt that may be moved.
 struct Movable {
     number: u32,
@@ -47,17 +37,15 @@ impl Site<'_> {
     }
 
     /// Whether the kernel keeps an interrupt to itself, as far as it says so.
-    fn is_fixed(&self, number: u32, handlers: &[String]) -> bool {
-        let case = self.case;
+    fn is_fixed(&self, line: &InterruptLine) -> bool {
+        let (case, number) = (self.case, line.number);
         let fixed = case.aside(|case| case.peek(FIXED));
         let is_listed = |list: &String| list.split_whitespace().any(|one| one.parse() == Ok(number));
         let state = case.aside(|case| case.peek(&format!("/sys/kernel/debug/irq/irqs/{number}")));
         let is_held = |text: &String| {
             ["IRQD_AFFINITY_MANAGED", "IRQD_PER_CPU", "IRQD_NO_BALANCING"].iter().any(|flag| text.contains(flag))
         };
-        fixed.known().is_some_and(is_listed)
-            || state.known().is_some_and(is_held)
-            || handlers.iter().all(|handler| is_managed_queue(handler))
+        fixed.known().is_some_and(is_listed) || state.known().is_some_and(is_held) || line.is_managed_queue(case)
     }
 
     /// Every interrupt that somebody handles and that may be moved, and where it belongs: to all housekeeping CPUs, or to
@@ -70,7 +58,7 @@ impl Site<'_> {
         let mut found: Vec<Movable> = Vec::new();
         for line in interrupt_lines(case)? {
             let handlers = line.handlers(case);
-            if handlers.is_empty() || self.keeps(line.number, handlers) || self.is_fixed(line.number, handlers) {
+            if handlers.is_empty() || self.keeps(line.number, handlers) || self.is_fixed(line) {
                 continue;
             }
             let asked = match case.peek(&format!("/proc/irq/{}/smp_affinity_list", line.number)) {
