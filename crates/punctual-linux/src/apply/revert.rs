@@ -4,8 +4,9 @@
 use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
 use super::undo::{Stuck, undo};
+use super::machine::{is_alive, now};
 use crate::journal::format::Damage;
-use crate::journal::{Contents, Intent, Journal, Record, Stage, Undone, store};
+use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
 use punctual_core::plan::{Before, Step};
 use std::io;
 
@@ -86,15 +87,54 @@ pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
 /// Nothing was done: the lock is taken, or the journal cannot be used; or everything was undone and the journal could
 /// not be removed.
 pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<Reverted, EngineError> {
+    let wanted = |_: &Contents| Some(extent);
+    Ok(revert_if(hand, &wanted, leave_conflicts)?.unwrap_or(Reverted { closed: true, ..Reverted::default() }))
+}
+
+/// Takes back, unasked, the transaction that began so, if it still is to be put back now that nobody else changes the
+/// machine: since it was looked at, it may have been confirmed, or taken back, and its number be another's.
+///
+/// # Errors
+/// As of [`revert`]. Nothing at all: it is not to be put back any more.
+pub fn revert_pending(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
+    let present = now(hand).map_err(|reason| EngineError::Unknown { what: "the time since the start", reason })?;
+    let wanted = |contents: &Contents| {
+        let mut pending = contents.pending(&present, &is_alive);
+        pending.any(|(session, _)| is_of(session, begun)).then_some(Extent::Only(begun.transaction))
+    };
+    revert_if(hand, &wanted, false)
+}
+
+/// The same, of a transaction whose process is known to have ended.
+pub(super) fn revert_orphan(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
+    let wanted = |contents: &Contents| {
+        let mut standing = contents.standing();
+        standing.any(|session| is_of(session, begun)).then_some(Extent::Only(begun.transaction))
+    };
+    revert_if(hand, &wanted, false)
+}
+
+/// Whether it is the one that began so: a number alone is given again when a journal begins anew.
+fn is_of(session: &Session, begun: &Begun) -> bool {
+    session.begun.as_ref() == Some(begun)
+}
+
+/// Takes back as far as `wanted` says when the lock is ours; not at all where it says nothing, or nothing is there.
+fn revert_if(
+    hand: &dyn Hand,
+    wanted: &dyn Fn(&Contents) -> Option<Extent>,
+    leave_conflicts: bool,
+) -> Result<Option<Reverted>, EngineError> {
     let folder = hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?;
     if folder.is_none() {
-        return Ok(Reverted { closed: true, ..Reverted::default() });
+        return Ok(None);
     }
     let _lock = lock(hand)?;
     let Some(mut journal) = Journal::open(hand)? else {
         store::sweep_folder(hand)?;
-        return Ok(Reverted { closed: true, ..Reverted::default() });
+        return Ok(None);
     };
+    let Some(extent) = wanted(journal.contents()) else { return Ok(None) };
     let mut work = Work::new(hand, boot(hand)?, leave_conflicts);
     work.done.damage.clone_from(&journal.contents().damage);
     work.done.torn = journal.contents().torn;
@@ -107,7 +147,7 @@ pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<
     let leaving = journal.contents().standing().filter(|session| session.stage == Stage::Leaving);
     let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
     work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
-    work.finish(journal, &chosen)
+    work.finish(journal, &chosen).map(Some)
 }
 
 /// Undoing under way.
