@@ -3,7 +3,7 @@
 
 use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
-use super::undo::{Stuck, undo};
+use super::undo::{Stuck, ends_with_the_boot, undo};
 use super::machine::{is_alive, now};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
@@ -171,9 +171,11 @@ impl<'a> Work<'a> {
         let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
         let intents: Vec<Intent> = entries.filter(|intent| chosen(intent)).collect();
         for intent in intents {
-            let result = match self.in_the_way(journal.contents(), &intent) {
+            let same_boot = self.same_boot(journal, intent.transaction);
+            let ended = !same_boot && ends_with_the_boot(&intent);
+            let result = match self.in_the_way(journal.contents(), &intent, ended) {
                 Some(why) => Err(Stuck::Failed(why)),
-                None => undo(self.hand, &intent, self.same_boot(journal, intent.transaction)),
+                None => undo(self.hand, &intent, same_boot),
             };
             let how = match result {
                 Err(Stuck::Conflict(what)) if self.leave_conflicts => Ok(Undone::Left { what }),
@@ -213,10 +215,10 @@ impl<'a> Work<'a> {
         false
     }
 
-    /// A later step that has to be undone first: of a transaction that changed the same thing, or, where programs are
+    /// A later step that has to be undone first: of a transaction that changed the same thing or relies on it, or, where programs are
     /// run, of the same change, since what they make follows from it. And it has to be written down that it is, or the
     /// next revert would find beneath it what it cannot know.
-    fn in_the_way(&self, contents: &Contents, intent: &Intent) -> Option<String> {
+    fn in_the_way(&self, contents: &Contents, intent: &Intent, ended: bool) -> Option<String> {
         let at = |intent: &Intent| (intent.transaction, intent.number);
         let runs = |other: &Intent| {
             matches!(intent.step, Step::Run { .. })
@@ -224,6 +226,9 @@ impl<'a> Work<'a> {
         };
         if self.remembered.iter().any(|other| overlap(intent, other)) {
             return Some("that what lay above it is undone could not be written down".to_owned());
+        }
+        if let Some(number) = relied_on(contents, intent).filter(|_| !ended) {
+            return Some(format!("transaction {number} relies on it, and it goes back with that"));
         }
         let entries = contents.standing().flat_map(|session| session.entries.iter());
         let mut later = entries.filter(|entry| entry.undone.is_none()).map(|entry| &entry.intent);
@@ -253,28 +258,34 @@ impl<'a> Work<'a> {
     }
 }
 
+/// A later transaction that found done what this step did, and wants it to stay. One that is leaving wants it no more.
+fn relied_on(contents: &Contents, intent: &Intent) -> Option<u32> {
+    let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != Stage::Leaving;
+    let relies = |session: &Session| session.was.iter().any(|was| is_same_place(&intent.step, &was.step));
+    contents.standing().filter(stays).find(|session| relies(session)).map(|session| session.transaction)
+}
+
 fn overlap(one: &Intent, other: &Intent) -> bool {
     let within_made = |path: &str| {
         matches!(&one.before, Before::Nothing { folders_made }
             if folders_made.iter().any(|folder| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))))
     };
-    match (place(&one.step), place(&other.step)) {
-        (Some(one_path), Some(other_path)) => {
-            one_path == other_path
-                || within_made(other_path)
-                || (matches!(one.step, Step::Folder { .. })
-                    && other_path.strip_prefix(one_path).is_some_and(|rest| rest.starts_with('/')))
+    let is_below = |(folder, path): (&str, &str)| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    is_same_place(&one.step, &other.step)
+        || place(&other.step).is_some_and(within_made)
+        || (matches!(one.step, Step::Folder { .. }) && place(&one.step).zip(place(&other.step)).is_some_and(is_below))
+}
+
+/// Whether both are about the same thing.
+fn is_same_place(one: &Step, other: &Step) -> bool {
+    match (one, other) {
+        (Step::Affinity { task, .. }, Step::Affinity { task: other, .. })
+        | (Step::Policy { task, .. }, Step::Policy { task: other, .. }) => {
+            (task.pid, task.started) == (other.pid, other.started)
         }
-        (None, None) => match (&one.step, &other.step) {
-            (Step::Affinity { task, .. }, Step::Affinity { task: other, .. })
-            | (Step::Policy { task, .. }, Step::Policy { task: other, .. }) => {
-                (task.pid, task.started) == (other.pid, other.started)
-            }
-            (Step::Nic { device, .. }, Step::Nic { device: other, .. }) => device == other,
-            (Step::Silence { unit, .. }, Step::Silence { unit: other, .. }) => unit == other,
-            _ => false,
-        },
-        _ => false,
+        (Step::Nic { device, .. }, Step::Nic { device: other, .. }) => device == other,
+        (Step::Silence { unit, .. }, Step::Silence { unit: other, .. }) => unit == other,
+        _ => place(one).is_some_and(|path| place(other) == Some(path)),
     }
 }
 

@@ -84,7 +84,7 @@ pub fn undo(hand: &dyn Hand, intent: &Intent, same_boot: bool) -> Result {
 }
 
 /// Whether the start of the machine has undone it.
-fn ends_with_the_boot(intent: &Intent) -> bool {
+pub fn ends_with_the_boot(intent: &Intent) -> bool {
     match &intent.step {
         Step::Own { .. } | Step::Edit { .. } | Step::Remove { .. } => false,
         Step::Silence { lasting, .. } => !lasting,

@@ -75,6 +75,25 @@ fn one_goes_back_as_far_as_asked() {
 }
 
 #[test]
+fn what_a_later_one_found_done_goes_back_with_that() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let (path, file) = ("/proc/sys/kernel/numa_balancing", "/etc/tmpfiles.d/punctual.conf");
+    let first = || vec![write(path, "2", Reading::Plain), own(file, "x")];
+    tune(&bench, &[change("x", first())]).unwrap();
+    let more = first().into_iter().chain([own("/etc/sysctl.d/90-punctual.conf", "y")]).collect();
+    assert!(tune(&bench, &[change("x", more)]).unwrap().stands);
+    let back = revert(&bench, Extent::Only(1), false).unwrap();
+    assert_eq!((back.undone.len(), back.trouble.len()), (0, 2));
+    assert!(back.trouble.iter().all(|trouble| trouble.why.contains("transaction 2 relies on it") && !trouble.conflict));
+    assert_eq!((bench.text(path).as_str(), bench.text(file).as_str()), ("2\n", "x"));
+    let back = revert(&bench, Extent::Only(2), false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{back:?}");
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
 fn what_somebody_else_changed_is_not_touched() {
     let folder = folder();
     let bench = Bench::make(folder.path());
