@@ -181,9 +181,7 @@ fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
 }
 
 /// Puts back, and tries again for a while, whatever is in the way: nobody else will.
-fn insist(
-    put_back: impl Fn() -> Result<Option<Reverted>, EngineError>,
-) -> Result<Option<Reverted>, EngineError> {
+fn insist(put_back: impl Fn() -> Result<Option<Reverted>, EngineError>) -> Result<Option<Reverted>, EngineError> {
     let until = Instant::now() + PATIENCE;
     loop {
         match put_back() {

@@ -3,8 +3,8 @@
 
 use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
-use super::undo::{Stuck, ends_with_the_boot, undo};
 use super::machine::{is_alive, now};
+use super::undo::{Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
 use punctual_core::plan::{Before, Step};

@@ -1,7 +1,7 @@
 //! What a plan does, what it says of each change, and how all of it goes back.
 
 use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
-use punctual_core::plan::{Change, Reading, Step};
+use punctual_core::plan::{Change, Invocation, Reading, Step};
 use punctual_linux::apply::{Extent, Fate, Hand, revert};
 use punctual_linux::journal::store::FILE;
 use punctual_linux::journal::{Stage, Undone, read};
@@ -152,6 +152,65 @@ fn another_run_of_the_machine_has_undone_what_was_only_in_memory() {
     bench.set("/proc/sys/kernel/numa_balancing", "1\n");
     start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
     assert_eq!(bench.picture(), start);
+}
+
+fn systemctl<const N: usize>(words: [&str; N]) -> Option<Invocation> {
+    Some(Invocation::new("systemctl", words))
+}
+
+/// A unit of this boot alone, as a partition has it.
+fn slice(content: &str) -> Vec<Step> {
+    let reload = || systemctl(["daemon-reload"]);
+    vec![
+        Step::Run { doing: None, undoing: reload() },
+        own("/run/systemd/system/punctual.slice", content),
+        Step::Run { doing: reload(), undoing: None },
+        Step::Run { doing: systemctl(["start", "punctual.slice"]), undoing: systemctl(["stop", "punctual.slice"]) },
+    ]
+}
+
+#[test]
+fn what_was_made_for_one_run_of_the_machine_is_gone_in_the_next() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let mut start = bench.picture();
+    tune(&bench, &[change("slice", slice("first"))]).unwrap();
+    tune(&bench, &[change("slice", slice("second"))]).unwrap();
+    bench.reboot();
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{:#?}", back.trouble);
+    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn without_systemd_its_files_go_back_all_the_same() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let mut start = bench.picture();
+    let unit = own("/etc/systemd/system/punctual-latency.service", "[Service]\n");
+    let (restart, stop) = (["restart", "punctual-latency.service"], ["stop", "punctual-latency.service"]);
+    let run = Step::Run { doing: systemctl(restart), undoing: systemctl(stop) };
+    let reload = Step::Run { doing: None, undoing: systemctl(["daemon-reload"]) };
+    let silence = Step::Silence { unit: "irqbalance.service".to_owned(), lasting: true };
+    tune(&bench, &[change("boot.files", vec![reload, unit, run]), change("irqbalance", vec![silence])]).unwrap();
+    bench.reboot();
+    // A rescue shell: init is no systemd, the mask is a link like any other.
+    std::fs::remove_dir_all(bench.file("/run/systemd")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", bench.file("/etc/systemd/system/irqbalance.service")).unwrap();
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.trouble.is_empty() && back.closed, "{:#?}", back.trouble);
+    let said = |undone: &Undone| matches!(undone, Undone::Nothing { why } if why.contains("'systemctl stop punctual"));
+    assert!(back.undone.iter().any(|(_, undone)| said(undone)), "{:?}", back.undone);
+    assert_eq!(bench.text("/sim/unit/irqbalance.service"), "inactive\n");
+    std::fs::remove_file(bench.file("/etc/systemd/system/irqbalance.service")).unwrap();
+    std::fs::remove_dir(bench.file("/etc/systemd/system")).unwrap();
+    std::fs::remove_dir(bench.file("/etc/systemd")).unwrap();
+    let there = |picture: &crate::bench::Picture| {
+        picture.keys().filter(|path| path.starts_with("etc") || path.starts_with("var")).cloned().collect::<Vec<_>>()
+    };
+    start.retain(|path, _| path.starts_with("etc") || path.starts_with("var"));
+    assert_eq!(there(&bench.picture()), start.into_keys().collect::<Vec<_>>());
 }
 
 #[test]

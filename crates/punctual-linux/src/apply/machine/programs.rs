@@ -53,6 +53,7 @@ fn run_within(invocation: &Invocation, patience: Duration) -> io::Result<Ran> {
     let status = wait(command.spawn()?, patience)?;
     Ok(Ran {
         well: status.is_some_and(|status| status.success()),
+        code: status.and_then(|status| status.code()),
         how: status.map_or_else(|| format!("it was ended after {} s", patience.as_secs()), |status| status.to_string()),
         said: end_of(said)?,
     })
