@@ -4,10 +4,10 @@
 use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
 use super::machine::{is_alive, now};
-use super::undo::{Stuck, ends_with_the_boot, undo};
+use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
-use punctual_core::plan::{Before, Step};
+use punctual_core::plan::{Before, Keep, Step};
 use std::io;
 
 /// How far back.
@@ -171,11 +171,11 @@ impl<'a> Work<'a> {
         let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
         let intents: Vec<Intent> = entries.filter(|intent| chosen(intent)).collect();
         for intent in intents {
-            let same_boot = self.same_boot(journal, intent.transaction);
-            let ended = !same_boot && ends_with_the_boot(&intent);
+            let since = self.since(journal.contents(), &intent);
+            let ended = since == Since::NewBoot && ends_with_the_boot(&intent);
             let result = match self.in_the_way(journal.contents(), &intent, ended) {
                 Some(why) => Err(Stuck::Failed(why)),
-                None => undo(self.hand, &intent, same_boot),
+                None => undo(self.hand, &intent, since),
             };
             let how = match result {
                 Err(Stuck::Conflict(what)) if self.leave_conflicts => Ok(Undone::Left { what }),
@@ -197,9 +197,14 @@ impl<'a> Work<'a> {
 
     /// Where the beginning cannot be read, the machine is taken to be still running: writing an old value once more
     /// does less harm than leaving a new one.
-    fn same_boot(&self, journal: &Journal<'_>, transaction: u32) -> bool {
-        let session = journal.contents().sessions.iter().find(|session| session.transaction == transaction);
-        session.and_then(|session| session.begun.as_ref()).is_none_or(|begun| begun.boot == self.boot)
+    fn since(&self, contents: &Contents, intent: &Intent) -> Since {
+        let session = contents.sessions.iter().find(|session| session.transaction == intent.transaction);
+        match session.and_then(|session| session.begun.as_ref()) {
+            None => Since::SameBoot,
+            Some(begun) if begun.boot == self.boot => Since::SameBoot,
+            Some(begun) if is_kept(&begun.asked.keeps, &intent.step) => Since::SetAtBoot,
+            Some(_) => Since::NewBoot,
+        }
     }
 
     /// Writes a record down if it can be: undoing does not depend on it, and a full disk is no reason to stop. Tells
@@ -287,6 +292,18 @@ fn is_same_place(one: &Step, other: &Step) -> bool {
         (Step::Silence { unit, .. }, Step::Silence { unit: other, .. }) => unit == other,
         _ => place(one).is_some_and(|path| place(other) == Some(path)),
     }
+}
+
+/// Whether the same value is written by files of ours at each boot.
+fn is_kept(keeps: &[(String, Keep)], step: &Step) -> bool {
+    let Step::Write { path: written, .. } = step else { return false };
+    keeps.iter().any(|(_, keep)| match keep {
+        Keep::Sysctl { name, .. } => {
+            written.strip_prefix("/proc/sys/").is_some_and(|path| path.replace('/', ".") == *name)
+        }
+        Keep::Write { path, .. } => path == written,
+        _ => false,
+    })
 }
 
 /// The path a step is about.

@@ -35,10 +35,25 @@ fn nothing(why: impl Into<String>) -> Undone {
     Undone::Nothing { why: why.into() }
 }
 
-/// Undoes it. `same_boot`: the machine was not started anew since.
-pub fn undo(hand: &dyn Hand, intent: &Intent, same_boot: bool) -> Result {
-    if !same_boot && ends_with_the_boot(intent) {
-        return Ok(nothing("it ended with that run of the machine"));
+/// What became of a step since it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The machine still runs.
+    SameBoot,
+    /// It was started anew.
+    NewBoot,
+    /// It was started anew, and files of ours may have set the same value again.
+    SetAtBoot,
+}
+
+/// Undoes it.
+pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
+    match since {
+        Since::SetAtBoot if reads_as_ours(hand, &intent.step) => {}
+        Since::NewBoot | Since::SetAtBoot if ends_with_the_boot(intent) => {
+            return Ok(nothing("it ended with that run of the machine"));
+        }
+        _ => {}
     }
     match (&intent.step, &intent.before) {
         (Step::Write { path, value, expected }, Before::Value(before)) => write(hand, path, value, before, expected),
@@ -84,6 +99,12 @@ pub fn undo(hand: &dyn Hand, intent: &Intent, same_boot: bool) -> Result {
             "the journal does not fit together here: it tells of a step what belongs to another".into(),
         )),
     }
+}
+
+/// Whether a value is what we wrote.
+fn reads_as_ours(hand: &dyn Hand, step: &Step) -> bool {
+    let Step::Write { path, value, expected } = step else { return false };
+    read_value(hand, path, value, expected).is_ok_and(|now| expected.met(value, &now))
 }
 
 /// Whether the start of the machine has undone it.

@@ -1,8 +1,9 @@
 //! What a plan does, what it says of each change, and how all of it goes back.
 
-use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
-use punctual_core::plan::{Change, Invocation, Reading, Step};
-use punctual_linux::apply::{Extent, Fate, Hand, revert};
+use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, request, tune, write};
+use punctual_core::knobs::Blast;
+use punctual_core::plan::{Change, Invocation, Keep, Reading, Step};
+use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
 use punctual_linux::journal::store::FILE;
 use punctual_linux::journal::{Stage, Undone, read};
 
@@ -150,6 +151,35 @@ fn another_run_of_the_machine_has_undone_what_was_only_in_memory() {
     assert!(back.closed, "{:?}", back.trouble);
     assert_eq!(bench.text("/proc/sys/kernel/numa_balancing"), "5\n");
     bench.set("/proc/sys/kernel/numa_balancing", "1\n");
+    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn what_our_files_set_at_boot_goes_back_at_once() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let mut start = bench.picture();
+    let (path, other) = ("/proc/sys/kernel/numa_balancing", "/sys/kernel/clamped");
+    let keeps = [
+        Keep::Sysctl { name: "kernel.numa_balancing".to_owned(), value: "0".to_owned() },
+        Keep::Write { path: other.to_owned(), value: "2".to_owned() },
+    ];
+    let keeps = keeps.map(|keep| ("x".to_owned(), keep)).to_vec();
+    let asked = punctual_linux::journal::Asked { keeps, ..punctual_linux::journal::Asked::default() };
+    let steps = vec![write(path, "0", Reading::Plain), write(other, "2", Reading::Plain), irq(5, "0-1")];
+    let transaction = Transaction::begin(&bench, &Request { asked, ..request() }).unwrap();
+    transaction.apply(&[change("x", steps)], Blast::Harmless).unwrap();
+    bench.reboot();
+    // Our files set the one; of the other, somebody else made something else; nothing keeps the third.
+    bench.set(path, "0\n");
+    bench.set(other, "7\n");
+    bench.set("/proc/irq/5/smp_affinity_list", "0-1\n");
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{:?}", back.trouble);
+    let texts = [path, other, "/proc/irq/5/smp_affinity_list"].map(|path| bench.text(path));
+    assert_eq!(texts, ["1\n", "7\n", "0-1\n"]);
+    bench.reboot();
     start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
     assert_eq!(bench.picture(), start);
 }
