@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How long the kernel gets to bring a value into force.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// How `systemctl stop` ends where the unit is unknown to the manager: then it is as good as stopped.
+pub const NOT_LOADED: i32 = 5;
+
 /// Does it.
 pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
     let done = match step {
@@ -115,8 +118,13 @@ fn edit(hand: &dyn Hand, path: &str, content: &[u8], in_place: bool, before: &Be
 /// Masked first, so that nobody starts it again in between.
 fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> Outcome {
     for verb in [UnitVerb::Mask { lasting }, UnitVerb::Stop] {
-        if let Err(why) = ran(unit, hand.do_unit(unit, verb)) {
-            return Outcome::Refused { why };
+        match hand.do_unit(unit, verb) {
+            Ok(Ran { code: Some(NOT_LOADED), .. }) if verb == UnitVerb::Stop => {}
+            done => {
+                if let Err(why) = ran(unit, done) {
+                    return Outcome::Refused { why };
+                }
+            }
         }
     }
     match hand.unit(unit) {

@@ -7,8 +7,8 @@
 use super::error::EngineError;
 use super::hand::Hand;
 use super::machine::now;
-use super::revert::{Extent, Reverted, revert};
-use crate::journal::{self, Stage};
+use super::revert::{Extent, Reverted, revert, revert_orphan, revert_pending};
+use crate::journal::{self, Begun, Contents, Stage};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -114,12 +114,29 @@ pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, Engine
     // Fails where it leads a session already, which is as good.
     let _ = rustix::process::setsid();
     hold_out();
-    let wanted = match kind.as_str() {
-        TIED => left_alone(&mut io::stdin().lock()),
-        DEADLINE => time_is_up(hand, transaction),
-        _ => false,
-    };
-    if wanted { put_back(hand, transaction).map(Some) } else { Ok(None) }
+    let Some(begun) = beginning(hand, transaction) else { return Ok(None) };
+    match kind.as_str() {
+        TIED if left_alone(&mut io::stdin().lock()) => insist(|| revert_orphan(hand, &begun)),
+        DEADLINE if time_is_up(hand, &begun) => insist(|| revert_pending(hand, &begun)),
+        _ => Ok(None),
+    }
+}
+
+/// How the transaction began that is to be guarded: its number may be another's by the time it matters. Nothing: it is
+/// over already, or cannot be read for so long that nobody could put it back either.
+fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match journal::read(hand) {
+            Ok(contents) => {
+                let sessions = contents.into_iter().flat_map(|contents| contents.sessions);
+                let mut guarded = sessions.filter(|session| session.transaction == transaction);
+                return guarded.find(|session| session.stage != Stage::Reverted)?.begun;
+            }
+            Err(_) if Instant::now() < until => std::thread::sleep(LOOK),
+            Err(_) => return None,
+        }
+    }
 }
 
 /// What would end another process is heard and not followed.
@@ -144,20 +161,17 @@ fn left_alone(pipe: &mut dyn Read) -> bool {
     }
 }
 
-/// Waits until a transaction's time is up; no if it was confirmed or put back before.
-fn time_is_up(hand: &dyn Hand, transaction: u32) -> bool {
+/// Waits until a transaction's time is up; no if it was confirmed or put back before. What cannot be read now may be
+/// read at the next look, and the time comes all the same.
+fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
+    let Some(by) = begun.confirm_by_ns else { return false };
     loop {
-        let session = journal::read(hand).ok().flatten().and_then(|contents| {
-            contents
-                .sessions
-                .into_iter()
-                .find(|session| session.transaction == transaction && session.stage != Stage::Reverted)
-        });
-        // While a journal cannot be read, nothing can be put back either.
-        let Some(session) = session else { return false };
-        let Some(by) = session.begun.as_ref().and_then(|begun| begun.confirm_by_ns) else { return false };
-        if session.confirmed {
-            return false;
+        if let Ok(contents) = journal::read(hand) {
+            let mut standing = contents.iter().flat_map(Contents::standing);
+            let Some(session) = standing.find(|session| session.begun.as_ref() == Some(begun)) else { return false };
+            if session.confirmed {
+                return false;
+            }
         }
         if now(hand).is_ok_and(|present| present.boottime_ns >= by) {
             return true;
@@ -166,16 +180,32 @@ fn time_is_up(hand: &dyn Hand, transaction: u32) -> bool {
     }
 }
 
-/// Puts one transaction back, when others are done with the machine. One that was confirmed in the last moment stays.
-fn put_back(hand: &dyn Hand, transaction: u32) -> Result<Reverted, EngineError> {
-    revert_patiently(hand, Extent::Only(transaction))
+/// Puts back, and tries again for a while, whatever is in the way: nobody else will.
+fn insist(put_back: impl Fn() -> Result<Option<Reverted>, EngineError>) -> Result<Option<Reverted>, EngineError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match put_back() {
+            Err(_) if Instant::now() < until => std::thread::sleep(LOOK),
+            done => return done,
+        }
+    }
 }
 
 /// Takes back, and waits for whoever else is changing the machine.
 pub fn revert_patiently(hand: &dyn Hand, extent: Extent) -> Result<Reverted, EngineError> {
+    patiently(|| revert(hand, extent, false))
+}
+
+/// Puts back, unasked, the transaction that began so, if it still is to be put back when nobody else changes the
+/// machine any more. Nothing: it is not.
+pub fn revert_pending_patiently(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
+    patiently(|| revert_pending(hand, begun))
+}
+
+fn patiently<T>(put_back: impl Fn() -> Result<T, EngineError>) -> Result<T, EngineError> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match revert(hand, extent, false) {
+        match put_back() {
             Err(EngineError::Locked { .. }) if Instant::now() < until => std::thread::sleep(LOOK),
             done => return done,
         }

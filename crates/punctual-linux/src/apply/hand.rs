@@ -105,6 +105,8 @@ pub enum UnitVerb {
 pub struct Ran {
     /// It ended well.
     pub well: bool,
+    /// Its exit code, if it ended by itself.
+    pub code: Option<i32>,
     /// How it ended, in words.
     pub how: String,
     /// The end of what it said.

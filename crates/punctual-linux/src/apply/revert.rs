@@ -3,10 +3,11 @@
 
 use super::error::EngineError;
 use super::hand::{Asked, Hand, Lock};
-use super::undo::{Stuck, undo};
+use super::machine::{is_alive, now};
+use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
-use crate::journal::{Contents, Intent, Journal, Record, Stage, Undone, store};
-use punctual_core::plan::{Before, Step};
+use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
+use punctual_core::plan::{Before, Keep, Step};
 use std::io;
 
 /// How far back.
@@ -86,15 +87,54 @@ pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
 /// Nothing was done: the lock is taken, or the journal cannot be used; or everything was undone and the journal could
 /// not be removed.
 pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<Reverted, EngineError> {
+    let wanted = |_: &Contents| Some(extent);
+    Ok(revert_if(hand, &wanted, leave_conflicts)?.unwrap_or(Reverted { closed: true, ..Reverted::default() }))
+}
+
+/// Takes back, unasked, the transaction that began so, if it still is to be put back now that nobody else changes the
+/// machine: since it was looked at, it may have been confirmed, or taken back, and its number be another's.
+///
+/// # Errors
+/// As of [`revert`]. Nothing at all: it is not to be put back any more.
+pub fn revert_pending(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
+    let present = now(hand).map_err(|reason| EngineError::Unknown { what: "the time since the start", reason })?;
+    let wanted = |contents: &Contents| {
+        let mut pending = contents.pending(&present, &is_alive);
+        pending.any(|(session, _)| is_of(session, begun)).then_some(Extent::Only(begun.transaction))
+    };
+    revert_if(hand, &wanted, false)
+}
+
+/// The same, of a transaction whose process is known to have ended.
+pub(super) fn revert_orphan(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
+    let wanted = |contents: &Contents| {
+        let mut standing = contents.standing();
+        standing.any(|session| is_of(session, begun)).then_some(Extent::Only(begun.transaction))
+    };
+    revert_if(hand, &wanted, false)
+}
+
+/// Whether it is the one that began so: a number alone is given again when a journal begins anew.
+fn is_of(session: &Session, begun: &Begun) -> bool {
+    session.begun.as_ref() == Some(begun)
+}
+
+/// Takes back as far as `wanted` says when the lock is ours; not at all where it says nothing, or nothing is there.
+fn revert_if(
+    hand: &dyn Hand,
+    wanted: &dyn Fn(&Contents) -> Option<Extent>,
+    leave_conflicts: bool,
+) -> Result<Option<Reverted>, EngineError> {
     let folder = hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?;
     if folder.is_none() {
-        return Ok(Reverted { closed: true, ..Reverted::default() });
+        return Ok(None);
     }
     let _lock = lock(hand)?;
     let Some(mut journal) = Journal::open(hand)? else {
         store::sweep_folder(hand)?;
-        return Ok(Reverted { closed: true, ..Reverted::default() });
+        return Ok(None);
     };
+    let Some(extent) = wanted(journal.contents()) else { return Ok(None) };
     let mut work = Work::new(hand, boot(hand)?, leave_conflicts);
     work.done.damage.clone_from(&journal.contents().damage);
     work.done.torn = journal.contents().torn;
@@ -107,7 +147,7 @@ pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<
     let leaving = journal.contents().standing().filter(|session| session.stage == Stage::Leaving);
     let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
     work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
-    work.finish(journal, &chosen)
+    work.finish(journal, &chosen).map(Some)
 }
 
 /// Undoing under way.
@@ -131,9 +171,11 @@ impl<'a> Work<'a> {
         let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
         let intents: Vec<Intent> = entries.filter(|intent| chosen(intent)).collect();
         for intent in intents {
-            let result = match self.in_the_way(journal.contents(), &intent) {
+            let since = self.since(journal.contents(), &intent);
+            let ended = since == Since::NewBoot && ends_with_the_boot(&intent);
+            let result = match self.in_the_way(journal.contents(), &intent, ended) {
                 Some(why) => Err(Stuck::Failed(why)),
-                None => undo(self.hand, &intent, self.same_boot(journal, intent.transaction)),
+                None => undo(self.hand, &intent, since),
             };
             let how = match result {
                 Err(Stuck::Conflict(what)) if self.leave_conflicts => Ok(Undone::Left { what }),
@@ -155,9 +197,14 @@ impl<'a> Work<'a> {
 
     /// Where the beginning cannot be read, the machine is taken to be still running: writing an old value once more
     /// does less harm than leaving a new one.
-    fn same_boot(&self, journal: &Journal<'_>, transaction: u32) -> bool {
-        let session = journal.contents().sessions.iter().find(|session| session.transaction == transaction);
-        session.and_then(|session| session.begun.as_ref()).is_none_or(|begun| begun.boot == self.boot)
+    fn since(&self, contents: &Contents, intent: &Intent) -> Since {
+        let session = contents.sessions.iter().find(|session| session.transaction == intent.transaction);
+        match session.and_then(|session| session.begun.as_ref()) {
+            None => Since::SameBoot,
+            Some(begun) if begun.boot == self.boot => Since::SameBoot,
+            Some(begun) if is_kept(&begun.asked.keeps, &intent.step) => Since::SetAtBoot,
+            Some(_) => Since::NewBoot,
+        }
     }
 
     /// Writes a record down if it can be: undoing does not depend on it, and a full disk is no reason to stop. Tells
@@ -173,10 +220,10 @@ impl<'a> Work<'a> {
         false
     }
 
-    /// A later step that has to be undone first: of a transaction that changed the same thing, or, where programs are
+    /// A later step that has to be undone first: of a transaction that changed the same thing or relies on it, or, where programs are
     /// run, of the same change, since what they make follows from it. And it has to be written down that it is, or the
     /// next revert would find beneath it what it cannot know.
-    fn in_the_way(&self, contents: &Contents, intent: &Intent) -> Option<String> {
+    fn in_the_way(&self, contents: &Contents, intent: &Intent, ended: bool) -> Option<String> {
         let at = |intent: &Intent| (intent.transaction, intent.number);
         let runs = |other: &Intent| {
             matches!(intent.step, Step::Run { .. })
@@ -184,6 +231,9 @@ impl<'a> Work<'a> {
         };
         if self.remembered.iter().any(|other| overlap(intent, other)) {
             return Some("that what lay above it is undone could not be written down".to_owned());
+        }
+        if let Some(number) = relied_on(contents, intent).filter(|_| !ended) {
+            return Some(format!("transaction {number} relies on it, and it goes back with that"));
         }
         let entries = contents.standing().flat_map(|session| session.entries.iter());
         let mut later = entries.filter(|entry| entry.undone.is_none()).map(|entry| &entry.intent);
@@ -213,29 +263,47 @@ impl<'a> Work<'a> {
     }
 }
 
+/// A later transaction that found done what this step did, and wants it to stay. One that is leaving wants it no more.
+fn relied_on(contents: &Contents, intent: &Intent) -> Option<u32> {
+    let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != Stage::Leaving;
+    let relies = |session: &Session| session.was.iter().any(|was| is_same_place(&intent.step, &was.step));
+    contents.standing().filter(stays).find(|session| relies(session)).map(|session| session.transaction)
+}
+
 fn overlap(one: &Intent, other: &Intent) -> bool {
     let within_made = |path: &str| {
         matches!(&one.before, Before::Nothing { folders_made }
             if folders_made.iter().any(|folder| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))))
     };
-    match (place(&one.step), place(&other.step)) {
-        (Some(one_path), Some(other_path)) => {
-            one_path == other_path
-                || within_made(other_path)
-                || (matches!(one.step, Step::Folder { .. })
-                    && other_path.strip_prefix(one_path).is_some_and(|rest| rest.starts_with('/')))
+    let is_below = |(folder, path): (&str, &str)| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    is_same_place(&one.step, &other.step)
+        || place(&other.step).is_some_and(within_made)
+        || (matches!(one.step, Step::Folder { .. }) && place(&one.step).zip(place(&other.step)).is_some_and(is_below))
+}
+
+/// Whether both are about the same thing.
+fn is_same_place(one: &Step, other: &Step) -> bool {
+    match (one, other) {
+        (Step::Affinity { task, .. }, Step::Affinity { task: other, .. })
+        | (Step::Policy { task, .. }, Step::Policy { task: other, .. }) => {
+            (task.pid, task.started) == (other.pid, other.started)
         }
-        (None, None) => match (&one.step, &other.step) {
-            (Step::Affinity { task, .. }, Step::Affinity { task: other, .. })
-            | (Step::Policy { task, .. }, Step::Policy { task: other, .. }) => {
-                (task.pid, task.started) == (other.pid, other.started)
-            }
-            (Step::Nic { device, .. }, Step::Nic { device: other, .. }) => device == other,
-            (Step::Silence { unit, .. }, Step::Silence { unit: other, .. }) => unit == other,
-            _ => false,
-        },
-        _ => false,
+        (Step::Nic { device, .. }, Step::Nic { device: other, .. }) => device == other,
+        (Step::Silence { unit, .. }, Step::Silence { unit: other, .. }) => unit == other,
+        _ => place(one).is_some_and(|path| place(other) == Some(path)),
     }
+}
+
+/// Whether the same value is written by files of ours at each boot.
+fn is_kept(keeps: &[(String, Keep)], step: &Step) -> bool {
+    let Step::Write { path: written, .. } = step else { return false };
+    keeps.iter().any(|(_, keep)| match keep {
+        Keep::Sysctl { name, .. } => {
+            written.strip_prefix("/proc/sys/").is_some_and(|path| path.replace('/', ".") == *name)
+        }
+        Keep::Write { path, .. } => path == written,
+        _ => false,
+    })
 }
 
 /// The path a step is about.

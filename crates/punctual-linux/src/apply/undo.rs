@@ -1,13 +1,13 @@
 //! Undoing one step, as often as it takes: whatever the step and former attempts to undo it have left half done, the
 //! end is what was there before, or it is said why not and nothing of anybody else's is touched.
 
-use super::act::ran;
-use super::hand::{FileKind, Hand, Meta, UnitVerb};
+use super::act::{NOT_LOADED, ran};
+use super::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::{is_between, replace, sweep};
 use crate::journal::store::copy_path;
 use crate::journal::{Intent, Undone};
-use punctual_core::plan::{Before, Expected, Lasts, Step};
+use punctual_core::plan::{Before, Expected, Invocation, Lasts, Step};
 use std::io;
 
 /// Why a step is not undone.
@@ -18,6 +18,11 @@ pub enum Stuck {
     /// The system refused.
     Failed(String),
 }
+
+/// There while systemd runs this machine.
+const SYSTEMD: &str = "/run/systemd/system";
+/// Folders that are made anew at each start.
+const PASSING: [&str; 2] = ["/run/", "/tmp/"];
 
 type Result<T = Undone> = std::result::Result<T, Stuck>;
 
@@ -30,10 +35,25 @@ fn nothing(why: impl Into<String>) -> Undone {
     Undone::Nothing { why: why.into() }
 }
 
-/// Undoes it. `same_boot`: the machine was not started anew since.
-pub fn undo(hand: &dyn Hand, intent: &Intent, same_boot: bool) -> Result {
-    if !same_boot && ends_with_the_boot(intent) {
-        return Ok(nothing("it ended with that run of the machine"));
+/// What became of a step since it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The machine still runs.
+    SameBoot,
+    /// It was started anew.
+    NewBoot,
+    /// It was started anew, and files of ours may have set the same value again.
+    SetAtBoot,
+}
+
+/// Undoes it.
+pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
+    match since {
+        Since::SetAtBoot if reads_as_ours(hand, &intent.step) => {}
+        Since::NewBoot | Since::SetAtBoot if ends_with_the_boot(intent) => {
+            return Ok(nothing("it ended with that run of the machine"));
+        }
+        _ => {}
     }
     match (&intent.step, &intent.before) {
         (Step::Write { path, value, expected }, Before::Value(before)) => write(hand, path, value, before, expected),
@@ -74,21 +94,30 @@ pub fn undo(hand: &dyn Hand, intent: &Intent, same_boot: bool) -> Result {
             wake(hand, unit, *lasting, *was_active, *was_masked)
         }
         (Step::Run { undoing: None, .. }, _) => Ok(nothing("there is nothing to run")),
-        (Step::Run { undoing: Some(invocation), .. }, _) => {
-            ran(&invocation.program, hand.run(invocation)).map(|()| Undone::Restored).map_err(Stuck::Failed)
-        }
+        (Step::Run { undoing: Some(invocation), .. }, _) => run(hand, invocation),
         _ => Err(Stuck::Failed(
             "the journal does not fit together here: it tells of a step what belongs to another".into(),
         )),
     }
 }
 
+/// Whether a value is what we wrote.
+fn reads_as_ours(hand: &dyn Hand, step: &Step) -> bool {
+    let Step::Write { path, value, expected } = step else { return false };
+    read_value(hand, path, value, expected).is_ok_and(|now| expected.met(value, &now))
+}
+
 /// Whether the start of the machine has undone it.
-fn ends_with_the_boot(intent: &Intent) -> bool {
+pub fn ends_with_the_boot(intent: &Intent) -> bool {
     match &intent.step {
-        Step::Own { .. } | Step::Edit { .. } | Step::Remove { .. } => false,
+        Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => {
+            PASSING.iter().any(|folder| path.starts_with(folder))
+        }
         Step::Silence { lasting, .. } => !lasting,
-        Step::Run { .. } => intent.lasts <= Lasts::Reboot,
+        Step::Run { undoing, .. } => {
+            let says_so = |run: &Invocation| run.arguments.iter().any(|argument| argument == "--runtime");
+            intent.lasts <= Lasts::Reboot || undoing.as_ref().is_some_and(says_so)
+        }
         Step::Write { .. } | Step::Folder { .. } | Step::Affinity { .. } | Step::Policy { .. } | Step::Nic { .. } => {
             true
         }
@@ -236,7 +265,43 @@ fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
     }
 }
 
+/// Runs what undoes. What is said to a manager that does not run this machine (a rescue shell) need not be said: it has
+/// nothing running, and reads its files when it next does.
+fn run(hand: &dyn Hand, invocation: &Invocation) -> Result {
+    let is_said_to = |verbs: &[&str]| {
+        invocation.program == "systemctl"
+            && invocation.arguments.first().is_some_and(|verb| verbs.contains(&verb.as_str()))
+    };
+    let to_manager = is_said_to(&["start", "stop", "restart", "reload", "daemon-reload", "set-property"]);
+    if to_manager && !runs_systemd(hand)? {
+        let said = invocation.arguments.join(" ");
+        return Ok(nothing(format!("systemd does not run this machine now, so 'systemctl {said}' is not needed")));
+    }
+    let done = hand.run(invocation);
+    match &done {
+        Ok(Ran { code: Some(NOT_LOADED), .. }) if is_said_to(&["stop"]) => Ok(nothing("it does not run any more")),
+        _ => ran(&invocation.program, done).map(|()| Undone::Restored).map_err(Stuck::Failed),
+    }
+}
+
+fn runs_systemd(hand: &dyn Hand) -> Result<bool> {
+    Ok(hand.stat(SYSTEMD).map_err(failed(SYSTEMD, "look at"))?.is_some())
+}
+
+/// A mask is a link in a folder: without its manager, it is all there is of a unit.
+fn unmask_offline(hand: &dyn Hand, unit: &str, lasting: bool, was_masked: bool) -> Result {
+    let link = format!("/etc/systemd/system/{unit}");
+    let meta = hand.stat(&link).map_err(failed(&link, "look at"))?;
+    if !lasting || was_masked || meta.is_none_or(|meta| meta.kind != FileKind::Link) {
+        return Ok(nothing("systemd does not run this machine now, and the unit is not masked"));
+    }
+    ran(unit, hand.do_unit(unit, UnitVerb::Unmask { lasting })).map(|()| Undone::Restored).map_err(Stuck::Failed)
+}
+
 fn wake(hand: &dyn Hand, unit: &str, lasting: bool, was_active: bool, was_masked: bool) -> Result {
+    if !runs_systemd(hand)? {
+        return unmask_offline(hand, unit, lasting, was_masked);
+    }
     let ask = || hand.unit(unit).map_err(failed(unit, "ask systemd"));
     let Some(state) = ask()? else { return Ok(nothing("there is no such unit any more")) };
     let masked = if lasting { state.masked_for_good } else { state.masked };

@@ -2,9 +2,9 @@
 
 use crate::bench::{Bench, Fault, Faulty, GRUB, change, edit, folder, own, plan, request, tune, write};
 use punctual_core::plan::Reading;
-use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert};
+use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert, revert_pending};
 use punctual_linux::journal::store::{FILE, FOLDER};
-use punctual_linux::journal::{Begun, Kind, Now, Owner, Pending, Record, format, read};
+use punctual_linux::journal::{Begun, Journal, Kind, Now, Owner, Pending, Record, format, read};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -202,6 +202,34 @@ fn only_what_waits_is_confirmed_and_only_in_time() {
     assert!(confirm(&bench, None).unwrap_err().to_string().contains("time is up"));
     revert(&bench, Extent::All, false).unwrap();
     assert_eq!(format::VERSION, 1);
+}
+
+#[test]
+fn what_was_confirmed_or_has_only_the_number_is_not_put_back_unasked() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let path = "/proc/sys/kernel/numa_balancing";
+    let tune = |value| {
+        let request = punctual_linux::apply::Request { confirm_within: Some(Duration::ZERO), ..request() };
+        let changes = [change("x", vec![write(path, value, Reading::Plain)])];
+        let blast = punctual_core::knobs::Blast::Harmless;
+        assert_eq!(Transaction::begin(&bench, &request).unwrap().apply(&changes, blast).unwrap().transaction, 1);
+        read(&bench).unwrap().unwrap().sessions.remove(0).begun.unwrap()
+    };
+    let first = tune("2");
+    revert(&bench, Extent::All, false).unwrap();
+    let second = tune("3");
+    // Somebody saw the first one pending, and waited for the lock meanwhile.
+    assert_eq!(revert_pending(&bench, &first).unwrap(), None);
+    assert_eq!(bench.text(path), "3\n");
+    Journal::open(&bench).unwrap().unwrap().append(Record::Confirmed { transaction: 1 }).unwrap();
+    assert_eq!(revert_pending(&bench, &second).unwrap(), None);
+    assert_eq!(bench.text(path), "3\n");
+    revert(&bench, Extent::All, false).unwrap();
+    let third = tune("4");
+    assert!(revert_pending(&bench, &third).unwrap().unwrap().closed);
+    assert_eq!(bench.text(path), "1\n");
+    assert_eq!(revert_pending(&bench, &third).unwrap(), None);
 }
 
 /// A file system of its own below the machine's folder, as long as this lives.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub const GRUB: &str = "/etc/default/grub";
 pub const GRUBENV: &str = "/boot/grub/grubenv";
+pub const SYSTEMD: &str = "/run/systemd/system";
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A path's kind, permission bits and content.
@@ -27,7 +28,7 @@ pub struct Bench {
     machine: Machine,
 }
 
-const FILES: [(&str, &str); 24] = [
+const FILES: [(&str, &str); 25] = [
     (BOOT_ID, "first-boot\n"),
     ("/proc/sys/kernel/numa_balancing", "1\n"),
     ("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
@@ -52,6 +53,7 @@ const FILES: [(&str, &str); 24] = [
     ("/sim/unit/tuned.service", "active\n"),
     ("/sim/unit/idle.service", "inactive\n"),
     ("/var/lib/other/file", "x\n"),
+    ("/run/systemd/system/.keep", ""),
 ];
 
 impl Bench {
@@ -113,7 +115,7 @@ impl Bench {
                 path.strip_prefix("/sim/unit/").map(|_| (*path, self.text(path).contains("masked-good")))
             })
             .collect();
-        for folder in ["proc", "sys", "sim"] {
+        for folder in ["proc", "sys", "sim", "run"] {
             fs::remove_dir_all(self.root.join(folder)).unwrap();
         }
         for (path, content) in FILES
@@ -139,6 +141,10 @@ impl Bench {
     fn set_task(&self, task: &TaskName, cpus: &str, policy: &str) {
         self.set(&format!("/sim/task/{}", task.pid), &format!("{cpus} {policy}\n"));
     }
+}
+
+fn ended(code: i32) -> Ran {
+    Ran { well: code == 0, code: Some(code), how: format!("exit status: {code}"), said: String::new() }
 }
 
 pub fn errno<T>(number: i32) -> io::Result<T> {
@@ -293,13 +299,23 @@ impl Hand for Bench {
             UnitVerb::Unmask { lasting } => words.retain(|word| *word != mask(lasting)),
         }
         self.set(&path, &(words.join(" ") + "\n"));
-        Ok(Ran { well: true, how: String::new(), said: String::new() })
+        Ok(ended(0))
     }
-    /// The boot loader's generator: what it writes follows from the drop-ins that are there.
+    /// systemd knows the slice only as long as it runs, and can be told nothing where it does not run the machine. The
+    /// boot loader's generator: what it writes follows from the drop-ins that are there.
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
+        if invocation.program == "systemctl" {
+            let slice = self.file("/sim/punctual.slice");
+            return Ok(ended(match invocation.arguments[0].as_str() {
+                _ if !self.file(SYSTEMD).exists() => 1,
+                "start" => fs::write(slice, "").map_or(1, |()| 0),
+                "stop" => fs::remove_file(slice).map_or(5, |()| 0),
+                _ => 0,
+            }));
+        }
         assert_eq!(invocation.program, "update-grub");
         let dropin = self.text("/etc/default/grub.d/90-punctual.cfg");
         self.set("/boot/grub/grub.cfg", &format!("quiet{}\n", dropin.replace("WORDS", " isolcpus=2-3").trim_end()));
-        Ok(Ran { well: true, how: String::new(), said: String::new() })
+        Ok(ended(0))
     }
 }

@@ -1,8 +1,9 @@
 //! What a plan does, what it says of each change, and how all of it goes back.
 
-use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, tune, write};
-use punctual_core::plan::{Change, Keep, Reading, Step};
-use punctual_linux::apply::{Extent, Fate, Hand, revert};
+use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, request, tune, write};
+use punctual_core::knobs::Blast;
+use punctual_core::plan::{Change, Invocation, Keep, Reading, Step};
+use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
 use punctual_linux::journal::store::FILE;
 use punctual_linux::journal::{Stage, Undone, read};
 
@@ -84,6 +85,25 @@ fn one_goes_back_as_far_as_asked() {
 }
 
 #[test]
+fn what_a_later_one_found_done_goes_back_with_that() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    let (path, file) = ("/proc/sys/kernel/numa_balancing", "/etc/tmpfiles.d/punctual.conf");
+    let first = || vec![write(path, "2", Reading::Plain), own(file, "x")];
+    tune(&bench, &[change("x", first())]).unwrap();
+    let more = first().into_iter().chain([own("/etc/sysctl.d/90-punctual.conf", "y")]).collect();
+    assert!(tune(&bench, &[change("x", more)]).unwrap().stands);
+    let back = revert(&bench, Extent::Only(1), false).unwrap();
+    assert_eq!((back.undone.len(), back.trouble.len()), (0, 2));
+    assert!(back.trouble.iter().all(|trouble| trouble.why.contains("transaction 2 relies on it") && !trouble.conflict));
+    assert_eq!((bench.text(path).as_str(), bench.text(file).as_str()), ("2\n", "x"));
+    let back = revert(&bench, Extent::Only(2), false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{back:?}");
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
 fn what_somebody_else_changed_is_not_touched() {
     let folder = folder();
     let bench = Bench::make(folder.path());
@@ -142,6 +162,94 @@ fn another_run_of_the_machine_has_undone_what_was_only_in_memory() {
     bench.set("/proc/sys/kernel/numa_balancing", "1\n");
     start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
     assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn what_our_files_set_at_boot_goes_back_at_once() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let mut start = bench.picture();
+    let (path, other) = ("/proc/sys/kernel/numa_balancing", "/sys/kernel/clamped");
+    let keeps = [
+        Keep::Sysctl { name: "kernel.numa_balancing".to_owned(), value: "0".to_owned() },
+        Keep::Write { path: other.to_owned(), value: "2".to_owned() },
+    ];
+    let keeps = keeps.map(|keep| ("x".to_owned(), keep)).to_vec();
+    let asked = punctual_linux::journal::Asked { keeps, ..punctual_linux::journal::Asked::default() };
+    let steps = vec![write(path, "0", Reading::Plain), write(other, "2", Reading::Plain), irq(5, "0-1")];
+    let transaction = Transaction::begin(&bench, &Request { asked, ..request() }).unwrap();
+    transaction.apply(&[change("x", steps)], Blast::Harmless).unwrap();
+    bench.reboot();
+    // Our files set the one; of the other, somebody else made something else; nothing keeps the third.
+    bench.set(path, "0\n");
+    bench.set(other, "7\n");
+    bench.set("/proc/irq/5/smp_affinity_list", "0-1\n");
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{:?}", back.trouble);
+    let texts = [path, other, "/proc/irq/5/smp_affinity_list"].map(|path| bench.text(path));
+    assert_eq!(texts, ["1\n", "7\n", "0-1\n"]);
+    bench.reboot();
+    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    assert_eq!(bench.picture(), start);
+}
+
+fn systemctl<const N: usize>(words: [&str; N]) -> Option<Invocation> {
+    Some(Invocation::new("systemctl", words))
+}
+
+/// A unit of this boot alone, as a partition has it.
+fn slice(content: &str) -> Vec<Step> {
+    let reload = || systemctl(["daemon-reload"]);
+    vec![
+        Step::Run { doing: None, undoing: reload() },
+        own("/run/systemd/system/punctual.slice", content),
+        Step::Run { doing: reload(), undoing: None },
+        Step::Run { doing: systemctl(["start", "punctual.slice"]), undoing: systemctl(["stop", "punctual.slice"]) },
+    ]
+}
+
+#[test]
+fn what_was_made_for_one_run_of_the_machine_is_gone_in_the_next() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let mut start = bench.picture();
+    tune(&bench, &[change("slice", slice("first"))]).unwrap();
+    tune(&bench, &[change("slice", slice("second"))]).unwrap();
+    bench.reboot();
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.closed && back.trouble.is_empty(), "{:#?}", back.trouble);
+    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    assert_eq!(bench.picture(), start);
+}
+
+#[test]
+fn without_systemd_its_files_go_back_all_the_same() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let mut start = bench.picture();
+    let unit = own("/etc/systemd/system/punctual-latency.service", "[Service]\n");
+    let (restart, stop) = (["restart", "punctual-latency.service"], ["stop", "punctual-latency.service"]);
+    let run = Step::Run { doing: systemctl(restart), undoing: systemctl(stop) };
+    let reload = Step::Run { doing: None, undoing: systemctl(["daemon-reload"]) };
+    let silence = Step::Silence { unit: "irqbalance.service".to_owned(), lasting: true };
+    tune(&bench, &[change("boot.files", vec![reload, unit, run]), change("irqbalance", vec![silence])]).unwrap();
+    bench.reboot();
+    // A rescue shell: init is no systemd, the mask is a link like any other.
+    std::fs::remove_dir_all(bench.file("/run/systemd")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", bench.file("/etc/systemd/system/irqbalance.service")).unwrap();
+    let back = revert(&bench, Extent::All, false).unwrap();
+    assert!(back.trouble.is_empty() && back.closed, "{:#?}", back.trouble);
+    let said = |undone: &Undone| matches!(undone, Undone::Nothing { why } if why.contains("'systemctl stop punctual"));
+    assert!(back.undone.iter().any(|(_, undone)| said(undone)), "{:?}", back.undone);
+    assert_eq!(bench.text("/sim/unit/irqbalance.service"), "inactive\n");
+    std::fs::remove_file(bench.file("/etc/systemd/system/irqbalance.service")).unwrap();
+    std::fs::remove_dir(bench.file("/etc/systemd/system")).unwrap();
+    std::fs::remove_dir(bench.file("/etc/systemd")).unwrap();
+    let there = |picture: &crate::bench::Picture| {
+        picture.keys().filter(|path| path.starts_with("etc") || path.starts_with("var")).cloned().collect::<Vec<_>>()
+    };
+    start.retain(|path, _| path.starts_with("etc") || path.starts_with("var"));
+    assert_eq!(there(&bench.picture()), start.into_keys().collect::<Vec<_>>());
 }
 
 #[test]

@@ -8,6 +8,8 @@ use punctual_linux::apply::guard::{Program, run, watch_deadline};
 use punctual_linux::apply::supervise::supervise;
 use punctual_linux::apply::{Extent, Request, Transaction, confirm, revert};
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -187,6 +189,21 @@ fn what_is_not_confirmed_in_time_goes_back_by_itself() {
     let start = bench.picture();
     tuned_until(&bench, Duration::from_secs(2));
     assert_eq!(bench.text(VALUE), "0\n");
+    wait_for("the guard", || bench.picture() == start);
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_for_a_while_does_not_stop_the_guard() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let start = bench.picture();
+    tuned_until(&bench, Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(1));
+    let journal = bench.file(punctual_linux::journal::store::FILE);
+    let others = |mode| std::fs::set_permissions(&journal, Permissions::from_mode(mode)).unwrap();
+    others(0o666);
+    std::thread::sleep(Duration::from_secs(1));
+    others(0o600);
     wait_for("the guard", || bench.picture() == start);
 }
 

@@ -53,6 +53,7 @@ fn run_within(invocation: &Invocation, patience: Duration) -> io::Result<Ran> {
     let status = wait(command.spawn()?, patience)?;
     Ok(Ran {
         well: status.is_some_and(|status| status.success()),
+        code: status.and_then(|status| status.code()),
         how: status.map_or_else(|| format!("it was ended after {} s", patience.as_secs()), |status| status.to_string()),
         said: end_of(said)?,
     })
@@ -113,15 +114,28 @@ fn unit_state(said: &str) -> Option<UnitState> {
 }
 
 pub fn do_unit(unit: &str, verb: UnitVerb) -> io::Result<Ran> {
-    let arguments: &[&str] = match verb {
+    systemctl(arguments(verb, verb == UnitVerb::Start && is_starting()), unit)
+}
+
+/// Whether the machine is still being started. Our own service then holds up all that comes after it: who waited there
+/// for something that is started later would wait for himself.
+fn is_starting() -> bool {
+    let state = Invocation::new("systemctl", ["is-system-running"]);
+    // Other states end in failure, too; what cannot be asked does not run.
+    run(&state).is_ok_and(|ran| matches!(ran.said.as_str(), "initializing" | "starting"))
+}
+
+/// Stopping goes before anything that is being started, and needs no such care.
+fn arguments(verb: UnitVerb, is_starting: bool) -> &'static [&'static str] {
+    match verb {
         UnitVerb::Stop => &["stop", "--"],
+        UnitVerb::Start if is_starting => &["start", "--no-block", "--"],
         UnitVerb::Start => &["start", "--"],
         UnitVerb::Mask { lasting: true } => &["mask", "--"],
         UnitVerb::Mask { lasting: false } => &["mask", "--runtime", "--"],
         UnitVerb::Unmask { lasting: true } => &["unmask", "--"],
         UnitVerb::Unmask { lasting: false } => &["unmask", "--runtime", "--"],
-    };
-    systemctl(arguments, unit)
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +158,13 @@ mod tests {
     fn a_program_that_takes_too_long_is_ended() {
         let ran = run_within(&Invocation::new("sleep", ["60"]), Duration::from_millis(50)).unwrap();
         assert!(!ran.well && ran.how.contains("ended after"), "{ran:?}");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_service_that_waits_for_ours() {
+        let starts = |is_starting| arguments(UnitVerb::Start, is_starting).contains(&"--no-block");
+        assert!(starts(true) && !starts(false));
+        assert!(!arguments(UnitVerb::Stop, true).contains(&"--no-block"));
     }
 
     #[test]

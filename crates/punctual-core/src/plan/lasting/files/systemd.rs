@@ -102,6 +102,10 @@ fn manager(cpus: &CpuSet) -> String {
     format!("{MADE_BY}[Manager]\nCPUAffinity=\nCPUAffinity={cpus}\n")
 }
 
+/// So long may it take: a boot that takes an unconfirmed change back may have the boot loader's configuration made anew
+/// twice, and each program of that has five minutes on a slow board before we end it ourselves.
+const TUNE_SECONDS: u32 = 900;
+
 /// Runs once, when modules are loaded, sysctls are set and devices have appeared, and before ordinary services.
 fn tune(exe: &str) -> String {
     format!(
@@ -120,7 +124,7 @@ fn tune(exe: &str) -> String {
          RemainAfterExit=yes\n\
          ExecStartPre=-/bin/udevadm settle --timeout=20\n\
          ExecStart={exe} __boot\n\
-         TimeoutStartSec=60\n"
+         TimeoutStartSec={TUNE_SECONDS}\n"
     )
 }
 
