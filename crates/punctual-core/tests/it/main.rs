@@ -9,6 +9,7 @@ mod cmdlines;
 mod diff;
 mod generated;
 mod machines;
+mod plans;
 mod remedies;
 mod sizes;
 mod standing;
