@@ -16,11 +16,15 @@ const REASON_CHARS: usize = 300;
 
 /// Every knob, judged; worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
-    let case = begun(tree, machine, need);
+    judged(&begun(tree, machine, need))
+}
+
+/// Every knob, judged in this case; worst first.
+pub(crate) fn judged(case: &Case<'_>) -> Vec<Finding> {
     // Those that look at interrupts a second time come last, so that the time between is spent on the others.
     let looks_twice = |(_, knob): &(usize, &Knob)| matches!(knob.family, Family::Interrupts | Family::Agreement);
     let (last, first): (Vec<_>, Vec<_>) = knobs::ALL.iter().enumerate().partition(looks_twice);
-    let judged = first.into_iter().chain(last).map(|(place, knob)| (place, examine(knob, &case)));
+    let judged = first.into_iter().chain(last).map(|(place, knob)| (place, examine(knob, case)));
     let mut findings: Vec<(usize, Finding)> = judged.collect();
     findings.sort_by_key(|(place, finding)| (rank(&finding.state), std::cmp::Reverse(finding.severity), *place));
     findings.into_iter().map(|(_, finding)| finding).collect()

@@ -18,6 +18,7 @@ pub mod fact;
 pub mod finding;
 pub mod knobs;
 pub mod machine;
+mod own_files;
 pub mod placement;
 pub mod plan;
 pub mod profile;

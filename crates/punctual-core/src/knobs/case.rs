@@ -122,6 +122,13 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The same case with these CPUs for everything else, where others of them are about to go off line.
+    #[must_use]
+    pub(crate) fn keeping_house(self, cpus: CpuSet) -> Self {
+        let is_known = !cpus.is_empty();
+        Self { housekeeping: Chosen::new(cpus, is_known), ..self }
+    }
+
     /// What was looked at since the last time it was asked.
     pub fn take_evidence(&self) -> Vec<Evidence> {
         self.evidence.take()

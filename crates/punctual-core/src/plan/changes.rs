@@ -180,7 +180,7 @@ impl Gathered {
         if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
             return Err(Reason::Excepted);
         }
-        if let Some(why) = left_unasked(finding).filter(|_| !is_named) {
+        if let Some(why) = left_unasked(finding, site.case.need.kind).filter(|_| !is_named) {
             return Err(Reason::Unasked(why));
         }
         let (mut derived, notes) = done_about(knob, site)?;

@@ -4,7 +4,7 @@
 //! What the catalogue leaves to a person (a value that has to be chosen, a rule for one device, a new kernel) is no
 //! change here, and says so.
 
-use super::{Expected, Keep, Reading, Step};
+use super::{Expected, Keep, Reading, Step, is_given};
 use crate::cmdline::same_dashes;
 use crate::fact::Fact;
 use crate::knobs::{Case, Knob, Lasting};
@@ -92,10 +92,16 @@ impl Derived {
         match place {
             Lasting::Word(word) if !has_blank(word) => {
                 let word = case.fill(word);
+                let keep = Keep::Word(word.clone());
+                let booted = case.machine.cmdline.known();
+                // What this boot was given already did not help, and would not at the next.
+                if booted.is_some_and(|line| is_given(&line.for_the_kernel(), [&keep])) {
+                    return;
+                }
                 let name = word.split('=').next().unwrap_or_default();
-                let before = case.machine.cmdline.known().and_then(|line| line.value(name).map(|v| shown(name, v)));
+                let before = booted.and_then(|line| line.value(name).map(|v| shown(name, v)));
                 let before = before.unwrap_or_else(|| format!("no {name}"));
-                self.keep(Keep::Word(word.clone()), &before, &word);
+                self.keep(keep, &before, &word);
             }
             Lasting::NoWord(name) => {
                 let there = case.machine.cmdline.known().and_then(|line| line.value(name).map(|v| shown(name, v)));

@@ -3,12 +3,12 @@
 use super::changes::{Left, Reason, changes};
 use super::choice::{Choice, Refusal, choose};
 use super::conflicts::{Conflict, conflicts};
-use super::lasting::{self, Lasted, Starts, Wanted, Why};
+use super::lasting::{self, Lasted, Lost, Starts, Wanted, Why};
 use super::remedies::{Needs, Site};
 use super::{Change, Keep, Lasts, Step, Takes};
-use crate::audit::audit;
+use crate::audit;
 use crate::finding::{Finding, Severity};
-use crate::knobs::{Blast, Case};
+use crate::knobs::Blast;
 use crate::machine::Machine;
 use crate::profile::Need;
 use crate::tree::Tree;
@@ -68,11 +68,16 @@ pub struct Plan {
 pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, Refusal> {
     let choice = choose(tree, machine, &wishes.need)?;
     let need = Need { cpus: choice.cpus.clone(), ..wishes.need.clone() };
-    let findings = audit(tree, machine, &need);
-    let case = Case::new(tree, machine, &need);
+    let siblings = siblings(&choice, wishes);
+    let mut case = audit::begun(tree, machine, &need);
+    if siblings.is_some() {
+        // Nothing is sent to CPUs that are about to go.
+        case = case.keeping_house(choice.housekeeping.clone());
+    }
+    let findings = audit::judged(&case);
     let site = Site::new(&case, &wishes.needs);
     let (mut changes, mut left) = changes(&site, &findings, wishes);
-    changes.extend(siblings(&choice, wishes));
+    changes.extend(siblings);
     if !wishes.lasting {
         left.extend(until_reboot(&mut changes, wishes.holds));
     }
@@ -105,7 +110,10 @@ impl Plan {
     /// Adds what makes it last.
     fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
-            Ok(Lasted { steps, limits }) => {
+            Ok(Lasted { steps, limits, lost }) => {
+                for Lost { what, why } in lost {
+                    self.forgo(|keep| value_kept(keep) == Some(what.as_str()), &why, findings);
+                }
                 self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits);
             }
             Err(why) => {
@@ -170,9 +178,25 @@ impl Plan {
 
 /// The change that makes the command line of a trial the default.
 pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(Option<Change>, Vec<String>), Why> {
-    let Lasted { steps, limits } = lasting::adopt(tree, machine, wanted)?;
+    let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
     let title = "The new command line is the default";
     Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+}
+
+/// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change
+/// nothing. What is kept and no word stands on no line.
+pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
+    let wanted = wanted(keeps, "");
+    lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
+}
+
+/// The value that is kept: the name for sysctl, or the file of the kernel.
+fn value_kept(keep: &Keep) -> Option<&str> {
+    match keep {
+        Keep::Sysctl { name, .. } => Some(name),
+        Keep::Write { path, .. } => Some(path),
+        _ => None,
+    }
 }
 
 fn is_word(keep: &Keep) -> bool {

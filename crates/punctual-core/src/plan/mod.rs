@@ -22,7 +22,7 @@ mod standing;
 mod step;
 
 pub use changes::{Left, Reason, changes};
-pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, plan, wanted};
+pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, is_given, plan, wanted};
 pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 

@@ -3,6 +3,7 @@
 //! Everything else is judged by what the catalogue says of a knob.
 
 use crate::finding::{Confidence, Finding, Severity};
+use crate::profile::Kind;
 
 /// A name that ends in a dot stands for all knobs of that prefix.
 const ASKED_FOR_ONLY: &[(&str, &str)] = &[
@@ -27,7 +28,10 @@ const ASKED_FOR_ONLY: &[(&str, &str)] = &[
 const NEVERTHELESS: &[&str] = &["wd.nmi", "wd.soft", "wd.cpumask"];
 
 /// Why a bad finding is left as it is, unless it is asked for by name.
-pub(super) fn left_unasked(finding: &Finding) -> Option<&'static str> {
+pub(super) fn left_unasked(finding: &Finding, kind: Kind) -> Option<&'static str> {
+    if finding.id == "iso.nohz_full" && kind != Kind::Poll {
+        return Some("it takes a word off the command line that somebody put there on purpose");
+    }
     let stands_for = |name: &str| finding.id == name || (name.ends_with('.') && finding.id.starts_with(name));
     let kept_back = ASKED_FOR_ONLY.iter().find(|(name, _)| stands_for(name)).map(|(_, why)| *why);
     let kept_back = kept_back.filter(|_| !NEVERTHELESS.contains(&finding.id.as_str()));

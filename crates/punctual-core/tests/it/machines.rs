@@ -11,7 +11,7 @@ use punctual_core::tree::MemTree;
 use std::fmt::Write as _;
 
 /// A remark `# need: KIND cpus=LIST` in the snapshot says what is asked of the machine.
-fn need(text: &str) -> Need {
+pub fn need(text: &str) -> Need {
     need_of(text.lines().find_map(|line| line.strip_prefix("# need:")).unwrap_or_default())
 }
 

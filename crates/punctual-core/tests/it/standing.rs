@@ -58,3 +58,33 @@ fn what_was_written_is_in_force_drifted_gone_or_waits() {
     tree.file("/sys/devices/virtual/workqueue/writeback/cpumask", Fact::Denied);
     assert!(matches!(stands(&tree, written("3", true)), Standing::Unknown(_)));
 }
+
+#[test]
+fn what_was_asked_for_again_stands_as_it_was_asked_for_last() {
+    let tree = machine("debian-13-rt-isolated");
+    let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+    let word = |text: &str| Asked::of_word("iso.domain", &Keep::Word(text.to_owned())).unwrap();
+    let asked =
+        [word("isolcpus=domain,1"), written("3", true), word("isolcpus=managed_irq,domain,2-3"), written("f", true)];
+    let rows = standing(&tree, &Machine::read(&tree), &need, &asked);
+    assert_eq!(rows.iter().map(|row| row.standing.clone()).collect::<Vec<_>>(), [Standing::InForce, Standing::InForce]);
+    let no_word = Asked::of_word("iso.nohz_full", &Keep::NoWord("nohz_full".to_owned())).unwrap();
+    let again = Asked::of_word("iso.nohz_full", &Keep::Word("nohz-full=2-3".to_owned())).unwrap();
+    assert_eq!(standing(&tree, &Machine::read(&tree), &need, &[no_word, again]).len(), 1);
+}
+
+/// A knob may look at more than one word decides.
+#[test]
+fn a_word_stands_by_its_own_effect() {
+    let of = |id: &str, word: &str| Asked::of_word(id, &Keep::Word(word.to_owned())).unwrap();
+    let mut tree = machine("debian-12-rt-isolated");
+    // Kernel threads roam all the same, so kthr.affinity is bad here.
+    assert_eq!(stands(&tree, of("kthr.affinity", "isolcpus=managed_irq,domain,2-3")), Standing::InForce);
+    assert_eq!(stands(&tree, of("irq.affinity", "irqaffinity=0-1")), Standing::InForce);
+    assert_eq!(stands(&tree, of("iso.rcu_nocbs", "rcu_nocbs=2-3")), Standing::InForce);
+    assert_eq!(stands(&tree, of("iso.nohz_full", "nohz_full=2-3")), Standing::InForce);
+    tree.file("/sys/devices/system/cpu/nohz_full", Fact::Known(b"3\n".to_vec()));
+    assert!(matches!(stands(&tree, of("iso.nohz_full", "nohz_full=2-3")), Standing::NotHonoured(_)));
+    tree.file("/proc/irq/default_smp_affinity", Fact::Known(b"f\n".to_vec()));
+    assert!(matches!(stands(&tree, of("irq.affinity", "irqaffinity=0-1")), Standing::NotHonoured(_)));
+}

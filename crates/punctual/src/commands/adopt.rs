@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use punctual_core::knobs::Blast;
-use punctual_core::machine::{Cmdline, Machine};
-use punctual_core::plan::{ENTRY, Keep, adoption, wanted};
+use punctual_core::machine::Machine;
+use punctual_core::plan::{ENTRY, Keep, adoption, is_given, wanted};
 use punctual_core::tree::Tree;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
 use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
@@ -40,7 +40,7 @@ pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>>
     Some(Trial {
         session,
         has_entry: session.entries.iter().any(|entry| entry.intent.change == ENTRY && entry.undone.is_none()),
-        is_booted: line.is_some_and(|line| keeps.iter().all(|keep| is_given(line, keep))),
+        is_booted: line.is_some_and(|line| is_given(&line.for_the_kernel(), keeps.iter().copied())),
         is_adopted: contents.standing().any(|other| of(other) == Some(session.transaction)),
         keeps,
     })
@@ -48,18 +48,6 @@ pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>>
 
 fn words(session: &Session) -> impl Iterator<Item = &Keep> {
     session.keeps().map(|(_, keep)| keep).filter(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_)))
-}
-
-/// Whether a boot was given what is to be kept.
-fn is_given(line: &Cmdline, keep: &Keep) -> bool {
-    match keep {
-        Keep::Word(word) => {
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            line.value(name) == Some(value)
-        }
-        Keep::NoWord(name) => line.value(name).is_none(),
-        _ => true,
-    }
 }
 
 /// Makes it the default; sentences on what became of it, none where nothing waits for that. What this boot was not given

@@ -6,6 +6,7 @@ mod threads;
 mod tick;
 mod workqueues;
 
+pub(super) use threads::keep_off_isolated;
 pub(super) use workqueues::unbound;
 
 use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, When, count, joined};

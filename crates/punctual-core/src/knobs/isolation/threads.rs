@@ -4,7 +4,7 @@ use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::finding::Confidence;
 use crate::finding::Severity::{self, Info, Medium};
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Task, Weight};
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Task, Weight, When};
 use crate::machine::Version;
 use crate::profile::Kind;
 
@@ -19,13 +19,14 @@ pub(super) const KNOBS: &[Knob] = &[
             them away, isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
             nohz_full= (see iso.nohz_full), so up to 6.12 that state comes back there with each new thread.",
         fix: "taskset -cp <H> PID for each of them; threads made later start on the kernel's own mask again.",
-        persist: &[
-            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
-            Lasting::Other(
-                "On 6.1 to 6.12 isolcpus= does not move them: nohz_full=<I> where the work polls; else a timer that \
-                    runs taskset again and again, since threads made later start on the kernel's own mask.",
+        persist: &[Lasting::Either {
+            when: When::ThreadsKeepOffIsolated,
+            then: &Lasting::Word("isolcpus=managed_irq,domain,<I>"),
+            otherwise: &Lasting::Other(
+                "Up to 6.12 isolcpus= does not move them: nohz_full=<I> where the work polls; else a timer that \
+                        runs taskset again and again, since threads made later start on the kernel's own mask.",
             ),
-        ],
+        }],
         undo: "taskset -cp with the list it had.",
         cost: "None.",
         blast: Blast::Disturbing,
@@ -101,6 +102,11 @@ fn roaming(case: &Case<'_>) -> Judged {
 
 /// From here on kernel threads keep off CPUs by isolation; between 6.12 and 7.0 nobody looked.
 const ROLES_SWAPPED: Version = Version::new(7, 0);
+
+/// Whether this kernel's threads keep off isolated CPUs; `false` where its version is not known.
+pub(in crate::knobs) fn keep_off_isolated(case: &Case<'_>) -> bool {
+    case.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED)
+}
 
 /// On isolated CPUs of older kernels that tick, nothing keeps them away for good, and taking the tick away costs
 /// periodic work more.

@@ -5,9 +5,7 @@
 
 use super::{Case, Direction};
 use crate::machine::{Cmdline, Initramfs, Loader};
-
-/// The fragment of ours, after those of packages.
-const GRUB_FRAGMENT: &str = "/etc/default/grub.d/60-punctual.cfg";
+use crate::own_files::GRUB;
 
 /// How to add a word, or to take the added word off again. Nothing is to be added where the machine was booted with it,
 /// unless its loader's files do not hold it; and what stood there before is not ours to take off.
@@ -191,7 +189,7 @@ fn entries(case: &Case<'_>) -> String {
 fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
     match loader {
         Loader::UpdateGrub => format!(
-            "mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> {GRUB_FRAGMENT} && \
+            "mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> {GRUB} && \
              update-grub"
         ),
         // Whatever the file holds, a line at its end counts: it is a shell script to whoever reads it.
@@ -254,7 +252,7 @@ fn take_off(case: &Case<'_>, loader: Loader, word: &str) -> String {
     // The whole line that was added, and no other that ends alike.
     let ours = format!("\\|^GRUB_CMDLINE_LINUX=\"[$]GRUB_CMDLINE_LINUX {word}\"$|d");
     match loader {
-        Loader::UpdateGrub => format!("sed -i '{ours}' {GRUB_FRAGMENT} && update-grub"),
+        Loader::UpdateGrub => format!("sed -i '{ours}' {GRUB} && update-grub"),
         Loader::Grub => format!("sed -i '{ours}' /etc/default/grub && {}", mkconfig(case)),
         Loader::Bls => format!("grubby --update-kernel=ALL --remove-args='{word}'"),
         Loader::Ostree => format!("rpm-ostree kargs --delete-if-present='{word}'"),

@@ -7,7 +7,7 @@
 mod cmdline;
 mod places;
 
-use super::{Case, clocks};
+use super::{Case, clocks, isolation};
 use crate::profile::Kind;
 
 /// One place that makes a change last. `<I>`, `<H>` and `<H mask>` stand for CPUs, as in every text of the catalogue.
@@ -62,6 +62,8 @@ pub enum When {
     Polls,
     /// The flags of the CPU promise a TSC that keeps its pace and does not stop.
     TscIsSound,
+    /// Kernel threads keep off CPUs that are isolated.
+    ThreadsKeepOffIsolated,
 }
 
 impl When {
@@ -69,6 +71,7 @@ impl When {
         match self {
             Self::Polls => ("For busy-polling work", "for other work"),
             Self::TscIsSound => ("With constant_tsc and nonstop_tsc among the CPU's flags", "without"),
+            Self::ThreadsKeepOffIsolated => ("From 7.0 on", "before"),
         }
     }
 
@@ -76,6 +79,7 @@ impl When {
         match self {
             Self::Polls => case.is(Kind::Poll),
             Self::TscIsSound => clocks::is_sound(case) == Ok(true),
+            Self::ThreadsKeepOffIsolated => isolation::keep_off_isolated(case),
         }
     }
 }

@@ -3,12 +3,7 @@
 use super::{Case, Direction};
 use crate::cpu_set::CpuSet;
 use crate::machine::{Init, Initramfs, Loader};
-
-const SYSCTL: &str = "/etc/sysctl.d/90-punctual.conf";
-const TMPFILES: &str = "/etc/tmpfiles.d/punctual.conf";
-const MODPROBE: &str = "/etc/modprobe.d/punctual.conf";
-const UDEV: &str = "/etc/udev/rules.d/90-punctual.rules";
-const LIMITS: &str = "/etc/security/limits.d/punctual.conf";
+use crate::own_files::{LIMITS, MODPROBE, SYSCTL, TMPFILES, UDEV};
 
 fn is_nixos(case: &Case<'_>) -> bool {
     case.machine.boot.loaders.iter().any(|loader| loader.what == Loader::NixOs)

@@ -3,42 +3,22 @@
 
 use super::{Conflict, Resolution, Touched, is_same};
 use crate::knobs::Case;
+use crate::own_files;
 use std::collections::BTreeMap;
 
 /// A kind of file: its folders, the first hiding the others', and where ours stands among them.
 struct Kind {
     folders: &'static [&'static str],
-    ending: &'static str,
-    /// The name of our file.
+    /// Our file.
     own: &'static str,
     /// Whether the first to name a thing decides it, and not the last.
     first_wins: bool,
 }
 
-const SYSCTL: Kind = Kind {
-    folders: &["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"],
-    ending: ".conf",
-    own: "99-zz-punctual.conf",
-    first_wins: false,
-};
-const TMPFILES: Kind = Kind {
-    folders: &["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/local/lib/tmpfiles.d", "/usr/lib/tmpfiles.d"],
-    ending: ".conf",
-    own: "00-punctual.conf",
-    first_wins: true,
-};
-const RULES: Kind = Kind {
-    folders: &["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d"],
-    ending: ".rules",
-    own: "99-zz-punctual.rules",
-    first_wins: false,
-};
-const MODPROBE: Kind = Kind {
-    folders: &["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"],
-    ending: ".conf",
-    own: "punctual.conf",
-    first_wins: false,
-};
+const SYSCTL: Kind = Kind { folders: own_files::SYSCTL_FOLDERS, own: own_files::SYSCTL, first_wins: false };
+const TMPFILES: Kind = Kind { folders: own_files::TMPFILES_FOLDERS, own: own_files::TMPFILES, first_wins: true };
+const RULES: Kind = Kind { folders: own_files::UDEV_FOLDERS, own: own_files::UDEV, first_wins: false };
+const MODPROBE: Kind = Kind { folders: own_files::MODPROBE_FOLDERS, own: own_files::MODPROBE, first_wins: false };
 /// A line that is longer, or a file with more lines, is no file of this kind.
 const MOST_BYTES: usize = 1 << 20;
 
@@ -52,19 +32,21 @@ struct Line {
 
 /// The lines of all files of a kind, but for ours, comments left out.
 fn lines(case: &Case<'_>, kind: &Kind) -> Vec<Line> {
+    let own = own_files::name(kind.own);
+    let ending = own.rfind('.').map_or("", |dot| &own[dot..]);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for folder in kind.folders {
         let names = case.list(folder);
-        for name in names.known().into_iter().flatten().filter(|name| name.ends_with(kind.ending)) {
+        for name in names.known().into_iter().flatten().filter(|name| name.ends_with(ending)) {
             files.entry(name.clone()).or_insert_with(|| format!("{folder}/{name}"));
         }
     }
     let mut found = Vec::new();
-    for (name, path) in files.into_iter().filter(|(name, _)| name != kind.own) {
+    for (name, path) in files.into_iter().filter(|(name, _)| name != own) {
         let content = case.peek(&path);
         let Some(content) = content.known().filter(|text| text.len() <= MOST_BYTES) else { continue };
         let joined = content.replace("\\\n", " ");
-        let wins = (name.as_str() < kind.own) == kind.first_wins;
+        let wins = (name.as_str() < own) == kind.first_wins;
         for text in joined.lines().map(str::trim).filter(|text| !text.is_empty() && !text.starts_with(['#', ';'])) {
             found.push(Line { path: path.clone(), text: text.to_owned(), wins });
         }

@@ -22,7 +22,7 @@ pub(super) fn adopt(tree: &dyn crate::tree::Tree, wanted: &Wanted) -> Result<Las
             .to_owned(),
     ];
     limits.extend(left_over(wanted));
-    Ok(Lasted { steps: vec![edit(ENV, &seen, content)], limits })
+    Ok(Lasted { steps: vec![edit(ENV, &seen, content)], limits, lost: Vec::new() })
 }
 
 /// Words of the boot script itself are not in that file.

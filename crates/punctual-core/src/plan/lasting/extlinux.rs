@@ -115,7 +115,7 @@ pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
                        machine: U-Boot has no entry to fall back to by itself"
             .to_owned(),
     ];
-    Ok(Lasted { steps: vec![edit(CONF, &seen, content)], limits })
+    Ok(Lasted { steps: vec![edit(CONF, &seen, content)], limits, lost: Vec::new() })
 }
 
 /// The text with other words in that label.
@@ -164,7 +164,7 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
         edit(&path, &seen, block::appended(&base, &text))
     };
     let update = Invocation::new("u-boot-update", []);
-    Ok(Lasted { steps: vec![undoing(update.clone()), step, doing(update)], limits: Vec::new() })
+    Ok(Lasted { steps: vec![undoing(update.clone()), step, doing(update)], ..Lasted::default() })
 }
 
 /// A fragment that is read after ours and sets the words anew.

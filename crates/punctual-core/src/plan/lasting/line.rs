@@ -3,6 +3,8 @@
 
 use super::{Wanted, Why};
 use crate::cmdline::{KEPT_BYTES, Token, same_dashes, words};
+use crate::cpu_set::CpuSet;
+use std::collections::BTreeSet;
 
 /// Words that mean something each time they stand there, in their order.
 const ADD_UP: &[&str] = &[
@@ -126,8 +128,22 @@ fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
         flags.push("domain");
     }
     flags.extend(new);
+    if is_the_same(&flags, cpus, there) {
+        return Some(format!("isolcpus={there}"));
+    }
     flags.push(cpus);
     Some(format!("isolcpus={}", flags.join(",")))
+}
+
+/// Whether what stands there says the same, in whatever order.
+fn is_the_same(flags: &[&str], cpus: &str, there: &str) -> bool {
+    let (others, theirs) = split_flags(there);
+    let all: BTreeSet<&str> = others.into_iter().collect();
+    let is_same_list = || match (CpuSet::parse_list(cpus), CpuSet::parse_list(theirs)) {
+        (Ok(ours), Ok(theirs)) => ours == theirs,
+        _ => cpus == theirs,
+    };
+    all == flags.iter().copied().collect() && is_same_list()
 }
 
 /// The flags in front of a list of CPUs, and the list.

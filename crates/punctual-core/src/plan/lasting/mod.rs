@@ -81,6 +81,17 @@ pub struct Lasted {
     pub steps: Vec<Step>,
     /// What somebody who relies on it has to know, one sentence each.
     pub limits: Vec<String>,
+    /// What would not count, and is left out.
+    pub lost: Vec<Lost>,
+}
+
+/// A value that would not outlive the next boot, since somebody else's counts more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The name for sysctl, or the file of the kernel.
+    pub what: String,
+    /// Whose counts more.
+    pub why: String,
 }
 
 /// A command line that is tried before it is adopted.
@@ -120,7 +131,7 @@ const ENTRY: &str = "punctual-trial";
 /// How it is called in a menu.
 const TITLE: &str = "punctual: tried once";
 /// How our files are named where the last one counts.
-const LAST: &str = "99-zz-punctual";
+const LAST: &str = crate::own_files::LAST;
 
 /// Puts the wanted command line where it is booted once.
 pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {

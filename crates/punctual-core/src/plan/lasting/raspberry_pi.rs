@@ -73,5 +73,5 @@ pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
             steps.push(Step::Remove { path: left });
         }
     }
-    Ok(Lasted { steps, limits: Vec::new() })
+    Ok(Lasted { steps, ..Lasted::default() })
 }

@@ -195,7 +195,7 @@ fn an_earlier_fragment_is_read_as_a_shell_would_read_it() {
 }
 
 #[test]
-fn a_file_that_counts_more_than_ours_is_a_conflict() {
+fn what_counts_more_than_ours_is_a_conflict_or_costs_that_one_value() {
     let (mut tree, machine) = fixture("debian-12-grub-menu");
     tree.file("/etc/default/grub.d/zzz.cfg", Fact::Known(b"GRUB_CMDLINE_LINUX=quiet\n".to_vec()));
     assert!(matches!(adopt(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
@@ -203,13 +203,25 @@ fn a_file_that_counts_more_than_ours_is_a_conflict() {
         "/usr/lib/tmpfiles.d/00-a.conf",
         Fact::Known(b"w /sys/devices/virtual/workqueue/cpumask - - - - f\n".to_vec()),
     );
-    assert!(matches!(files(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
+    let lost = |tree: &MemTree| {
+        let lasted = files(tree, &machine, &wanted()).unwrap();
+        assert_eq!(lasted.limits.iter().filter(|limit| limit.contains("is not kept")).count(), lasted.lost.len());
+        let text = format!("{:?}", lasted.steps);
+        let written =
+            |lost: &Lost| text.contains(&format!("w {} ", lost.what)) || text.contains(&format!("{} = ", lost.what));
+        assert!(!lasted.lost.iter().any(written) && text.contains("kernel.timer_migration"), "{text}");
+        lasted.lost.into_iter().map(|lost| lost.what).collect::<Vec<_>>()
+    };
+    assert_eq!(lost(&tree), ["/sys/devices/virtual/workqueue/cpumask"]);
     tree.file("/usr/lib/tmpfiles.d/00-a.conf", Fact::Absent);
-    assert!(files(&tree, &machine, &wanted()).is_ok());
+    assert!(lost(&tree).is_empty());
+    tree.file("/etc/sysctl.d/99-zzz.conf", Fact::Known(b"vm/stat_interval=1\nkernel.timer_migration=0\n".to_vec()));
+    assert_eq!(lost(&tree), ["vm.stat_interval"]);
+    tree.file("/etc/sysctl.d/99-zzz.conf", Fact::Absent);
     // A file named as it is counts more than one that is matched, whichever line comes first.
     let named = "w /sys/kernel/debug/sched/fair_server/cpu2/runtime - - - - 50000000\n";
     tree.file("/usr/lib/tmpfiles.d/x.conf", Fact::Known(named.as_bytes().to_vec()));
-    assert!(matches!(files(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
+    assert_eq!(lost(&tree), ["/sys/kernel/debug/sched/fair_server/cpu*/runtime"]);
     let other = "# GRUB Environment Block\nnext_entry=2\n##################################################";
     tree.file("/boot/grub/grubenv", Fact::Known(other.as_bytes().to_vec()));
     assert!(matches!(trial(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
@@ -274,6 +286,12 @@ fn words_are_merged_as_the_kernel_reads_them() {
     good("isolcpus=1", &["isolcpus=managed_irq,2-3"], &[], "isolcpus=managed_irq,domain,2-3");
     good("isolcpus=managed_irq,1", &["isolcpus=2-3"], &[], "isolcpus=domain,managed_irq,2-3");
     good("isolcpus=domain,1", &["isolcpus=2-3"], &[], "isolcpus=2-3");
+    good(
+        "isolcpus=nohz,domain,managed_irq,2,3",
+        &["isolcpus=managed_irq,domain,2-3"],
+        &[],
+        "isolcpus=nohz,domain,managed_irq,2,3",
+    );
     assert!(matches!(merged("a=\"b", &["c"], &[]), Err(Why::Unfit { .. })));
     assert!(matches!(merged("caf\u{e9}", &["c"], &[]), Err(Why::Unfit { .. })));
     assert_eq!(merged(&"x".repeat(2045), &["c"], &[]).unwrap().len(), 2047);

@@ -2,10 +2,11 @@
 //! how it is undone.
 //!
 //! Where several files may say the same thing, ours is named so that it counts: the last one for sysctl, the first one
-//! for tmpfiles. Where somebody else's counts all the same, that is a conflict and nothing is planned. What an earlier
-//! plan of ours put into a file stays in it.
+//! for tmpfiles. Where somebody else's counts all the same, that value is left out. What an earlier plan of ours put
+//! into a file stays in it.
 
 mod lists;
+mod outweighed;
 mod script;
 mod systemd;
 
@@ -27,7 +28,13 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
     }
     made_elsewhere(machine, wanted)?;
     let init = machine.boot.init.as_ref().map(|sign| sign.what);
+    let (wanted, lost) = outweighed::without(tree, init, wanted)?;
+    let wanted = &wanted;
     let mut lasted = lists::steps(tree, wanted)?;
+    lasted
+        .limits
+        .extend(lost.iter().map(|lost| format!("{} is not kept for the boots to come: {}", lost.what, lost.why)));
+    lasted.lost = lost;
     lists::sysctls(tree, init, wanted, &mut lasted)?;
     match init {
         Some(Init::Systemd) => systemd::steps(tree, wanted, &mut lasted)?,

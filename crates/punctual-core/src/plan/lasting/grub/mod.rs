@@ -128,7 +128,7 @@ fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Why> {
 
 /// A fragment of our own, as Debian and Ubuntu have them.
 pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
-    let path = format!("{FRAGMENTS}/{LAST}.cfg");
+    let path = crate::own_files::GRUB.to_owned();
     let earlier = optional(tree, &path)?.unwrap_or_default();
     let all = shell::with_earlier(&earlier, &VARIABLES, wanted);
     let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(&earlier))? else {
@@ -198,5 +198,5 @@ fn wrapped(machine: &Machine, files: Vec<Step>, trial: Vec<Step>) -> Lasted {
         steps.insert(0, undoing(mkconfig(machine)));
         steps.push(doing(mkconfig(machine)));
     }
-    Lasted { steps, limits: Vec::new() }
+    Lasted { steps, ..Lasted::default() }
 }

@@ -3,16 +3,18 @@
 //!
 //! Requested is not effective: only what the kernel itself shows now makes a row good.
 
-use super::{Expected, Keep, SchedPolicy, Step, TaskName};
-use crate::audit;
-use crate::cmdline::{Evidence, Target, lint};
+mod word;
+
+use super::{Expected, Keep, Reading, SchedPolicy, Step, TaskName};
+use crate::cmdline::same_dashes;
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
-use crate::finding::State;
-use crate::knobs::{self, Case};
+use crate::knobs::Case;
 use crate::machine::Machine;
 use crate::profile::Need;
 use crate::tree::{Tree, text};
+use std::collections::BTreeMap;
+use word::word_row;
 
 /// Something that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,19 +115,38 @@ impl Standing {
     }
 }
 
-/// How everything that was asked for stands.
+/// How everything that was asked for stands, earliest first. What was asked for again since stands as it was asked for
+/// last.
 pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Asked]) -> Vec<Row> {
     let case = Case::new(tree, machine, need);
-    asked.iter().map(|asked| row(asked, &case)).collect()
+    let mut last: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, asked) in asked.iter().enumerate() {
+        last.insert(about(asked), at);
+    }
+    let is_last = |(at, asked): &(usize, &Asked)| last.get(&about(asked)) == Some(at);
+    asked.iter().enumerate().filter(is_last).map(|(_, asked)| row(asked, &case)).collect()
+}
+
+/// What it is about: of two that are about the same, the later one is laid over the earlier.
+fn about(asked: &Asked) -> String {
+    match asked {
+        Asked::Word { word: name, .. } | Asked::NoWord { name, .. } => {
+            format!("word {}", same_dashes(name.split('=').next().unwrap_or(name)))
+        }
+        // Lines of such a file stand beside each other, and so do settings of a device and calls of a program.
+        Asked::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
+            Reading::Switches | Reading::Schemata => format!("{path} {value}"),
+            _ => subject(step),
+        },
+        Asked::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
+        Asked::Done { step, .. } => subject(step),
+    }
 }
 
 fn row(asked: &Asked, case: &Case<'_>) -> Row {
     match asked {
-        Asked::Word { id, word } => {
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            word_row(id, name, Some(value), word, case)
-        }
-        Asked::NoWord { id, name } => word_row(id, name, None, name, case),
+        Asked::Word { id, word } => word_row(id, &Keep::Word(word.clone()), case),
+        Asked::NoWord { id, name } => word_row(id, &Keep::NoWord(name.clone()), case),
         Asked::Done { id, step, is_this_boot } => {
             let (what, seen) = (subject(step), seen(step, case));
             let mut row = Row {
@@ -156,42 +177,6 @@ fn is_set(step: &Step, tree: &dyn Tree) -> bool {
         return false;
     };
     text(tree, path).known().is_some_and(|seen| expected.met(value, &expected.reading.value(seen, value)))
-}
-
-/// A word of the command line: wanted with that value, or not at all.
-fn word_row(id: &str, name: &str, wanted: Option<&str>, what: &str, case: &Case<'_>) -> Row {
-    let of = |line: &str| crate::machine::Cmdline::parse(line).value(name).map(str::to_owned);
-    let lines: Vec<&String> = case.configured().iter().filter_map(|place| place.line.known()).collect();
-    let configured = lines.iter().find_map(|line| of(line));
-    let booted = case.machine.cmdline.known().map(|line| line.value(name).map(str::to_owned));
-    let state = knobs::find(id).map(|knob| audit::examine(knob, case));
-    let effective = state.as_ref().and_then(|finding| finding.evidence.last()).map(|e| e.value.clone());
-    let shown = |value: &Option<String>| value.as_ref().map(|v| if v.is_empty() { name.to_owned() } else { v.clone() });
-    let standing = match (&booted, state.map(|finding| finding.state)) {
-        (None, _) => Standing::Unknown("what the kernel was booted with cannot be read".to_owned()),
-        (Some(booted), _) if booted.as_deref() != wanted => Standing::WaitsForBoot,
-        (Some(_), Some(State::Bad)) => Standing::NotHonoured(verdict(what, case)),
-        (Some(_), Some(State::Unknown(why))) => Standing::Unknown(why),
-        _ => Standing::InForce,
-    };
-    Row {
-        id: id.to_owned(),
-        what: if wanted.is_some() { name.to_owned() } else { format!("no {name}") },
-        configured: if lines.is_empty() { None } else { shown(&configured).or_else(|| Some("none".to_owned())) },
-        booted: booted.map(|value| shown(&value).unwrap_or_else(|| "none".to_owned())),
-        effective,
-        standing,
-    }
-}
-
-/// What the linter says of a word that was given and is not in force.
-fn verdict(word: &str, case: &Case<'_>) -> String {
-    let judged = Target::of(case.machine)
-        .and_then(|target| lint(word.as_bytes(), &target, &Evidence::live(case, case.machine)).pop());
-    judged.map_or_else(
-        || "the kernel does not say why".to_owned(),
-        |word| format!("{}: {}", word.verdict.name(), word.why),
-    )
 }
 
 /// What is there now, and whether that is what was wanted.

@@ -1,0 +1,53 @@
+//! The files of ours on a machine, and the folders they stand in: those that `tune` writes, and those that a person is
+//! told to write to, are the same. Where several files may say the same thing, ours has the name that counts.
+//!
+//! Names only: what stands in them is decided elsewhere.
+
+/// Behind all others that are read in the order of their names.
+pub(crate) const LAST: &str = "99-zz-punctual";
+
+pub(crate) const SYSCTL: &str = "/etc/sysctl.d/99-zz-punctual.conf";
+/// Of several files, tmpfiles takes what the first one says.
+pub(crate) const TMPFILES: &str = "/etc/tmpfiles.d/00-punctual.conf";
+pub(crate) const UDEV: &str = "/etc/udev/rules.d/99-zz-punctual.rules";
+pub(crate) const MODPROBE: &str = "/etc/modprobe.d/punctual.conf";
+pub(crate) const LIMITS: &str = "/etc/security/limits.d/99-zz-punctual.conf";
+/// The fragment for GRUB, where the defaults are read with fragments.
+pub(crate) const GRUB: &str = "/etc/default/grub.d/99-zz-punctual.cfg";
+
+/// Where files of each kind are looked for; a name in a folder hides the same name in those behind it.
+pub(crate) const SYSCTL_FOLDERS: &[&str] =
+    &["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
+pub(crate) const TMPFILES_FOLDERS: &[&str] =
+    &["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/local/lib/tmpfiles.d", "/usr/lib/tmpfiles.d", "/lib/tmpfiles.d"];
+pub(crate) const UDEV_FOLDERS: &[&str] = &[
+    "/etc/udev/rules.d",
+    "/run/udev/rules.d",
+    "/usr/local/lib/udev/rules.d",
+    "/usr/lib/udev/rules.d",
+    "/lib/udev/rules.d",
+];
+pub(crate) const MODPROBE_FOLDERS: &[&str] =
+    &["/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"];
+
+/// The name of a file, without its folder.
+pub(crate) fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_files_stand_in_the_folders_that_are_read_and_count() {
+        for (path, folders) in
+            [(SYSCTL, SYSCTL_FOLDERS), (TMPFILES, TMPFILES_FOLDERS), (UDEV, UDEV_FOLDERS), (MODPROBE, MODPROBE_FOLDERS)]
+        {
+            assert_eq!(path.strip_suffix(name(path)).unwrap_or_default().trim_end_matches('/'), folders[0]);
+        }
+        for path in [SYSCTL, UDEV, LIMITS, GRUB] {
+            assert!(name(path).starts_with(LAST), "{path}");
+        }
+    }
+}
