@@ -9,6 +9,9 @@ use crate::finding::{Finding, Severity, State};
 use crate::knobs::{self, Blast, Case, Knob};
 use std::collections::BTreeMap;
 
+/// The knob of reserved huge pages.
+const HUGE_PAGES: &str = "mem.hugetlb";
+
 /// A finding that is bad and stays so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
@@ -45,9 +48,16 @@ pub enum Reason {
 /// The changes that mend what is bad, in order, and what is left.
 pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
     let mut gathered = Gathered::default();
-    for finding in findings.iter().filter(|finding| finding.state == State::Bad) {
-        let Some(knob) = knobs::find(&finding.id) else { continue };
-        if let Err(reason) = gathered.consider(knob, finding, site, wishes) {
+    // Pages are reserved because they are asked for, whatever stands in their place now.
+    let reserves = |id: &str| id == HUGE_PAGES && !wishes.needs.huge_pages.is_empty();
+    for finding in findings {
+        let is_named = wishes.only.contains(&finding.id) || reserves(&finding.id);
+        let Some(knob) = knobs::find(&finding.id).filter(|_| is_named || finding.state == State::Bad) else { continue };
+        let considered = match &finding.state {
+            State::Good if !reserves(&finding.id) => Err(Reason::NotHere("it is as it should be".to_owned())),
+            _ => gathered.consider(knob, finding, site, wishes, is_named),
+        };
+        if let Err(reason) = considered {
             let (id, title) = (finding.id.clone(), finding.title.clone());
             gathered.left.push(Left { id, title, severity: finding.severity, reason });
         }
@@ -175,8 +185,14 @@ struct Gathered {
 
 impl Gathered {
     /// Mends a finding, or says why it stays.
-    fn consider(&mut self, knob: &Knob, finding: &Finding, site: &Site<'_>, wishes: &Wishes) -> Result<(), Reason> {
-        let is_named = wishes.only.contains(&finding.id);
+    fn consider(
+        &mut self,
+        knob: &Knob,
+        finding: &Finding,
+        site: &Site<'_>,
+        wishes: &Wishes,
+        is_named: bool,
+    ) -> Result<(), Reason> {
         if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
             return Err(Reason::Excepted);
         }
