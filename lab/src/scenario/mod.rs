@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(pairs(&["guide", "13-amd64"]), [("guide", "13-amd64")]);
         assert_eq!(pairs(&["poll"]), [("poll", "12-amd64"), ("poll", "13-rt-amd64")]);
         assert_eq!(pairs(&["13-arm64"]), [("oracle", "13-arm64")]);
-        assert_eq!(named(&[]).len(), 5 + 2 + 6);
+        assert_eq!(named(&[]).len(), 5 + 2 + 5 + 3 + 1 + 1 + 1);
     }
 
     #[test]

@@ -52,7 +52,8 @@ pub fn applied(output: &Output, before: &Seen, now: &Seen) -> Vec<String> {
     }
     complaints.extend(masks(now));
     complaints.extend(interrupts(before, now));
-    let strays = now.threads().filter(|(name, thread)| !thread.is_bound && uses(&thread.cpus) && !is_of_one_cpu(name));
+    let stays = |name: &str| is_of_one_cpu(name) || moves_later(name, now);
+    let strays = now.threads().filter(|(name, thread)| !thread.is_bound && uses(&thread.cpus) && !stays(name));
     complaints.extend(strays.map(|(name, thread)| format!("thread {name} may run on {}", thread.cpus)));
     complaints
 }
@@ -114,6 +115,13 @@ fn uses(list: &str) -> bool {
 /// `NAME/2`: it is there for that CPU.
 fn is_of_one_cpu(name: &str) -> bool {
     name.trim_end_matches(')').rsplit_once('/').is_some_and(|(_, cpu)| cpu.parse::<u32>().is_ok())
+}
+
+/// The thread of an interrupt whose mask is moved: it follows when the interrupt comes next.
+fn moves_later(name: &str, now: &Seen) -> bool {
+    let number = name.split_once("(irq/").and_then(|(_, rest)| rest.split('-').next());
+    let value = number.and_then(|number| now.value(&format!("/proc/irq/{number}/smp_affinity")));
+    value.is_some_and(|value| mask(value) & APART == 0)
 }
 
 /// Bits of a mask; all of what is none.
@@ -182,6 +190,9 @@ mod tests {
         }
         let stray = machine(&(GOOD.to_owned() + &thread(7, "stray", 0, "0-3")));
         assert_eq!(applied(&done(), &before, &stray), ["thread 7 (stray) may run on 0-3"]);
+        let of_interrupt = |number: u32| machine(&(GOOD.to_owned() + &thread(7, &format!("irq/{number}-x"), 0, "3")));
+        assert_eq!(applied(&done(), &before, &of_interrupt(1)), Vec::<String>::new());
+        assert_eq!(applied(&done(), &before, &of_interrupt(4)).len(), 1);
         let refused = output(3, &done().out.replacen("done", "refused", 1));
         assert_eq!(applied(&refused, &before, &now).len(), 3);
         assert_eq!(applied(&output(0, "x"), &before, &now).len(), 1);
