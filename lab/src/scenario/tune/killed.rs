@@ -16,18 +16,18 @@ pub const KILLED: Scenario = Scenario { name: "killed", claims: CLAIMS, wants: |
 const CLAIMS: &[Claim] = &[
     Claim {
         id: "killed.tune",
-        says: "killed at 30 moments of applying, `tune` leaves nothing that `revert` does not put back: every value, thread, \
+        says: "killed at 12 moments of applying, `tune` leaves nothing that `revert` does not put back: every value, thread, \
                mask and file is as it was",
     },
     Claim { id: "killed.revert", says: "killed in the middle as well, `revert` is finished by the next one" },
 ];
 
 /// So many times.
-const RUNS: u32 = 30;
+const RUNS: u32 = 12;
 /// And no more than this to get there: a busy host's guest may end its work sooner than the last time.
-const MOST_RUNS: u32 = 45;
+const MOST_RUNS: u32 = 20;
 /// At so many different places of the journal, or the moments were not spread.
-const PLACES: usize = 12;
+const PLACES: usize = 5;
 /// Changes of all kinds there are without systemd: values, masks, threads, interrupts, a file. Not the one that patches an
 /// emulated kernel for seconds: nearly all moments would fall on it.
 const TUNE: &str = "punctual tune --cpus 2-3 --yes --except dyn.preempt";
