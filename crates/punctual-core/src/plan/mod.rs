@@ -27,6 +27,7 @@ pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 
 use crate::knobs::Blast;
+use crate::tree::Tree;
 
 /// How long a change holds by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,6 +130,17 @@ pub enum Keep {
 }
 
 impl Keep {
+    /// Whether it writes this file at each boot.
+    pub fn writes(&self, file: &str) -> bool {
+        match self {
+            Self::Sysctl { name, .. } => {
+                file.strip_prefix("/proc/sys/").is_some_and(|path| path.replace('/', ".") == *name)
+            }
+            Self::Write { path, .. } => path == file,
+            _ => false,
+        }
+    }
+
     /// What it decides: of two with the same subject, one alone can hold.
     pub fn subject(&self) -> String {
         let name = |text: &str| text.split(['=', ' ']).next().unwrap_or_default().replace('-', "_");
@@ -142,4 +154,9 @@ impl Keep {
             Self::Anew => "anew".to_owned(),
         }
     }
+}
+
+/// Whether the machine has a network device of that name.
+pub fn has_network_device(tree: &dyn Tree, name: &str) -> bool {
+    tree.list("/sys/class/net").known().is_some_and(|names| names.iter().any(|known| known == name))
 }

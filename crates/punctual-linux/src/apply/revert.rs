@@ -297,13 +297,7 @@ fn is_same_place(one: &Step, other: &Step) -> bool {
 /// Whether the same value is written by files of ours at each boot.
 fn is_kept(keeps: &[(String, Keep)], step: &Step) -> bool {
     let Step::Write { path: written, .. } = step else { return false };
-    keeps.iter().any(|(_, keep)| match keep {
-        Keep::Sysctl { name, .. } => {
-            written.strip_prefix("/proc/sys/").is_some_and(|path| path.replace('/', ".") == *name)
-        }
-        Keep::Write { path, .. } => path == written,
-        _ => false,
-    })
+    keeps.iter().any(|(_, keep)| keep.writes(written))
 }
 
 /// The path a step is about.

@@ -119,7 +119,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     // Ours, so that it goes with us however we end.
     let held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX)));
     let _held = held.transpose().map_err(|error| {
-        anyhow!("/dev/cpu_dma_latency cannot be held: {error}; --except pm.qos_global does without")
+        anyhow!("the limit on the CPUs' sleep cannot be held: {error}; --except pm.qos_global does without")
     })?;
     let mut ready = |applied: &Applied| {
         let text = render::tune::results(plan, applied, &[], render::style());

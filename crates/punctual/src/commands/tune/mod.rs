@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::machine::Machine;
-use punctual_core::plan::{Keep, Plan, Wishes, plan};
+use punctual_core::plan::{Keep, Plan, Wishes, has_network_device, plan};
 use punctual_core::tree::Tree;
 use punctual_linux::apply;
 use punctual_linux::journal::{self, Session};
@@ -39,8 +39,8 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         return artefact::print(what, args, source.tree.as_ref(), &machine);
     }
     let mut wishes = wishes(args)?;
-    if let Some(device) = args.device.as_ref().filter(|device| !is_device(source.tree.as_ref(), device)) {
-        bail!("there is no network device '{device}'; /sys/class/net lists them");
+    if let Some(device) = args.device.as_ref().filter(|device| !has_network_device(source.tree.as_ref(), device)) {
+        bail!("there is no network device '{device}'; `ip link` lists them");
     }
     if args.machine.is_none() {
         wishes.standing = standing();
@@ -72,10 +72,6 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
 /// Whether the journal's folder is on a file system that a boot empties.
 fn is_forgotten_at_boot() -> bool {
     rustix::fs::statfs("/var/lib").is_ok_and(|found| IN_MEMORY.contains(&(found.f_type & 0xffff_ffff)))
-}
-
-fn is_device(tree: &dyn Tree, name: &str) -> bool {
-    tree.list("/sys/class/net").known().is_some_and(|names| names.iter().any(|known| known == name))
 }
 
 /// On top of what may go back at any moment nothing is built.
