@@ -121,6 +121,39 @@ fn what_somebody_else_changed_is_not_touched() {
 }
 
 #[test]
+fn a_boot_loader_may_note_its_own_meanwhile() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let block = |used: &str| format!("# GRUB Environment Block\n{used}{}", "#".repeat(999 - used.len()));
+    let other = "/boot/grub2/grubenv";
+    bench.set(GRUBENV, &block("saved_entry=a\n"));
+    let chosen = block("saved_entry=a\nnext_entry=punctual-trial\n");
+    let steps = || vec![edit(GRUBENV, &block("saved_entry=a\n"), &chosen, true), own(other, &block("next_entry=x\n"))];
+    let start = bench.picture();
+    // A boot took the choice, and saved what it booted; and one that saved nothing.
+    for (there, new, then) in
+        [("saved_entry=b\n", "next_entry=\nsaved_entry=b\n", true), ("saved_entry=a\n", "next_entry=\n", false)]
+    {
+        tune(&bench, &[change("x", steps())]).unwrap();
+        bench.set(GRUBENV, &block(&format!("next_entry=\n{there}")));
+        bench.set(other, &block(new));
+        let back = revert(&bench, Extent::All, false).unwrap();
+        assert!(back.closed && back.trouble.is_empty(), "{:?}", back.trouble);
+        assert_eq!(bench.text(GRUBENV), block(there));
+        assert_eq!(bench.text(other), if then { block("saved_entry=b\n") } else { String::new() });
+        if then {
+            std::fs::remove_dir_all(bench.file("/boot/grub2")).unwrap();
+            bench.set(GRUBENV, &block("saved_entry=a\n"));
+        }
+        assert_eq!(bench.picture(), start);
+    }
+    tune(&bench, &[change("x", steps())]).unwrap();
+    bench.set(GRUBENV, &block("saved_entry=a\nnext_entry=theirs\n"));
+    assert!(revert(&bench, Extent::All, false).unwrap().trouble.iter().all(|trouble| trouble.conflict));
+    assert_eq!(bench.text(GRUBENV), block("saved_entry=a\nnext_entry=theirs\n"));
+}
+
+#[test]
 fn what_is_gone_needs_nothing() {
     let folder = folder();
     let bench = Bench::make(folder.path());
