@@ -40,18 +40,18 @@ fn nothing(why: impl Into<String>) -> Undone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// The machine still runs.
-    SameBoot,
+    Running,
     /// It was started anew.
-    NewBoot,
+    Restarted,
     /// It was started anew, and files of ours may have set the same value again.
-    SetAtBoot,
+    SetAgain,
 }
 
 /// Undoes it.
 pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
     match since {
-        Since::SetAtBoot if reads_as_ours(hand, &intent.step) => {}
-        Since::NewBoot | Since::SetAtBoot if ends_with_the_boot(intent) => {
+        Since::SetAgain if reads_as_ours(hand, &intent.step) => {}
+        Since::Restarted | Since::SetAgain if ends_with_the_boot(intent) => {
             return Ok(nothing("it ended with that run of the machine"));
         }
         _ => {}

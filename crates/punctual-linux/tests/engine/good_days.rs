@@ -217,18 +217,21 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
     assert_eq!(bench.picture(), start);
 }
 
-fn systemctl<const N: usize>(words: [&str; N]) -> Option<Invocation> {
-    Some(Invocation::new("systemctl", words))
+fn systemctl<const N: usize>(words: [&str; N]) -> Invocation {
+    Invocation::new("systemctl", words)
 }
 
 /// A unit of this boot alone, as a partition has it.
 fn slice(content: &str) -> Vec<Step> {
     let reload = || systemctl(["daemon-reload"]);
     vec![
-        Step::Run { doing: None, undoing: reload() },
+        Step::Run { doing: None, undoing: Some(reload()) },
         own("/run/systemd/system/punctual.slice", content),
-        Step::Run { doing: reload(), undoing: None },
-        Step::Run { doing: systemctl(["start", "punctual.slice"]), undoing: systemctl(["stop", "punctual.slice"]) },
+        Step::Run { doing: Some(reload()), undoing: None },
+        Step::Run {
+            doing: Some(systemctl(["start", "punctual.slice"])),
+            undoing: Some(systemctl(["stop", "punctual.slice"])),
+        },
     ]
 }
 
@@ -253,8 +256,8 @@ fn without_systemd_its_files_go_back_all_the_same() {
     let mut start = bench.picture();
     let unit = own("/etc/systemd/system/punctual-latency.service", "[Service]\n");
     let (restart, stop) = (["restart", "punctual-latency.service"], ["stop", "punctual-latency.service"]);
-    let run = Step::Run { doing: systemctl(restart), undoing: systemctl(stop) };
-    let reload = Step::Run { doing: None, undoing: systemctl(["daemon-reload"]) };
+    let run = Step::Run { doing: Some(systemctl(restart)), undoing: Some(systemctl(stop)) };
+    let reload = Step::Run { doing: None, undoing: Some(systemctl(["daemon-reload"])) };
     let silence = Step::Silence { unit: "irqbalance.service".to_owned(), lasting: true };
     tune(&bench, &[change("boot.files", vec![reload, unit, run]), change("irqbalance", vec![silence])]).unwrap();
     bench.reboot();
