@@ -12,6 +12,7 @@ mod changes;
 pub mod choice;
 pub mod conflicts;
 mod derive;
+mod kernel;
 pub mod lasting;
 mod make;
 mod policy;
@@ -22,6 +23,7 @@ mod standing;
 mod step;
 
 pub use changes::{Left, Reason, changes};
+pub use kernel::may_be_written;
 pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, is_given, plan, wanted};
 pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};

@@ -172,7 +172,7 @@ impl<'a> Work<'a> {
         let intents: Vec<Intent> = entries.filter(|intent| chosen(intent)).collect();
         for intent in intents {
             let since = self.since(journal.contents(), &intent);
-            let ended = since == Since::NewBoot && ends_with_the_boot(&intent);
+            let ended = since == Since::Restarted && ends_with_the_boot(&intent);
             let result = match self.in_the_way(journal.contents(), &intent, ended) {
                 Some(why) => Err(Stuck::Failed(why)),
                 None => undo(self.hand, &intent, since),
@@ -200,10 +200,10 @@ impl<'a> Work<'a> {
     fn since(&self, contents: &Contents, intent: &Intent) -> Since {
         let session = contents.sessions.iter().find(|session| session.transaction == intent.transaction);
         match session.and_then(|session| session.begun.as_ref()) {
-            None => Since::SameBoot,
-            Some(begun) if begun.boot == self.boot => Since::SameBoot,
-            Some(begun) if is_kept(&begun.asked.keeps, &intent.step) => Since::SetAtBoot,
-            Some(_) => Since::NewBoot,
+            None => Since::Running,
+            Some(begun) if begun.boot == self.boot => Since::Running,
+            Some(begun) if is_kept(&begun.asked.keeps, &intent.step) => Since::SetAgain,
+            Some(_) => Since::Restarted,
         }
     }
 

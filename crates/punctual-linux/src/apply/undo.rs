@@ -7,6 +7,7 @@ use super::look::{is_gone, read_value, thread, told};
 use super::replace::{is_between, replace, sweep};
 use crate::journal::store::copy_path;
 use crate::journal::{Intent, Undone};
+use punctual_core::plan::lasting::grub_unchosen;
 use punctual_core::plan::{Before, Expected, Invocation, Lasts, Step};
 use std::io;
 
@@ -39,18 +40,18 @@ fn nothing(why: impl Into<String>) -> Undone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// The machine still runs.
-    SameBoot,
+    Running,
     /// It was started anew.
-    NewBoot,
+    Restarted,
     /// It was started anew, and files of ours may have set the same value again.
-    SetAtBoot,
+    SetAgain,
 }
 
 /// Undoes it.
 pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
     match since {
-        Since::SetAtBoot if reads_as_ours(hand, &intent.step) => {}
-        Since::NewBoot | Since::SetAtBoot if ends_with_the_boot(intent) => {
+        Since::SetAgain if reads_as_ours(hand, &intent.step) => {}
+        Since::Restarted | Since::SetAgain if ends_with_the_boot(intent) => {
             return Ok(nothing("it ended with that run of the machine"));
         }
         _ => {}
@@ -165,10 +166,20 @@ fn own(hand: &dyn Hand, path: &str, content: &[u8], folders_made: &[String]) -> 
         sweep(hand, path).map_err(failed(path, "take away what was half written"))?;
     }
     let found = present(hand, path)?;
-    match &found {
-        Present::Nothing => {}
-        Present::File(found) if found == content => hand.remove(path).map_err(failed(path, "remove"))?,
-        Present::File(_) | Present::NoFile => {
+    let theirs = match &found {
+        Present::Nothing => Some(Vec::new()),
+        Present::File(found) if found == content => Some(Vec::new()),
+        Present::File(found) => grub_unchosen(b"", content, found),
+        Present::NoFile => None,
+    };
+    match (&found, theirs) {
+        (Present::Nothing, _) => {}
+        (_, Some(theirs)) if theirs.is_empty() => hand.remove(path).map_err(failed(path, "remove"))?,
+        (_, Some(theirs)) => {
+            hand.overwrite(path, &theirs).map_err(failed(path, "take our choice out"))?;
+            return Ok(Undone::Left { what: format!("{path}: what the boot loader has noted there since") });
+        }
+        (_, None) => {
             return Err(Stuck::Conflict(format!(
                 "{path}: it is ours, and somebody changed it. It stays; remove it when you do not need it, then revert \
                  again"
@@ -242,7 +253,14 @@ fn put_back(
     }
     let half = |new: &&[u8]| in_place && (is_between(&bytes, new, &found) || is_between(new, &bytes, &found));
     if found != bytes && !ours.iter().any(|ours| *ours == found || half(ours)) {
-        return conflict("somebody else changed it");
+        let choice = ours.first().and_then(|ours| grub_unchosen(&bytes, ours, &found));
+        return match choice {
+            Some(block) if block == found => Ok(nothing("the boot loader has taken it back")),
+            Some(block) => {
+                hand.overwrite(path, &block).map(|()| Undone::Restored).map_err(failed(path, "take our choice out"))
+            }
+            None => conflict("somebody else changed it"),
+        };
     }
     let done = if in_place { hand.overwrite(path, &bytes) } else { replace(hand, path, &bytes, meta) };
     done.map(|()| Undone::Restored).map_err(failed(path, "put back"))

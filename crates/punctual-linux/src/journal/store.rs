@@ -19,8 +19,8 @@ pub const SAVED: &str = "/var/lib/punctual/saved";
 pub const LOCK: &str = "/var/lib/punctual/lock";
 /// A journal while its first line is written.
 const NEW: &str = "/var/lib/punctual/journal.new";
-/// A journal of which lines are damaged, after the rest was undone.
-const DAMAGED: &str = "/var/lib/punctual/journal.damaged";
+/// What the names of a journal of which lines are damaged, and of its copies, end with after the rest was undone.
+const ASIDE: &str = ".damaged";
 
 /// Why the journal cannot be used: path, operation, reason, remedy.
 #[derive(Debug, thiserror::Error)]
@@ -155,6 +155,10 @@ impl<'a> Journal<'a> {
         if let Some(journal) = Self::open(hand)? {
             return Ok(journal);
         }
+        // Copies of a journal that somebody moved away: ours would be written over them.
+        if hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
+            put_aside(hand, &[SAVED])?;
+        }
         let first = format::first_line();
         sweep(hand, NEW)?;
         let (uid, gid) = hand.owner();
@@ -242,7 +246,8 @@ impl<'a> Journal<'a> {
     /// not know of: then the journal is put aside, with the saved copies.
     pub fn close(self) -> Result<(), JournalError> {
         if !self.contents.damage.is_empty() {
-            return self.hand.rename(FILE, DAMAGED).map_err(failed(FILE, "put aside"));
+            // The journal last: as long as it is there, this is done again.
+            return put_aside(self.hand, &[SAVED, FILE]);
         }
         if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
             for name in self.hand.list(SAVED).map_err(failed(SAVED, "list"))? {
@@ -253,6 +258,30 @@ impl<'a> Journal<'a> {
         }
         self.hand.remove(FILE).map_err(failed(FILE, "remove"))
     }
+}
+
+/// Puts what is there of these aside, all under the same ending, and never over what was put aside before.
+fn put_aside(hand: &dyn Hand, paths: &[&str]) -> Result<(), JournalError> {
+    let is_there = |path: &str| Ok(hand.stat(path).map_err(failed(path, "look at"))?.is_some());
+    let mut there = Vec::new();
+    for path in paths {
+        if is_there(path)? {
+            there.push(*path);
+        }
+    }
+    let endings = std::iter::once(ASIDE.to_owned()).chain((2_u32..).map(|number| format!("{ASIDE}-{number}")));
+    for ending in endings {
+        let mut free = true;
+        for path in &there {
+            free &= !is_there(&format!("{path}{ending}"))?;
+        }
+        if free {
+            return there
+                .iter()
+                .try_for_each(|path| hand.rename(path, &format!("{path}{ending}")).map_err(failed(path, "put aside")));
+        }
+    }
+    Ok(())
 }
 
 /// Where the copy of that name is.

@@ -68,6 +68,30 @@ fn a_damaged_line_costs_that_line() {
 }
 
 #[test]
+fn copies_of_a_damaged_journal_are_kept_whatever_comes_after() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let user = "/etc/sysctl.d/10-user.conf";
+    let kept = bench.text(user);
+    for ending in [".damaged", ".damaged-2", ".damaged-3"] {
+        let steps = vec![own(user, "ours\n"), write("/proc/sys/kernel/numa_balancing", "0", Reading::Plain)];
+        tune(&bench, &[change("x", steps)]).unwrap();
+        bench.set(FILE, &bench.text(FILE).replacen("10-user", "10-uzer", 1));
+        assert!(revert(&bench, Extent::All, false).unwrap().closed);
+        assert_eq!(bench.text(&format!("{FOLDER}/saved{ending}/1-1")), kept);
+        assert!(bench.file(&format!("{FOLDER}/journal{ending}")).exists());
+        bench.set(user, &kept);
+    }
+    // A journal that was moved away as it is told leaves its copies.
+    tune(&bench, &[change("x", vec![own(user, "ours\n")])]).unwrap();
+    fs::rename(bench.file(FILE), bench.file("/var/lib/other/journal")).unwrap();
+    tune(&bench, &[change("x", vec![own(user, "ours again\n")])]).unwrap();
+    assert!(revert(&bench, Extent::All, false).unwrap().closed);
+    assert_eq!(bench.text(&format!("{FOLDER}/saved.damaged-4/1-1")), kept);
+    assert_eq!(bench.text(user), "ours\n");
+}
+
+#[test]
 fn a_journal_that_is_not_understood_is_left_alone() {
     let folder = folder();
     let bench = Bench::make(folder.path());

@@ -130,6 +130,39 @@ fn what_somebody_else_changed_is_not_touched() {
 }
 
 #[test]
+fn a_boot_loader_may_note_its_own_meanwhile() {
+    let folder = folder();
+    let bench = Bench::make(folder.path());
+    let block = |used: &str| format!("# GRUB Environment Block\n{used}{}", "#".repeat(999 - used.len()));
+    let other = "/boot/grub2/grubenv";
+    bench.set(GRUBENV, &block("saved_entry=a\n"));
+    let chosen = block("saved_entry=a\nnext_entry=punctual-trial\n");
+    let steps = || vec![edit(GRUBENV, &block("saved_entry=a\n"), &chosen, true), own(other, &block("next_entry=x\n"))];
+    let start = bench.picture();
+    // A boot took the choice, and saved what it booted; and one that saved nothing.
+    for (there, new, then) in
+        [("saved_entry=b\n", "next_entry=\nsaved_entry=b\n", true), ("saved_entry=a\n", "next_entry=\n", false)]
+    {
+        tune(&bench, &[change("x", steps())]).unwrap();
+        bench.set(GRUBENV, &block(&format!("next_entry=\n{there}")));
+        bench.set(other, &block(new));
+        let back = revert(&bench, Extent::All, false).unwrap();
+        assert!(back.closed && back.trouble.is_empty(), "{:?}", back.trouble);
+        assert_eq!(bench.text(GRUBENV), block(there));
+        assert_eq!(bench.text(other), if then { block("saved_entry=b\n") } else { String::new() });
+        if then {
+            std::fs::remove_dir_all(bench.file("/boot/grub2")).unwrap();
+            bench.set(GRUBENV, &block("saved_entry=a\n"));
+        }
+        assert_eq!(bench.picture(), start);
+    }
+    tune(&bench, &[change("x", steps())]).unwrap();
+    bench.set(GRUBENV, &block("saved_entry=a\nnext_entry=theirs\n"));
+    assert!(revert(&bench, Extent::All, false).unwrap().trouble.iter().all(|trouble| trouble.conflict));
+    assert_eq!(bench.text(GRUBENV), block("saved_entry=a\nnext_entry=theirs\n"));
+}
+
+#[test]
 fn what_is_gone_needs_nothing() {
     let folder = folder();
     let bench = Bench::make(folder.path());
@@ -193,18 +226,21 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
     assert_eq!(bench.picture(), start);
 }
 
-fn systemctl<const N: usize>(words: [&str; N]) -> Option<Invocation> {
-    Some(Invocation::new("systemctl", words))
+fn systemctl<const N: usize>(words: [&str; N]) -> Invocation {
+    Invocation::new("systemctl", words)
 }
 
 /// A unit of this boot alone, as a partition has it.
 fn slice(content: &str) -> Vec<Step> {
     let reload = || systemctl(["daemon-reload"]);
     vec![
-        Step::Run { doing: None, undoing: reload() },
+        Step::Run { doing: None, undoing: Some(reload()) },
         own("/run/systemd/system/punctual.slice", content),
-        Step::Run { doing: reload(), undoing: None },
-        Step::Run { doing: systemctl(["start", "punctual.slice"]), undoing: systemctl(["stop", "punctual.slice"]) },
+        Step::Run { doing: Some(reload()), undoing: None },
+        Step::Run {
+            doing: Some(systemctl(["start", "punctual.slice"])),
+            undoing: Some(systemctl(["stop", "punctual.slice"])),
+        },
     ]
 }
 
@@ -229,8 +265,8 @@ fn without_systemd_its_files_go_back_all_the_same() {
     let mut start = bench.picture();
     let unit = own("/etc/systemd/system/punctual-latency.service", "[Service]\n");
     let (restart, stop) = (["restart", "punctual-latency.service"], ["stop", "punctual-latency.service"]);
-    let run = Step::Run { doing: systemctl(restart), undoing: systemctl(stop) };
-    let reload = Step::Run { doing: None, undoing: systemctl(["daemon-reload"]) };
+    let run = Step::Run { doing: Some(systemctl(restart)), undoing: Some(systemctl(stop)) };
+    let reload = Step::Run { doing: None, undoing: Some(systemctl(["daemon-reload"])) };
     let silence = Step::Silence { unit: "irqbalance.service".to_owned(), lasting: true };
     tune(&bench, &[change("boot.files", vec![reload, unit, run]), change("irqbalance", vec![silence])]).unwrap();
     bench.reboot();

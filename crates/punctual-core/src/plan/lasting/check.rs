@@ -2,9 +2,14 @@
 //! will read it as root.
 
 use super::{Wanted, Why};
+use crate::plan::may_be_written;
 
 /// Longest value of a sysctl, of a kernel's file and of a rule.
 const VALUE_BYTES: usize = 512;
+
+/// Why a file of the kernel is none of ours to write.
+const NEVER: &str =
+    "it reaches further than a value does: it names programs, or puts the machine to sleep, or is firmware's";
 
 fn unfit<T>(value: &str, why: &str) -> Result<T, Why> {
     Err(Why::Unfit { value: value.to_owned(), why: why.to_owned() })
@@ -46,7 +51,19 @@ pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Why> {
     if name.is_empty() || !name.bytes().all(is_name) || name.starts_with(['.', '/', '-']) || name.contains("..") {
         return unfit(name, "it is no name of a sysctl");
     }
-    line(value)
+    if !may_be_written(&format!("/proc/sys/{}", name.replace('.', "/"))) {
+        return unfit(name, NEVER);
+    }
+    unquoted(value)
+}
+
+/// What a shell within single quotes, sysctl and tmpfiles read as itself.
+fn unquoted(value: &str) -> Result<(), Why> {
+    line(value)?;
+    if value.contains(['\'', '"', '\\']) {
+        return unfit(value, "a quote or a backslash would be read as more than itself");
+    }
+    Ok(())
 }
 
 /// A file of the kernel, and what is written to it at boot.
@@ -56,11 +73,10 @@ pub(super) fn write(path: &str, value: &str) -> Result<(), Why> {
     if !is_kernels || !path.bytes().all(is_plain) || path.split('/').any(|part| part == "..") {
         return unfit(path, "only plain paths below /sys and /proc are written at boot");
     }
-    line(value)?;
-    if value.contains(['\'', '"', '\\']) {
-        return unfit(value, "a quote or a backslash would be read as more than itself");
+    if !may_be_written(path) {
+        return unfit(path, NEVER);
     }
-    Ok(())
+    unquoted(value)
 }
 
 /// A rule of udev that sets attributes and runs nothing.

@@ -26,6 +26,7 @@ mod tests;
 mod why;
 
 pub use files::files;
+pub use grub::grub_unchosen;
 pub use line::merge;
 pub use print::{Artefact, print};
 pub use why::Why;

@@ -245,6 +245,11 @@ fn nothing_that_means_more_than_itself_is_written() {
     let bad = [
         Wanted { sysctls: one("../x", "1"), ..Wanted::default() },
         Wanted { sysctls: one("a.b", "1\nkernel.modules_disabled = 1"), ..Wanted::default() },
+        Wanted { sysctls: one("kernel.core_pattern", "|/bin/x"), ..Wanted::default() },
+        Wanted { sysctls: one("kernel/modprobe", "/bin/x"), ..Wanted::default() },
+        Wanted { sysctls: one("a.b", "1'; reboot; '"), ..Wanted::default() },
+        Wanted { writes: one("/sys/power/state", "mem"), ..Wanted::default() },
+        Wanted { writes: one("/sys/kernel/uevent_h*", "/bin/x"), ..Wanted::default() },
         Wanted { writes: one("/etc/passwd", "1"), ..Wanted::default() },
         Wanted { writes: one("/sys/../etc/passwd", "1"), ..Wanted::default() },
         Wanted { writes: one("/sys/a", "1'; reboot; '"), ..Wanted::default() },

@@ -1,6 +1,7 @@
 //! Where changes may be made at all. Whatever a plan says, nothing outside of these places is written.
 
 use crate::journal::store;
+use punctual_core::plan::may_be_written;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,20 +32,6 @@ const OURS: [&str; 23] = [
     "/run/systemd/",
     "/var/lib/punctual/",
 ];
-/// The kernel's values.
-const KERNEL: [&str; 3] = ["/proc/irq/", "/proc/sys/", "/sys/"];
-/// Among those: programs that the kernel runs as the superuser, the machine's sleep and end, and its firmware.
-const NEVER: [&str; 9] = [
-    "/proc/sys/kernel/core_pattern",
-    "/proc/sys/kernel/hotplug",
-    "/proc/sys/kernel/modprobe",
-    "/proc/sys/kernel/poweroff_cmd",
-    "/proc/sys/kernel/sysrq",
-    "/proc/sys/fs/binfmt_misc",
-    "/sys/firmware/",
-    "/sys/kernel/uevent_helper",
-    "/sys/power/",
-];
 /// Folders of the kernel's own making.
 const KERNEL_FOLDERS: [&str; 2] = ["/sys/fs/cgroup/", "/sys/fs/resctrl/"];
 
@@ -70,11 +57,6 @@ pub fn named(root: &Path, path: &str) -> io::Result<PathBuf> {
 
 fn is_ours(path: &str) -> bool {
     path == store::FOLDER || OURS.iter().any(|place| path.starts_with(place) || place.trim_end_matches('/') == path)
-}
-
-fn is_kernels(path: &str) -> bool {
-    KERNEL.iter().any(|place| path.starts_with(place))
-        && !NEVER.iter().any(|place| path.starts_with(place.trim_end_matches('/')))
 }
 
 fn is_kernels_folder(path: &str) -> bool {
@@ -115,10 +97,14 @@ pub fn ours(root: &Path, path: &str) -> io::Result<PathBuf> {
 /// A file of the kernel that we may write to.
 pub fn kernel(root: &Path, path: &str) -> io::Result<PathBuf> {
     let full = named(root, path)?;
-    if !is_kernels(path) {
+    if !may_be_written(path) {
         return Err(refused(path, "not a value of the kernel that is changed"));
     }
-    if is_kernels(&real(root, &full)?) { Ok(full) } else { Err(refused(path, "a link leads to what is not changed")) }
+    if may_be_written(&real(root, &full)?) {
+        Ok(full)
+    } else {
+        Err(refused(path, "a link leads to what is not changed"))
+    }
 }
 
 /// A file that we may look into.

@@ -1,5 +1,9 @@
 //! GRUB's environment block: a file of fixed length, since GRUB writes into it where it lies on the disk.
 
+use std::collections::BTreeMap;
+
+/// The variable that chooses an entry for the next boot.
+pub(in crate::plan::lasting) const NEXT: &str = "next_entry";
 /// The first line of each.
 const SIGNATURE: &str = "# GRUB Environment Block\n";
 /// What GRUB's own tools write below it.
@@ -26,6 +30,10 @@ impl Environment {
         let text = std::str::from_utf8(content).ok()?;
         let used = text.trim_end_matches('#');
         (used.starts_with(SIGNATURE) && used.ends_with('\n')).then(|| Self { used: used.to_owned(), bytes: text.len() })
+    }
+
+    fn variables(&self) -> BTreeMap<&str, &str> {
+        self.used.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('=')).collect()
     }
 
     /// The value of a variable.
@@ -58,9 +66,28 @@ impl Environment {
     }
 }
 
+/// The block as it is to be when our choice of the next entry is taken out of it, and what GRUB and its tools have noted
+/// there since stays. Nothing where it is no such block, more than the choice was ours, or somebody else has chosen.
+///
+/// Where nothing else changed, these are the very bytes that were there; an empty file stands for none.
+pub fn grub_unchosen(before: &[u8], ours: &[u8], found: &[u8]) -> Option<Vec<u8>> {
+    let base = if before.is_empty() { Environment::new() } else { Environment::parse(before)? };
+    let (ours, found) = (Environment::parse(ours)?, Environment::parse(found)?);
+    let is_other = found.value(NEXT).filter(|value| !value.is_empty());
+    let is_other = is_other.is_some_and(|value| ![&ours, &base].iter().any(|block| block.value(NEXT) == Some(value)));
+    if is_other || ours.without(NEXT).variables() != base.without(NEXT).variables() {
+        return None;
+    }
+    let back = base.value(NEXT).map_or_else(|| found.without(NEXT), |value| found.with(NEXT, value));
+    if back.variables() == base.variables() {
+        return Some(before.to_vec());
+    }
+    back.to_text().map(String::into_bytes)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Environment;
+    use super::{Environment, grub_unchosen};
     use proptest::prelude::*;
 
     /// As `grub-editenv` 2.06 writes it.
@@ -91,6 +118,34 @@ mod tests {
         assert_eq!(Environment::parse(b"next_entry=1\n"), None);
         assert_eq!(Environment::parse(b"\xff"), None);
         assert_eq!(Environment::new().with("x", &"y".repeat(1000)).to_text(), None);
+    }
+
+    #[test]
+    fn our_choice_alone_is_taken_back() {
+        let unchosen = |before: &str, ours: &str, found: &str| {
+            let back = grub_unchosen(made(before).as_bytes(), made(ours).as_bytes(), made(found).as_bytes());
+            back.map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        let (before, ours) = ("saved_entry=a>b\n", "saved_entry=a>b\nnext_entry=x\n");
+        // As we left it, emptied, taken out, noted in another order.
+        for found in [ours, "saved_entry=a>b\nnext_entry=\n", before, "next_entry=\nsaved_entry=a>b\n"] {
+            assert_eq!(unchosen(before, ours, found), Some(made(before)), "{found}");
+        }
+        // Another entry was booted and saved; a boot was noted.
+        let found = "saved_entry=c\nnext_entry=\nrecordfail=1\n";
+        assert_eq!(unchosen(before, ours, found), Some(made("saved_entry=c\nrecordfail=1\n")));
+        let emptied = "saved_entry=a\nnext_entry=\n";
+        let ours = "saved_entry=a\nnext_entry=x\n";
+        assert_eq!(unchosen(emptied, ours, "saved_entry=c\n"), Some(made("saved_entry=c\nnext_entry=\n")));
+        // Somebody else chose; more than the choice was ours; this is none.
+        assert_eq!(unchosen(before, ours, "saved_entry=a>b\nnext_entry=y\n"), None);
+        assert_eq!(unchosen(before, "saved_entry=z\nnext_entry=x\n", ours), None);
+        assert_eq!(grub_unchosen(b"", b"x", made(ours).as_bytes()), None);
+        // There was none.
+        let made_by_us = made("next_entry=x\n");
+        assert_eq!(grub_unchosen(b"", made_by_us.as_bytes(), made("next_entry=\n").as_bytes()), Some(Vec::new()));
+        let noted = made("saved_entry=c\n").into_bytes();
+        assert_eq!(grub_unchosen(b"", made_by_us.as_bytes(), &noted), Some(noted.clone()));
     }
 
     proptest! {

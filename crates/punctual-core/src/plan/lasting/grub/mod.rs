@@ -10,6 +10,7 @@ mod menu;
 mod place;
 
 pub(super) use environment::Environment;
+pub use environment::grub_unchosen;
 pub(super) use place::{not_once, once};
 
 use super::line::{Settled, fitting};

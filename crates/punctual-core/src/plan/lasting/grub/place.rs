@@ -6,10 +6,10 @@
 
 use super::super::{Why, optional, own};
 use super::Environment;
+use super::environment::NEXT;
 use crate::plan::Step;
 use crate::tree::{Tree, text};
 
-const NEXT: &str = "next_entry";
 /// File systems into whose files GRUB writes.
 const WRITTEN: &[&str] = &["ext2", "ext3", "ext4", "vfat", "xfs"];
 

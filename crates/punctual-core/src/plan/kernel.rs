@@ -1,0 +1,56 @@
+//! Which files of the kernel may be written at all, now or at each boot: one list for whoever plans and whoever writes.
+//!
+//! It knows paths alone; where links lead is for those to see who can follow them.
+
+/// The kernel's values.
+const VALUES: [&str; 3] = ["/proc/irq/", "/proc/sys/", "/sys/"];
+/// Among those: programs that the kernel runs as the superuser, the machine's sleep and end, and its firmware.
+const NEVER: [&str; 9] = [
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/kernel/hotplug",
+    "/proc/sys/kernel/modprobe",
+    "/proc/sys/kernel/poweroff_cmd",
+    "/proc/sys/kernel/sysrq",
+    "/proc/sys/fs/binfmt_misc",
+    "/sys/firmware",
+    "/sys/kernel/uevent_helper",
+    "/sys/power",
+];
+
+/// Whether that file may be written, or every file that a pattern of a shell may stand for.
+pub fn may_be_written(path: &str) -> bool {
+    let fixed = path.split(['*', '?', '[']).next().unwrap_or_default();
+    let is_pattern = fixed.len() < path.len();
+    let is_plain = path.split('/').skip(1).all(|part| !matches!(part, "" | "." | ".."));
+    let is_never = |never: &&str| path.starts_with(*never) || (is_pattern && never.starts_with(fixed));
+    is_plain && VALUES.iter().any(|place| fixed.starts_with(place)) && !NEVER.iter().any(is_never)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_written;
+
+    #[test]
+    fn what_reaches_further_than_a_value_is_never_written() {
+        for path in ["/proc/sys/kernel/numa_balancing", "/sys/block/*/queue/scheduler", "/proc/irq/5/smp_affinity"] {
+            assert!(may_be_written(path), "{path}");
+        }
+        for path in [
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sys/kernel/core_p*",
+            "/proc/sys/*/core_pattern",
+            "/sys/power/state",
+            "/sys/p?wer/state",
+            "/sys//power/state",
+            "/sys/./power/state",
+            "/sys/kernel/[u]event_helper",
+            "/proc/1/oom_adj",
+            "/proc/*/sys",
+            "/etc/passwd",
+            "sys/block",
+            "",
+        ] {
+            assert!(!may_be_written(path), "{path}");
+        }
+    }
+}
