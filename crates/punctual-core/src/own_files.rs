@@ -12,6 +12,8 @@ pub(crate) const TMPFILES: &str = "/etc/tmpfiles.d/00-punctual.conf";
 pub(crate) const UDEV: &str = "/etc/udev/rules.d/99-zz-punctual.rules";
 pub(crate) const MODPROBE: &str = "/etc/modprobe.d/punctual.conf";
 pub(crate) const LIMITS: &str = "/etc/security/limits.d/99-zz-punctual.conf";
+/// What systemd itself is told.
+pub(crate) const MANAGER: &str = "/etc/systemd/system.conf.d/99-zz-punctual.conf";
 /// The fragment for GRUB, where the defaults are read with fragments.
 pub(crate) const GRUB: &str = "/etc/default/grub.d/99-zz-punctual.cfg";
 
@@ -46,7 +48,7 @@ mod tests {
         {
             assert_eq!(path.strip_suffix(name(path)).unwrap_or_default().trim_end_matches('/'), folders[0]);
         }
-        for path in [SYSCTL, UDEV, LIMITS, GRUB] {
+        for path in [SYSCTL, UDEV, LIMITS, MANAGER, GRUB] {
             assert!(name(path).starts_with(LAST), "{path}");
         }
     }

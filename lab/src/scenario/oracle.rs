@@ -19,9 +19,11 @@ const CLAIMS: &[Claim] = &[Claim {
 /// A list of fewer proves too little.
 const ENOUGH: usize = 100;
 /// Words that a kernel does not have and of which the linter has more to say than that.
-const MORE_SAID: [(&str, fn(&Spec) -> bool, &str); 1] =
+const MORE_SAID: [MoreSaid; 1] =
     // Interrupts are handled in threads there without it.
     [("threadirqs", |spec| spec.is_rt, "inert")];
+/// A word, the kernels, and the verdict there.
+type MoreSaid = (&'static str, fn(&Spec) -> bool, &'static str);
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let spec = kernel.spec;

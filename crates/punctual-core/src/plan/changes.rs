@@ -124,7 +124,9 @@ fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> 
     let derived = derive(knob, site.case, site.needs.partition);
     let (mut derived, notes) = match (remedy(site, knob.id), derived) {
         (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
-        (Some(Remedy::Steps(steps, notes)), derived) => (derived.unwrap_or_default().with_steps(steps), notes),
+        (Some(Remedy::Steps(steps, notes)), derived) => {
+            (derived.unwrap_or_default().with_steps(steps).with_rules(knob, site.case), notes)
+        }
         (Some(Remedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
         // What cannot be done now may be asked for at the next boot.
         (Some(Remedy::NotHere(_) | Remedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
@@ -271,6 +273,12 @@ fn kept(keep: &Keep) -> Option<(String, String)> {
         Keep::NoWord(name) => Some((format!("word {}", same_dashes(name)), "(none)".to_owned())),
         Keep::ModuleOptions(line) => Some((format!("options {line}"), String::new())),
         Keep::NoModule(name) => Some((format!("module {name}"), "(none)".to_owned())),
+        Keep::Udev(rule) => Some((format!("rule {rule}"), String::new())),
+        Keep::Limit(line) => {
+            let (who, value) = line.rsplit_once(' ').unwrap_or((line, ""));
+            Some((format!("limit {who}"), value.to_owned()))
+        }
+        Keep::Manager(cpus) => Some(("CPUs of systemd".to_owned(), cpus.to_string())),
         Keep::Hold(limit) => Some(("latency limit".to_owned(), limit.to_string())),
         Keep::Sysctl { .. } | Keep::Write { .. } | Keep::Anew => None,
     }

@@ -6,6 +6,7 @@
 
 use super::{Expected, Keep, Reading, Step, is_given};
 use crate::cmdline::same_dashes;
+use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
 use crate::knobs::{Case, Knob, Lasting};
 use crate::tree::Tree;
@@ -32,7 +33,7 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
         derived.take(place, case);
     }
     // A word is the way where there is no other: what can be written now is written again at each boot.
-    if derived.steps.is_empty() {
+    if derived.steps.is_empty() && !derived.keeps.iter().any(|keep| matches!(keep, Keep::Manager(_))) {
         let sets_apart = |place: &&&Lasting| matches!(place, Lasting::Word(word) if word.starts_with("isolcpus="));
         let words = places.iter().filter(|place| !(is_partition && sets_apart(place)));
         words.for_each(|place| derived.take_word(place, case));
@@ -63,9 +64,23 @@ impl Derived {
         Self { steps, before: Vec::new(), after: Vec::new(), ..self }
     }
 
+    /// And the same for devices that come later. What is done about network cards is done about those of the real-time
+    /// work alone, which a rule for all cards would not keep to.
+    #[must_use]
+    pub fn with_rules(mut self, knob: &Knob, case: &Case<'_>) -> Self {
+        for place in knob.persist {
+            let Lasting::Udev(rule) = place.chosen(case) else { continue };
+            let filled = case.fill(rule);
+            if is_plain_rule(&filled) && !rule.contains("SUBSYSTEM==\"net\"") {
+                self.keeps.push(Keep::Udev(filled));
+            }
+        }
+        self
+    }
+
     /// Whether nothing is left of it.
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.keeps.iter().all(|keep| *keep == Keep::Anew)
+        self.steps.is_empty() && self.keeps.iter().all(|keep| matches!(keep, Keep::Anew | Keep::Udev(_)))
     }
 
     /// Whether nothing of it counts before the machine is started again.
@@ -84,6 +99,14 @@ impl Derived {
             }
             Lasting::Module(line) => self.keep(Keep::ModuleOptions((*line).to_owned()), "", line),
             Lasting::NoModule(name) => self.keep(Keep::NoModule((*name).to_owned()), "", &format!("{name} not loaded")),
+            Lasting::Limit(line) if !has_blank(line) => {
+                self.keep(Keep::Limit((*line).to_owned()), "no such limit", line);
+            }
+            Lasting::Manager if case.machine.boot.is_systemd() && !case.housekeeping.is_empty() => {
+                let cpus = CpuSet::clone(&case.housekeeping);
+                let told = format!("CPUs {cpus} for what systemd starts");
+                self.keep(Keep::Manager(cpus), "any CPU for what systemd starts", &told);
+            }
             _ => {}
         }
     }
@@ -157,6 +180,19 @@ fn has_blank(text: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(is_blank)
 }
 
+/// Whether a rule asks for what a device is and sets its attributes, and does nothing else.
+fn is_plain_rule(rule: &str) -> bool {
+    let asks = |part: &str| part.contains("==\"");
+    let sets = |part: &str| {
+        let value =
+            part.strip_prefix("ATTR{").filter(|_| !asks(part)).and_then(|attribute| attribute.split_once("}=\""));
+        value.is_some_and(|(_, value)| !has_blank(value))
+    };
+    let parts: Vec<&str> = rule.split(", ").collect();
+    parts.iter().all(|part| (asks(part) || sets(part)) && !part.contains(['$', '%']))
+        && parts.iter().any(|part| sets(part))
+}
+
 /// How a file of the kernel shows its value, by its name and by what it shows.
 fn reading(path: &str, text: &str) -> Reading {
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -172,7 +208,7 @@ fn reading(path: &str, text: &str) -> Reading {
 
 /// The files a path of the catalogue stands for: one for each CPU it names, one for each that fits its stars.
 fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
-    let each = |mark: &str, cpus: &crate::cpu_set::CpuSet| -> Vec<String> {
+    let each = |mark: &str, cpus: &CpuSet| -> Vec<String> {
         cpus.iter().map(|cpu| path.replace(mark, &format!("cpu{cpu}"))).collect()
     };
     let paths = if path.contains("cpu<I>") {
@@ -222,6 +258,20 @@ mod tests {
             ("", "*", true),
         ] {
             assert_eq!(is_like(name, pattern), fits, "{name} {pattern}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_runs_something_or_names_a_device_by_a_sign_is_left_to_a_person() {
+        assert!(is_plain_rule("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""));
+        assert!(is_plain_rule("SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""));
+        for rule in [
+            "SUBSYSTEM==\"net\", RUN+=\"/usr/sbin/ethtool -A $name rx off\"",
+            "SUBSYSTEM==\"net\", ATTR{x}=\"$name\"",
+            "SUBSYSTEM==\"net\", ATTR{x}==\"1\"",
+            "SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"MASK\"",
+        ] {
+            assert!(!is_plain_rule(rule), "{rule}");
         }
     }
 

@@ -316,6 +316,9 @@ pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wante
             Keep::Write { path, value } => wanted.writes.push((path, value)),
             Keep::ModuleOptions(line) => wanted.module_options.push(line),
             Keep::NoModule(name) => wanted.no_modules.push(name),
+            Keep::Udev(rule) => wanted.udev.push(rule),
+            Keep::Limit(line) => wanted.limits.push(line),
+            Keep::Manager(cpus) => wanted.manager_cpus = Some(cpus),
             Keep::Hold(limit) => wanted.hold_latency_us = Some(limit),
             Keep::Anew => wanted.boot_service = true,
         }

@@ -28,6 +28,7 @@ pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, is_given, plan, wa
 pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 
+use crate::cpu_set::CpuSet;
 use crate::knobs::Blast;
 use crate::tree::Tree;
 
@@ -124,6 +125,12 @@ pub enum Keep {
     ModuleOptions(String),
     /// A module that is not to be loaded.
     NoModule(String),
+    /// A rule for udev that sets attributes of devices that come later.
+    Udev(String),
+    /// A limit of log-ins: `@realtime - rtprio 95`.
+    Limit(String),
+    /// CPUs for everything that systemd starts.
+    Manager(CpuSet),
     /// The longest time to wake from idle, in microseconds, which a process of ours asks for all the time.
     Hold(u32),
     /// The steps are planned anew and done at each boot, since what they name (numbers of interrupts and threads,
@@ -152,6 +159,9 @@ impl Keep {
             Self::Write { path, .. } => path.clone(),
             Self::ModuleOptions(line) => format!("options {line}"),
             Self::NoModule(module) => format!("module {}", name(module)),
+            Self::Udev(rule) => format!("rule {rule}"),
+            Self::Limit(line) => format!("limit {line}"),
+            Self::Manager(_) => "manager".to_owned(),
             Self::Hold(_) => "latency".to_owned(),
             Self::Anew => "anew".to_owned(),
         }

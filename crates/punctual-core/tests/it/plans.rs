@@ -264,3 +264,24 @@ fn machines_of_hundreds_of_cpus_get_a_plan() {
         assert!(!plan.choice.cpus.is_empty() && !plan.choice.housekeeping.is_empty(), "{name}");
     }
 }
+
+#[test]
+fn rules_limits_and_the_cpus_of_systemd_are_kept() {
+    let mut tree = captured("debian-13-rt-plain");
+    tree.file("/sys/devices/virtual/workqueue/writeback/cpumask", known("f"));
+    let plan = planned(&tree, &wishes(on_cpus("2-3")));
+    let rule = "ACTION==\"add\", SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"3\"";
+    assert_eq!(plan.wanted.udev, [rule]);
+    assert_eq!(plan.wanted.manager_cpus, CpuSet::parse_list("0-1").ok());
+    assert!(!plan.wanted.words.iter().any(|word| word.starts_with("systemd.")));
+    assert!(plan.wanted.limits.is_empty(), "a right of users is granted by name only");
+    let files = plan.changes.iter().find(|change| change.id == "boot.files").unwrap();
+    for part in ["/etc/udev/rules.d/99-zz-punctual.rules", "/etc/systemd/system.conf.d/99-zz-punctual.conf"] {
+        assert!(files.after.contains(part), "{}", files.after);
+    }
+    let only = Wishes { only: vec!["lim.rtprio".to_owned()], ..wishes(on_cpus("2-3")) };
+    assert_eq!(
+        planned(&captured("arm64-board"), &Wishes { need: on_cpus("6-7"), ..only }).wanted.limits,
+        ["@realtime - rtprio 95"]
+    );
+}

@@ -36,6 +36,9 @@ fn keeps() -> Vec<(String, Keep)> {
         Keep::Write { path: text("/sys/kernel/mm/ksm/run"), value: text("0") },
         Keep::ModuleOptions(text("kvm halt_poll_ns=0")),
         Keep::NoModule(text("evbug")),
+        Keep::Udev(text("SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\"")),
+        Keep::Limit(text("@realtime - rtprio 95")),
+        Keep::Manager(cpus("0-1")),
         Keep::Hold(2),
         Keep::Anew,
     ];

@@ -52,8 +52,8 @@ pub fn applied(output: &Output, before: &Seen, now: &Seen) -> Vec<String> {
     }
     complaints.extend(masks(now));
     complaints.extend(interrupts(before, now));
-    let stays = |name: &str| is_of_one_cpu(name) || moves_later(name, now);
-    let strays = now.threads().filter(|(name, thread)| !thread.is_bound && uses(&thread.cpus) && !stays(name));
+    let may_stay = |name: &str| is_of_one_cpu(name) || moves_later(name, now);
+    let strays = now.threads().filter(|(name, thread)| !thread.is_bound && uses(&thread.cpus) && !may_stay(name));
     complaints.extend(strays.map(|(name, thread)| format!("thread {name} may run on {}", thread.cpus)));
     complaints
 }

@@ -9,6 +9,7 @@ use super::{Bench, judge};
 use crate::kernel::Kernel;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// On one kernel: what happens is the program's doing.
 pub const KILLED: Scenario = Scenario { name: "killed", claims: CLAIMS, wants: |spec| spec.id == "12-amd64", run };
@@ -62,7 +63,9 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
         }
         let into = if number % 2 == 1 { &mut record.revert } else { &mut record.tune };
         into.extend(bench.put_back(&before, &format!("run {number}, killed after {} lines", tune.lines))?);
-        record.told.push_str(&format!("{number}: {tune:?}, {} complaints\n", record.tune.len() + record.revert.len()));
+        let complaints = record.tune.len() + record.revert.len();
+        // Writing into a string cannot fail.
+        let _ = writeln!(record.told, "{number}: {tune:?}, {complaints} complaints");
         lab.keep("killed", kernel, "runs", &record.told)?;
     }
     crate::say(&record.summary());

@@ -19,7 +19,7 @@ pub(super) const KNOBS: &[Knob] = &[
             isolated CPUs sends services there.",
         fix: "systemctl set-property --runtime SLICE AllowedCPUs=<H> for each slice that names them; taskset -p <H mask> 1",
         persist: &[Lasting::Other(
-            "CPUAffinity=<H> in /etc/systemd/system.conf.d/punctual.conf, and AllowedCPUs=<H> for system.slice, \
+            "CPUAffinity=<H> in /etc/systemd/system.conf.d/99-zz-punctual.conf, and AllowedCPUs=<H> for system.slice, \
             user.slice and machine.slice.",
         )],
         undo: "systemctl revert SLICE; remove the file and boot again.",

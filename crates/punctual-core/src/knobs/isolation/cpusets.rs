@@ -50,11 +50,7 @@ pub(super) const KNOBS: &[Knob] = &[
             daemons and logins.",
         fix: "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice and init.scope; \
             taskset -acp <H> 1",
-        persist: &[
-            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
-            Lasting::Word("systemd.cpu_affinity=<H>"),
-            Lasting::Other("With systemd: CPUAffinity=<H> in /etc/systemd/system.conf.d/*.conf."),
-        ],
+        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>"), Lasting::Manager],
         undo: "systemctl revert each slice; taskset -acp with the list it had; remove the line.",
         cost: "The real-time work's own unit must then say CPUAffinity=<I> or AllowedCPUs=<I>.",
         blast: Blast::Disturbing,

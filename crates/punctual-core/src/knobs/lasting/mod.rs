@@ -36,6 +36,8 @@ pub enum Lasting {
     NoService(&'static str),
     /// A setting of the application's own unit, in its `[Service]` section.
     Unit(&'static str),
+    /// The other CPUs for everything that systemd starts, in its own configuration.
+    Manager,
     /// A line of `/etc/security/limits.d`.
     Limit(&'static str),
     /// An option to build the kernel with: `PREEMPT_RT=y`.
@@ -97,6 +99,7 @@ impl Lasting {
             Self::NoModule(module) => format!("/etc/modprobe.d: blacklist {module}"),
             Self::NoService(unit) => format!("systemctl mask {unit}"),
             Self::Unit(line) => format!("In the application's unit: {line}"),
+            Self::Manager => "With systemd: [Manager] CPUAffinity=<H> in /etc/systemd/system.conf.d".to_owned(),
             Self::Limit(line) => format!("/etc/security/limits.d: {line}"),
             Self::Kernel(option) => format!("Build the kernel with CONFIG_{option}"),
             Self::Firmware(place) => format!("Firmware: {place}"),
@@ -150,6 +153,7 @@ impl Lasting {
             Self::NoModule(module) => places::modprobe(case, &format!("blacklist {module}"), direction),
             Self::NoService(unit) => places::no_service(case, unit, direction),
             Self::Unit(line) => places::unit(case, &case.fill(line), direction),
+            Self::Manager => places::manager(case, direction),
             Self::Limit(line) => places::limit(case, line, direction),
             Self::Kernel(_) if direction == Direction::Undo => "Boot the kernel that was there before".to_owned(),
             Self::Kernel(_) | Self::Firmware(_) | Self::Other(_) => case.fill(&self.anywhere()),

@@ -3,7 +3,7 @@
 use super::{Case, Direction};
 use crate::cpu_set::CpuSet;
 use crate::machine::{Init, Initramfs, Loader};
-use crate::own_files::{LIMITS, MODPROBE, SYSCTL, TMPFILES, UDEV};
+use crate::own_files::{LIMITS, MANAGER, MODPROBE, SYSCTL, TMPFILES, UDEV};
 
 fn is_nixos(case: &Case<'_>) -> bool {
     case.machine.boot.loaders.iter().any(|loader| loader.what == Loader::NixOs)
@@ -202,6 +202,29 @@ pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String 
             )
         }
         (Some(_), Direction::Undo) => format!("Take back what stands for {line}"),
+    }
+}
+
+/// Only systemd has CPUs of its own to set; a list in one file adds to those in others, the empty one starts anew.
+pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
+    let cpus = case.fill("<H>").replace(',', " ");
+    match (init(case), direction) {
+        (Some(Init::Systemd), Direction::Do) if is_nixos(case) => format!(
+            "systemd.settings.Manager.CPUAffinity = \"{cpus}\"; (before 25.11: systemd.extraConfig) in the configuration, \
+             then nixos-rebuild boot"
+        ),
+        (Some(Init::Systemd), Direction::Undo) if is_nixos(case) => {
+            "Take CPUAffinity out of the configuration, then nixos-rebuild boot".to_owned()
+        }
+        (Some(Init::Systemd) | None, Direction::Do) => format!(
+            "mkdir -p /etc/systemd/system.conf.d && printf '[Manager]\\nCPUAffinity=\\nCPUAffinity={cpus}\\n' > {MANAGER}; it \
+             counts from the next boot on"
+        ),
+        (Some(Init::Systemd) | None, Direction::Undo) => format!("rm {MANAGER}, and boot again"),
+        (Some(init), Direction::Do) => {
+            format!("{} has no CPUs of its own to set; isolcpus= or taskset keep programs on {cpus}", init.name())
+        }
+        (Some(_), Direction::Undo) => String::new(),
     }
 }
 

@@ -26,6 +26,7 @@ const SAMPLES: &[Lasting] = &[
     Lasting::NoService("irqbalance.service"),
     Lasting::NoService("apt-daily.timer"),
     Lasting::Unit("CPUAffinity=<I>"),
+    Lasting::Manager,
     Lasting::Limit("@realtime - memlock unlimited"),
     Lasting::Kernel("PREEMPT_RT=y"),
     Lasting::Firmware("usually under Advanced, CPU"),

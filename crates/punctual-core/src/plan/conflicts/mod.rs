@@ -113,7 +113,7 @@ impl Touched {
                 let module = words.next().unwrap_or_default().to_owned();
                 self.modules.extend(words.map(|word| (module.clone(), word.to_owned())));
             }
-            Keep::NoModule(_) | Keep::Hold(_) | Keep::Anew => {}
+            Keep::NoModule(_) | Keep::Udev(_) | Keep::Limit(_) | Keep::Manager(_) | Keep::Hold(_) | Keep::Anew => {}
         }
     }
 

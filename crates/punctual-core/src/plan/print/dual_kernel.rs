@@ -15,9 +15,6 @@ const NEEDS_BOOT_CPU: Version = Version::new(3, 2);
 pub struct XenomaiWords {
     /// The words, in order.
     pub words: Vec<String>,
-    /// What to write to `/proc/xenomai/affinity`, so that new threads do not land on the CPUs that are only there
-    /// because Cobalt needs them. None where that file, which takes a signed number, cannot be told.
-    pub affinity: Option<String>,
     /// Why they are what they are.
     pub notes: Vec<String>,
 }
@@ -93,14 +90,15 @@ pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<XenomaiWords, Du
                 .to_owned()
         });
     }
-    let affinity = (bits(cpus) >> (MASK_BITS - 1) == 0).then(|| format!("{:#x}", bits(cpus)));
-    if let Some(affinity) = affinity.as_ref().filter(|_| !cpus.contains(BOOT_CPU)) {
+    // That file takes a signed number.
+    if !cpus.contains(BOOT_CPU) && bits(cpus) >> (MASK_BITS - 1) == 0 {
         notes.push(format!(
-            "Threads are kept off CPU 0 by writing {affinity} to /proc/xenomai/affinity at boot, before the first is made."
+            "Threads are kept off CPU 0 by writing {:#x} to /proc/xenomai/affinity at boot, before the first is made.",
+            bits(cpus)
         ));
     }
     let words = vec![format!("xenomai.supported_cpus={:#x}", bits(&supported))];
-    Ok(XenomaiWords { words, affinity, notes })
+    Ok(XenomaiWords { words, notes })
 }
 
 /// The list that EVL takes for these CPUs.
@@ -148,15 +146,13 @@ mod tests {
     fn cobalt_gets_a_mask_with_cpu_0() {
         for minor in 0..=3 {
             let words = xenomai_words(Version::new(3, minor), &set("2-3")).unwrap();
-            assert_eq!(
-                (words.words, words.affinity),
-                (vec!["xenomai.supported_cpus=0xd".to_owned()], Some("0xc".to_owned()))
-            );
+            assert_eq!(words.words, ["xenomai.supported_cpus=0xd"]);
+            assert!(words.notes[2].contains("writing 0xc to /proc/xenomai/affinity"));
             assert_eq!(words.notes[1].contains("since 3.2"), minor >= 2);
         }
         let words = xenomai_words(Version::new(3, 3), &set("0,63")).unwrap();
         assert_eq!(words.words, ["xenomai.supported_cpus=0x8000000000000001"]);
-        assert_eq!((words.notes.len(), words.affinity), (1, None));
+        assert_eq!(words.notes.len(), 1);
     }
 
     #[test]

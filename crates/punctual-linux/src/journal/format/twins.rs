@@ -205,7 +205,10 @@ impl TryFrom<Line> for Record {
                     cpus,
                     profile,
                     arguments,
-                    keeps: keeps.into_iter().map(|(id, keep)| (id, keep.into())).collect(),
+                    keeps: keeps
+                        .into_iter()
+                        .map(|(id, keep)| Ok((id, keep.try_into()?)))
+                        .collect::<Result<_, String>>()?,
                 },
                 kind: kind.into(),
                 owner: Owner { pid, started },
@@ -430,6 +433,9 @@ pub(super) enum KeepTwin {
     Write { path: String, value: String },
     ModuleOptions(String),
     NoModule(String),
+    Udev(String),
+    Limit(String),
+    Manager(String),
     Hold(u32),
     Anew,
 }
@@ -443,23 +449,31 @@ impl From<Keep> for KeepTwin {
             Keep::Write { path, value } => Self::Write { path, value },
             Keep::ModuleOptions(line) => Self::ModuleOptions(line),
             Keep::NoModule(name) => Self::NoModule(name),
+            Keep::Udev(rule) => Self::Udev(rule),
+            Keep::Limit(line) => Self::Limit(line),
+            Keep::Manager(cpus) => Self::Manager(cpus.to_string()),
             Keep::Hold(us) => Self::Hold(us),
             Keep::Anew => Self::Anew,
         }
     }
 }
 
-impl From<KeepTwin> for Keep {
-    fn from(twin: KeepTwin) -> Self {
-        match twin {
+impl TryFrom<KeepTwin> for Keep {
+    type Error = String;
+
+    fn try_from(twin: KeepTwin) -> Result<Self, String> {
+        Ok(match twin {
             KeepTwin::Word(word) => Self::Word(word),
             KeepTwin::NoWord(name) => Self::NoWord(name),
             KeepTwin::Sysctl { name, value } => Self::Sysctl { name, value },
             KeepTwin::Write { path, value } => Self::Write { path, value },
             KeepTwin::ModuleOptions(line) => Self::ModuleOptions(line),
             KeepTwin::NoModule(name) => Self::NoModule(name),
+            KeepTwin::Udev(rule) => Self::Udev(rule),
+            KeepTwin::Limit(line) => Self::Limit(line),
+            KeepTwin::Manager(list) => Self::Manager(cpus(&list)?),
             KeepTwin::Hold(us) => Self::Hold(us),
             KeepTwin::Anew => Self::Anew,
-        }
+        })
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
     lasted.steps.extend(list(tree, own_files::LIMITS, &wanted.limits, who)?);
     if !wanted.limits.is_empty() {
         lasted.limits.push(
-            "limits count from the next log-in on, and not for services: those have Limit...= of their unit".to_owned(),
+            "limits count from the next log-in on, for members of the group that they name, and not for services: those have Limit...= of their unit".to_owned(),
         );
     }
     Ok(lasted)
