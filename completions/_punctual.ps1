@@ -117,6 +117,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         }
         'punctual;status' {
             [CompletionResult]::new('--confirm', '--confirm', [CompletionResultType]::ParameterName, 'It is good: keep it, and make the new boot entry the default')
+            [CompletionResult]::new('--adopt-untried', '--adopt-untried', [CompletionResultType]::ParameterName, 'Make a new command line the default that this boot loader cannot try first')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')

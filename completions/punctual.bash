@@ -537,7 +537,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__status)
-            opts="-h --confirm --json --help"
+            opts="-h --confirm --adopt-untried --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -109,6 +109,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
         }
         &'punctual;status'= {
             cand --confirm 'It is good: keep it, and make the new boot entry the default'
+            cand --adopt-untried 'Make a new command line the default that this boot loader cannot try first'
             cand --json 'Print one JSON document'
             cand -h 'Print help'
             cand --help 'Print help'

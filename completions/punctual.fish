@@ -125,6 +125,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune" -l confirm-at-bo
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l confirm -d 'It is good: keep it, and make the new boot entry the default'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -l adopt-untried -d 'Make a new command line the default that this boot loader cannot try first'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l to -d 'Put back what came after transaction N, which stays [default: everything]' -r
