@@ -25,6 +25,9 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: PathBuf,
+    /// The lock, once it was taken: programs that are run keep it open, so that nobody changes the machine beside one
+    /// that outlived whoever started it.
+    lock: Arc<Mutex<Option<File>>>,
 }
 
 impl Machine {
@@ -35,7 +38,7 @@ impl Machine {
 
     /// The files of a machine below `root`.
     pub fn below(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), lock: Arc::default() }
     }
 
     fn only_here(&self) -> io::Result<()> {
@@ -98,7 +101,11 @@ impl Hand for Machine {
     }
 
     fn lock(&self, path: &str) -> io::Result<Asked> {
-        files::lock(&places::ours(&self.root, path)?)
+        let asked = files::lock(&places::ours(&self.root, path)?)?;
+        if let Asked::Taken(lock) = &asked {
+            *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock.0.try_clone()?);
+        }
+        Ok(asked)
     }
 
     fn write_value(&self, path: &str, value: &str) -> io::Result<()> {
