@@ -23,7 +23,7 @@ mod standing;
 mod step;
 
 pub use changes::{Left, Reason, changes};
-pub use kernel::may_be_written;
+pub use kernel::{may_be_written, sysctl_file};
 pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, plan, wanted};
 pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};

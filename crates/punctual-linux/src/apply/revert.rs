@@ -7,7 +7,7 @@ use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
-use punctual_core::plan::{Before, Keep, Step};
+use punctual_core::plan::{Before, Keep, Step, sysctl_file};
 use std::io;
 
 /// How far back.
@@ -298,9 +298,7 @@ fn is_same_place(one: &Step, other: &Step) -> bool {
 fn is_kept(keeps: &[(String, Keep)], step: &Step) -> bool {
     let Step::Write { path: written, .. } = step else { return false };
     keeps.iter().any(|(_, keep)| match keep {
-        Keep::Sysctl { name, .. } => {
-            written.strip_prefix("/proc/sys/").is_some_and(|path| path.replace('/', ".") == *name)
-        }
+        Keep::Sysctl { name, .. } => sysctl_file(name) == *written,
         Keep::Write { path, .. } => path == written,
         _ => false,
     })
