@@ -26,6 +26,11 @@ pub fn may_be_written(path: &str) -> bool {
     is_plain && VALUES.iter().any(|place| fixed.starts_with(place)) && !NEVER.iter().any(is_never)
 }
 
+/// The file of a sysctl's value, by its name with dots or slashes.
+pub fn sysctl_file(name: &str) -> String {
+    format!("/proc/sys/{}", name.replace('.', "/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::may_be_written;

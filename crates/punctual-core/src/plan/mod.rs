@@ -23,7 +23,7 @@ mod standing;
 mod step;
 
 pub use changes::{Left, Reason, changes};
-pub use kernel::may_be_written;
+pub use kernel::{may_be_written, sysctl_file};
 pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, is_given, plan, wanted};
 pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
@@ -142,9 +142,7 @@ impl Keep {
     /// Whether it writes this file at each boot.
     pub fn writes(&self, file: &str) -> bool {
         match self {
-            Self::Sysctl { name, .. } => {
-                file.strip_prefix("/proc/sys/").is_some_and(|path| path.replace('/', ".") == *name)
-            }
+            Self::Sysctl { name, .. } => sysctl_file(name) == file,
             Self::Write { path, .. } => path == file,
             _ => false,
         }

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 const MOST_FOR_ONE: Duration = Duration::from_millis(500);
 /// All questions that hang wait about this long together: each a quarter of what is left, ...
 const MOST_FOR_ALL: Duration = Duration::from_secs(2);
-/// ... but never less than this, in which even a busy machine starts a new reader and answers.
-const LEAST: Duration = Duration::from_millis(60);
+/// ... but never less than this, in which even a busy machine answers most questions.
+const LEAST: Duration = Duration::from_millis(20);
 /// After so many files of a folder that hung, its other files are not asked.
 const MOST_OF_FOLDER: u32 = 2;
 /// After so many files that hung, nothing is asked any more; each has left a reader behind.

@@ -14,9 +14,9 @@ use punctual_core::machine::Machine;
 use punctual_core::plan::{self, ENTRY, Row, Standing};
 use punctual_core::profile::{Kind, Need};
 use punctual_core::tree::Tree;
-use punctual_linux::apply::guard::revert_patiently;
-use punctual_linux::apply::{self, EngineError, Extent, is_alive, now};
-use punctual_linux::journal::{self, Asked, Contents, Outcome, Pending, Session, Stage};
+use punctual_linux::apply::guard::revert_pending_patiently;
+use punctual_linux::apply::{self, EngineError, is_alive, now};
+use punctual_linux::journal::{self, Asked, Begun, Contents, Outcome, Pending, Session, Stage};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
@@ -71,11 +71,15 @@ pub fn put_back_abandoned() -> Result<Vec<(bool, String)>> {
     // What cannot be read is told when it is read for its own sake.
     let Ok(Some(contents)) = journal::read(&hand) else { return Ok(Vec::new()) };
     let present = now(&hand).context("cannot tell the time since the machine was started")?;
-    let pending: Vec<(u32, Pending)> =
-        contents.pending(&present, &is_alive).map(|(session, why)| (session.transaction, why)).collect();
+    let pending: Vec<(Begun, Pending)> = contents
+        .pending(&present, &is_alive)
+        .filter_map(|(session, why)| Some((session.begun.clone()?, why)))
+        .collect();
     let mut sentences = Vec::new();
-    for (number, why) in pending {
-        let reverted = revert_patiently(&hand, Extent::Only(number))?;
+    for (begun, why) in pending {
+        // Somebody may have confirmed it, or put it back, meanwhile.
+        let Some(reverted) = revert_pending_patiently(&hand, &begun)? else { continue };
+        let number = begun.transaction;
         let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();
         let left = if left.is_empty() { String::new() } else { format!("; not put back: {}", left.join("; ")) };
         let sentence = format!("Transaction {number} was put back now, since {}{left}.", because(why));

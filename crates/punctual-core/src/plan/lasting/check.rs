@@ -2,7 +2,7 @@
 //! will read it as root.
 
 use super::{Wanted, Why};
-use crate::plan::may_be_written;
+use crate::plan::{may_be_written, sysctl_file};
 
 /// Longest value of a sysctl, of a kernel's file and of a rule.
 const VALUE_BYTES: usize = 512;
@@ -51,7 +51,7 @@ pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Why> {
     if name.is_empty() || !name.bytes().all(is_name) || name.starts_with(['.', '/', '-']) || name.contains("..") {
         return unfit(name, "it is no name of a sysctl");
     }
-    if !may_be_written(&format!("/proc/sys/{}", name.replace('.', "/"))) {
+    if !may_be_written(&sysctl_file(name)) {
         return unfit(name, NEVER);
     }
     unquoted(value)

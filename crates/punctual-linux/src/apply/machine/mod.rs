@@ -14,8 +14,10 @@ use crate::journal::Now;
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::plan::{Invocation, SchedPolicy, TaskName};
 use rustix::time::{ClockId, clock_gettime};
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use tasks::{is_alive, this_process};
 
@@ -171,6 +173,9 @@ impl Hand for Machine {
 
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         self.only_here()?;
-        programs::run(invocation)
+        // For as long as any of them has it open, nobody else gets the lock.
+        let lock =
+            self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone).transpose()?;
+        programs::run(invocation, lock)
     }
 }

@@ -39,15 +39,16 @@ fn find(name: &str) -> io::Result<PathBuf> {
     found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no program '{name}' in {PATH}")))
 }
 
-pub fn run(invocation: &Invocation) -> io::Result<Ran> {
-    run_within(invocation, PATIENCE)
+/// Runs it; what it and its children are to keep open is their standard input.
+pub fn run(invocation: &Invocation, kept_open: Option<File>) -> io::Result<Ran> {
+    run_within(invocation, kept_open, PATIENCE)
 }
 
-fn run_within(invocation: &Invocation, patience: Duration) -> io::Result<Ran> {
+fn run_within(invocation: &Invocation, kept_open: Option<File>, patience: Duration) -> io::Result<Ran> {
     let said = File::from(memfd_create("said", MemfdFlags::CLOEXEC)?);
     let mut command = Command::new(find(&invocation.program)?);
     command.args(&invocation.arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").current_dir("/");
-    command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
+    command.stdin(kept_open.map_or_else(Stdio::null, Stdio::from)).stdout(said.try_clone()?).stderr(said.try_clone()?);
     // What interrupts us must not interrupt a boot loader that is being written.
     command.process_group(0);
     let status = wait(command.spawn()?, patience)?;
@@ -90,7 +91,7 @@ fn systemctl(arguments: &[&str], unit: &str) -> io::Result<Ran> {
         return Err(wrong(unit, "not the name of a unit"));
     }
     let arguments = arguments.iter().copied().chain([unit]).map(str::to_owned).collect();
-    run(&Invocation { program: "systemctl".to_owned(), arguments })
+    run(&Invocation { program: "systemctl".to_owned(), arguments }, None)
 }
 
 pub fn unit(unit: &str) -> io::Result<Option<UnitState>> {
@@ -122,7 +123,7 @@ pub fn do_unit(unit: &str, verb: UnitVerb) -> io::Result<Ran> {
 fn is_starting() -> bool {
     let state = Invocation::new("systemctl", ["is-system-running"]);
     // Other states end in failure, too; what cannot be asked does not run.
-    run(&state).is_ok_and(|ran| matches!(ran.said.as_str(), "initializing" | "starting"))
+    run(&state, None).is_ok_and(|ran| matches!(ran.said.as_str(), "initializing" | "starting"))
 }
 
 /// Stopping goes before anything that is being started, and needs no such care.
@@ -144,19 +145,19 @@ mod tests {
 
     #[test]
     fn programs_get_their_arguments_as_they_are() {
-        let ran = run(&Invocation::new("printf", ["%s|", "a b", "$(id)", "`x`"])).unwrap();
+        let ran = run(&Invocation::new("printf", ["%s|", "a b", "$(id)", "`x`"]), None).unwrap();
         assert_eq!((ran.well, ran.said.as_str()), (true, "a b|$(id)|`x`|"));
-        let ran = run(&Invocation::new("env", [])).unwrap();
+        let ran = run(&Invocation::new("env", []), None).unwrap();
         assert!(ran.said.lines().all(|line| line.starts_with("PATH=") || line.starts_with("LC_ALL=")), "{}", ran.said);
-        assert!(!run(&Invocation::new("false", [])).unwrap().well);
+        assert!(!run(&Invocation::new("false", []), None).unwrap().well);
         for name in ["", "/bin/sh", "../bin/sh", "-x", "a b", "no-such-program-here"] {
-            assert!(run(&Invocation::new(name, [])).is_err(), "{name}");
+            assert!(run(&Invocation::new(name, []), None).is_err(), "{name}");
         }
     }
 
     #[test]
     fn a_program_that_takes_too_long_is_ended() {
-        let ran = run_within(&Invocation::new("sleep", ["60"]), Duration::from_millis(50)).unwrap();
+        let ran = run_within(&Invocation::new("sleep", ["60"]), None, Duration::from_millis(50)).unwrap();
         assert!(!ran.well && ran.how.contains("ended after"), "{ran:?}");
     }
 
@@ -182,5 +183,22 @@ mod tests {
         for unit in ["", "-x.service", "a b.service", "x;y.service"] {
             assert!(systemctl(&["show"], unit).is_err(), "{unit}");
         }
+    }
+
+    #[test]
+    fn who_outlives_us_keeps_the_lock() {
+        use rustix::fs::{FlockOperation, flock};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let ours = File::create(&path).unwrap();
+        flock(&ours, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let kept = ours.try_clone().unwrap();
+        let program = std::thread::spawn(move || run(&Invocation::new("sleep", ["1"]), Some(kept)).unwrap().well);
+        // As when we are killed: closed, and not given up.
+        drop(ours);
+        let theirs = File::open(&path).unwrap();
+        assert!(flock(&theirs, FlockOperation::NonBlockingLockExclusive).is_err());
+        assert!(program.join().unwrap());
+        flock(&theirs, FlockOperation::NonBlockingLockExclusive).unwrap();
     }
 }
