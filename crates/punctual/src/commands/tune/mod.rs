@@ -19,6 +19,7 @@ use punctual_core::plan::{Keep, Plan, Wishes, has_network_device, plan};
 use punctual_core::tree::Tree;
 use punctual_linux::apply;
 use punctual_linux::journal::{self, Session};
+use rustix::fs::statfs;
 use std::io::{self, IsTerminal};
 
 /// What `statfs` says of tmpfs and ramfs.
@@ -69,9 +70,10 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     carry_out::apply(args, &plan, &wishes)
 }
 
-/// Whether the journal's folder is on a file system that a boot empties.
+/// Whether a boot empties the journal's folder, and not what is written for the boots to come.
 fn is_forgotten_at_boot() -> bool {
-    rustix::fs::statfs("/var/lib").is_ok_and(|found| IN_MEMORY.contains(&(found.f_type & 0xffff_ffff)))
+    let is_in_memory = |path: &str| statfs(path).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type & 0xffff_ffff)));
+    is_in_memory("/var/lib") && !(is_in_memory("/etc") && is_in_memory("/boot"))
 }
 
 /// On top of what may go back at any moment nothing is built.
