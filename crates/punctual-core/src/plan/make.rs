@@ -300,15 +300,20 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
     left
 }
 
-/// What is to hold after the next boot. Of two that decide the same, the later counts.
-pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
+/// Of those that decide the same, the last.
+pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
     let mut last: Vec<&Keep> = Vec::new();
     for keep in keeps {
         last.retain(|earlier| earlier.subject() != keep.subject());
         last.push(keep);
     }
+    last
+}
+
+/// What is to hold after the next boot. Of two that decide the same, the later counts.
+pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
     let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
-    for keep in last.into_iter().cloned() {
+    for keep in last_of_each(keeps).into_iter().cloned() {
         match keep {
             Keep::Word(word) => wanted.words.push(word),
             Keep::NoWord(name) => wanted.no_words.push(name),

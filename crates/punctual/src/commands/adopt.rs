@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use punctual_core::knobs::Blast;
 use punctual_core::machine::Machine;
-use punctual_core::plan::{ENTRY, Keep, adoption, is_given, wanted};
+use punctual_core::plan::{ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 use punctual_core::tree::Tree;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
 use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
@@ -26,11 +26,7 @@ pub struct Trial<'a> {
 pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>> {
     let is_whole = |session: &&Session| session.stage == Stage::Applied;
     let session = contents.standing().rev().filter(is_whole).find(|session| words(session).next().is_some())?;
-    let mut keeps: Vec<&Keep> = Vec::new();
-    for keep in contents.standing().filter(is_whole).flat_map(words) {
-        keeps.retain(|earlier| earlier.subject() != keep.subject());
-        keeps.push(keep);
-    }
+    let keeps = last_of_each(contents.standing().filter(is_whole).flat_map(words));
     let line = machine.cmdline.known();
     let is_done = |entry: &Entry| entry.undone.is_none() && entry.outcome == Some(Outcome::Effective);
     let of = |session: &Session| match session.begun.as_ref().map(|begun| &begun.kind) {

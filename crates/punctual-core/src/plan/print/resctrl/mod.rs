@@ -315,14 +315,3 @@ impl fmt::Display for Partition {
         Ok(())
     }
 }
-
-/// Whether a schemata file that was read back holds the masks that were written: the kernel pads them and adds the
-/// lines that were not.
-pub fn agree_on_masks(written: &str, read: &str) -> bool {
-    match (limits::schemata(FOLDER, written), limits::schemata(FOLDER, read)) {
-        (Ok(written), Ok(read)) => written.iter().all(|(line, masks)| {
-            masks.iter().all(|(domain, mask)| read.get(line).and_then(|read| read.get(domain)) == Some(mask))
-        }),
-        _ => false,
-    }
-}
