@@ -10,7 +10,7 @@
 //! of `punctual_core::plan`.
 //!
 //! [`Hand`] is the only way to the machine; [`Machine`] is the hand of the one this program runs on. `look` says what is
-//! there, `act` does a step, `undo` undoes one; [`transaction`] and [`revert`] put them into sequence, [`supervise`] and
+//! there, `act` does a step, `undo` undoes one; [`transaction`] and [`mod@revert`] put them into sequence, [`supervise`] and
 //! [`guard`] see to it that things go back when nobody is left to say so.
 
 mod act;

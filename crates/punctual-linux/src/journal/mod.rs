@@ -7,7 +7,7 @@
 //! Append-only, one record a line, each synced before what it announces happens. When nothing is left to undo, the
 //! journal and its folder are removed: a machine that was put back has no trace of us.
 //!
-//! [`record`] are the values, [`format`] their form on disk, [`session`] what they amount to, [`store`] the file.
+//! [`record`] are the values, [`mod@format`] their form on disk, [`session`] what they amount to, [`store`] the file.
 
 pub mod format;
 pub mod record;
