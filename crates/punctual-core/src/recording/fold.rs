@@ -1,5 +1,6 @@
 //! Frames folded into the whole: totals per CPU and phase, and a time line of bounded length.
 
+use super::causes::Causes;
 use super::tally::{Tally, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
@@ -47,6 +48,8 @@ pub struct Recording {
     pub cut_off: Option<CutOff>,
     /// Activation time covered by intervals.
     pub covered: Nanos,
+    /// What there is to find causes in.
+    pub causes: Causes,
 }
 
 /// Totals of one CPU.
@@ -112,6 +115,7 @@ impl Recording {
             end: None,
             cut_off: None,
             covered: Nanos::ZERO,
+            causes: Causes::default(),
         }
     }
 
@@ -129,13 +133,23 @@ impl Recording {
             Frame::Worst(worst) => self.replace_worst(worst),
             Frame::LoadDone(load) => self.loads.push(load),
             Frame::End(end) => self.end = Some(end),
+            Frame::Tracing(tracing) => self.causes.tracing = Some(tracing),
+            Frame::Window(window) => self.causes.keep(*window),
+            Frame::Late(list) => self.causes.add_late(list),
+            Frame::TraceTotals(totals) => self.causes.totals = totals,
         }
     }
 
     fn add_interval(&mut self, interval: &Interval) {
-        self.covered = self.covered.plus(interval.length);
+        // What is traced is a little disturbed: it stays out of the totals where there is anything else.
+        let headline = !self.causes.apart(interval.phase, self.header.scenario.load_phases.len());
+        if headline {
+            self.covered = self.covered.plus(interval.length);
+        }
         for cpu in &interval.cpus {
-            self.cpus.entry(cpu.cpu).or_default().add(cpu);
+            if headline {
+                self.cpus.entry(cpu.cpu).or_default().add(cpu);
+            }
             self.phases.entry((interval.phase, cpu.cpu)).or_default().add(cpu);
         }
         self.slices.add(interval);

@@ -4,6 +4,7 @@
 //! live run, a file read again and a file cut off in the middle all go through the same code.
 //! Times are relative to the header's epoch.
 
+mod causes;
 mod fold;
 mod read;
 pub mod schedule;
@@ -11,6 +12,7 @@ mod slices;
 mod tally;
 mod wire;
 
+pub use causes::Causes;
 pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
 pub use read::{FrameReader, RecordingReader, Unreadable, read};
 pub use schedule::interval_length;
@@ -23,6 +25,7 @@ pub use wire::{FORMAT, Unencodable, encode, encode_preamble};
 use crate::cpu_set::CpuSet;
 use crate::finding::Finding;
 use crate::scenario::{Policy, Scenario};
+use crate::trace::{LateList, TraceTotal, Tracing, Window};
 use punctual_hist::{Activation, MonoTime, Nanos};
 
 /// One piece of a recording.
@@ -51,6 +54,14 @@ pub enum Frame {
     LoadDone(LoadDone),
     /// Last frame of a recording that was finished.
     End(End),
+    /// How causes are looked for; before the first interval.
+    Tracing(Tracing),
+    /// All that is known of one activation; a later frame replaces an earlier one in the same slot.
+    Window(Box<Window>),
+    /// Late activations since the last such frame.
+    Late(LateList),
+    /// What the trace of each CPU came to; a later frame replaces an earlier one.
+    TraceTotals(Vec<TraceTotal>),
 }
 
 /// What is known before the first activation.

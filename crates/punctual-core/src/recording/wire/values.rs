@@ -20,8 +20,8 @@ pub(super) trait Wire: Sized {
     fn take(from: &mut BitReader) -> Result<Self, Damage>;
 }
 
-const UNKNOWN_VARIANT: Damage = Damage("a value is none of those this format has");
-const TOO_LARGE: Damage = Damage("a number is too large for its field");
+pub(super) const UNKNOWN_VARIANT: Damage = Damage("a value is none of those this format has");
+pub(super) const TOO_LARGE: Damage = Damage("a number is too large for its field");
 
 /// Structs: the fields in order.
 macro_rules! fields {
@@ -117,6 +117,8 @@ macro_rules! integers {
 }
 
 integers! { u8 u16 u32 u64 }
+
+pub(super) use {fields, variants};
 
 impl Wire for bool {
     fn put(&self, to: &mut BitWriter) {

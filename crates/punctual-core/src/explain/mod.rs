@@ -1,0 +1,257 @@
+//! Who made it late: from the windows of a recording to causes, ranked over the whole run.
+//!
+//! ```text
+//! Window -> Account (parts that sum to the lateness) -> Spike (causes, largest first) -> Explanation (ranked)
+//!           account                                     cause                            rank, rhythm, advice
+//! ```
+//! Nothing is guessed: what the records do not show is a part of its own, of class [`Class::Unexplained`] unless a
+//! counter speaks for firmware or the hypervisor; a window with lost records is incomplete and ranks nothing.
+
+use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
+use punctual_hist::{MonoTime, Nanos};
+
+/// Where between the release and the body a part lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// From the release to the entry of the interrupt that serves it.
+    TimerLate,
+    /// From that entry to the expiry of our timer.
+    Expiry,
+    /// From the expiry to the waking of our thread.
+    Waking,
+    /// From the waking to the switch to our thread.
+    Dispatch,
+    /// From the switch to the body running.
+    Return,
+    /// Anchors are missing: it lies somewhere in between.
+    Unknown,
+}
+
+/// What kind of thing took the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// A non-maskable interrupt.
+    Nmi,
+    /// The handler of a device's interrupt.
+    HardIrq,
+    /// The callback of a timer, in interrupt context.
+    TimerCallback,
+    /// The tick, or the local timer's interrupt itself.
+    TimerInterrupt,
+    /// An interrupt from another CPU: reschedule, function call, IRQ work, static key, TLB shootdown.
+    Ipi,
+    /// Another interrupt that is no device's.
+    Vector,
+    /// A softirq.
+    Softirq,
+    /// A thread of a higher priority, or of the deadline or stop class.
+    HigherPriority,
+    /// A thread of the same priority.
+    SamePriority,
+    /// The thread that stops CPUs for each other: `migration/N` and its work.
+    StopMachine,
+    /// A kernel worker; its function is in the name.
+    Worker,
+    /// A thread of lower priority that could not be pre-empted.
+    PreemptOff,
+    /// Interrupts were off under a thread or the idle task.
+    IrqOff,
+    /// The way out of an idle state.
+    IdleExit,
+    /// Waking and switching themselves.
+    WakeUp,
+    /// Our own thread: return to user space, its page faults.
+    OwnPath,
+    /// A page fault of our own thread.
+    PageFault,
+    /// Our own thread was not let run: real-time throttling, or its control group's.
+    Throttled,
+    /// The measuring thread was moved to another CPU.
+    Migration,
+    /// The CPU's frequency changed, or was low.
+    Frequency,
+    /// Firmware: a system management interrupt.
+    Firmware,
+    /// The hypervisor did not let this CPU run.
+    Hypervisor,
+    /// The whole machine stood still.
+    Paused,
+    /// Nothing the kernel ran, and no counter that speaks.
+    Unexplained,
+}
+
+/// Something with a name that took time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cause {
+    /// What kind of thing.
+    pub class: Class,
+    /// Its name: `nvme0q3 (irq 131)`, `NET_RX`, `hog99`, `kworker: vmstat_update`, `C6`; empty where the class says it all.
+    pub name: String,
+}
+
+/// A stretch of the time between the release and the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where it lies.
+    pub stage: Stage,
+    /// What took it.
+    pub cause: Cause,
+    /// From.
+    pub from: MonoTime,
+    /// How long.
+    pub length: Nanos,
+    /// Both ends of the stretch say the same; otherwise a record was missing and the later end was believed.
+    pub certain: bool,
+}
+
+/// One late activation, accounted for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spike {
+    /// The measured CPU.
+    pub cpu: u32,
+    /// When it was due.
+    pub release: MonoTime,
+    /// When its body ran.
+    pub woke: MonoTime,
+    /// Load phase.
+    pub phase: u16,
+    /// Why it was kept.
+    pub kept: Kept,
+    /// Why it does not tell all; nothing of it is ranked then.
+    pub incomplete: Option<Incomplete>,
+    /// In order, without gaps: they sum to the lateness. Empty where there is no trace.
+    pub parts: Vec<Part>,
+    /// Time by cause beyond what ordinary activations spend on it, largest first. Without a trace: what counters speak
+    /// for, with no time.
+    pub causes: Vec<Blame>,
+}
+
+impl Spike {
+    /// By how much it was late.
+    pub fn lateness(&self) -> Nanos {
+        self.woke.since(self.release)
+    }
+
+    /// What is to be blamed first.
+    pub fn primary(&self) -> Option<&Blame> {
+        self.causes.first()
+    }
+}
+
+/// What one cause took of one spike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// Who.
+    pub cause: Cause,
+    /// In all.
+    pub time: Nanos,
+    /// Beyond what it takes of an ordinary activation.
+    pub excess: Nanos,
+    /// Why it could run, who sent it: the cause of the cause.
+    pub why: Vec<Why>,
+}
+
+/// Why something could run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its priority is higher than ours: (its, ours), as the kernel counts, smaller is higher.
+    Priority(i32, i32),
+    /// It held pre-emption off.
+    PreemptOff,
+    /// It held interrupts off.
+    IrqsOff,
+    /// It was asked to give way and did not.
+    NotPreempted,
+    /// This task woke it: (task, name).
+    WokenBy(Tid, String),
+    /// Another CPU sent it: (CPU, who ran there, what was to be done).
+    SentBy(u32, String, String),
+    /// The interrupt may go to these CPUs.
+    Affinity(String),
+    /// The kernel alone decides where the interrupt goes.
+    Managed,
+    /// A counter says so: (its name, by how much it grew).
+    Counter(String, u64),
+}
+
+/// A cause over the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// Who.
+    pub cause: Cause,
+    /// Spikes it had the largest part of.
+    pub first_in: u64,
+    /// Spikes it had a part of that matters: a tenth of the lateness or more.
+    pub count: u64,
+    /// All its excess.
+    pub total: Nanos,
+    /// The largest of it in one spike.
+    pub worst: Nanos,
+    /// Its part of all lateness that was looked at, 0 to 1.
+    pub share: f64,
+    /// By measured CPU: (CPU, spikes, excess).
+    pub by_cpu: Vec<(u32, u64, Nanos)>,
+    /// By load phase: (phase, spikes, excess).
+    pub by_phase: Vec<(u16, u64, Nanos)>,
+    /// First and last time.
+    pub seen: (MonoTime, MonoTime),
+    /// It comes at regular times.
+    pub rhythm: Option<Rhythm>,
+    /// Its spikes come in clusters: (clusters, spikes in the largest).
+    pub bursts: Option<(u64, u64)>,
+    /// Why it could run, most frequent first: (reason, spikes).
+    pub why: Vec<(Why, u64)>,
+    /// Knobs of the catalogue that bear on it, most useful first.
+    pub knobs: Vec<&'static str>,
+    /// The spike that shows it best: an index into the spikes of the explanation.
+    pub example: usize,
+}
+
+/// Something that comes again and again after the same time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rhythm {
+    /// Every so long.
+    pub period: Nanos,
+    /// Odds that chance alone looks as regular, corrected for how many periods were tried.
+    pub chance: f64,
+    /// How many fit, of how many.
+    pub fitting: (u64, u64),
+}
+
+/// Late activations of the run, whether or not a window was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LateCount {
+    /// How many were late.
+    pub late: u64,
+    /// The sum of their latenesses.
+    pub lateness: Nanos,
+    /// Windows that were kept of them.
+    pub kept: u64,
+    /// Of these, windows that tell all.
+    pub complete: u64,
+    /// Of these, drawn at random.
+    pub sampled: u64,
+}
+
+/// Who made it late.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explanation {
+    /// How was looked on; `None`: the recording holds nothing of causes.
+    pub tracing: Option<Tracing>,
+    /// What the trace of each CPU came to.
+    pub totals: Vec<TraceTotal>,
+    /// By CPU: what there is to explain.
+    pub late: Vec<(u32, LateCount)>,
+    /// The threshold in force at the end, by CPU.
+    pub thresholds: Vec<(u32, Nanos)>,
+    /// Causes, the worst of all first.
+    pub causes: Vec<Ranked>,
+    /// The late activations kept, latest first.
+    pub spikes: Vec<Spike>,
+    /// Late activations as such come at regular times: by CPU.
+    pub rhythms: Vec<(u32, Rhythm)>,
+    /// Share of the lateness looked at that has a cause, 0 to 1; `None` where there is none.
+    pub explained: Option<f64>,
+    /// What an ordinary activation spends: (cause, median).
+    pub ordinary: Vec<(Cause, Nanos)>,
+}

@@ -1,0 +1,47 @@
+//! What a recording keeps to find causes in: windows by slot, late activations, what the trace came to.
+
+use crate::trace::{Late, LateList, LateTotal, TraceTotal, Tracing, Window};
+use std::collections::BTreeMap;
+
+/// So many late activations are kept one by one; all are counted.
+const LATE_MAX: usize = 1 << 20;
+
+/// What there is to find causes in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Causes {
+    /// How was looked on; `None` when nobody did.
+    pub tracing: Option<Tracing>,
+    /// Windows, by slot.
+    pub windows: BTreeMap<u32, Window>,
+    /// Late activations one by one, the first 2^20 that were written.
+    pub late: Vec<Late>,
+    /// By CPU: all late activations, their sum, the threshold last in force.
+    pub late_totals: BTreeMap<u32, LateTotal>,
+    /// What the trace of each CPU came to.
+    pub totals: Vec<TraceTotal>,
+}
+
+impl Causes {
+    /// Whether this load phase is kept apart from the headline numbers: it was traced, and others were not.
+    pub fn apart(&self, phase: u16, phases: usize) -> bool {
+        self.tracing.as_ref().is_some_and(|tracing| {
+            tracing.phases.contains(&phase) && (0..phases).any(|p| !tracing.phases.iter().any(|t| usize::from(*t) == p))
+        })
+    }
+
+    pub(super) fn keep(&mut self, window: Window) {
+        self.windows.insert(window.slot, window);
+    }
+
+    pub(super) fn add_late(&mut self, list: LateList) {
+        let room = LATE_MAX.saturating_sub(self.late.len());
+        self.late.extend(list.late.into_iter().take(room));
+        for more in list.totals {
+            let total = self.late_totals.entry(more.cpu).or_insert(LateTotal { cpu: more.cpu, ..LateTotal::default() });
+            total.count = total.count.saturating_add(more.count);
+            total.lateness = total.lateness.plus(more.lateness);
+            total.passed_over = total.passed_over.saturating_add(more.passed_over);
+            total.threshold = more.threshold;
+        }
+    }
+}
