@@ -336,13 +336,10 @@ fn name(names: &mut Names, tid: Tid, bytes: &[u8]) {
     if tid == 0 {
         return;
     }
-    match names.tasks.get_mut(&tid) {
-        Some(known) => replace(known, bytes),
-        None => {
-            let mut new = String::new();
-            replace(&mut new, bytes);
-            names.tasks.insert(tid, new);
-        }
+    if let Some(known) = names.tasks.get_mut(&tid) {
+        replace(known, bytes);
+    } else {
+        replace(names.tasks.entry(tid).or_default(), bytes);
     }
 }
 
