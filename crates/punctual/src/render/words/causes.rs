@@ -266,9 +266,7 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
 pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
         CausesDoubt::NothingKept => "of no late activation was kept what happened around it.",
-        CausesDoubt::NoTimes => {
-            "what was seen speaks for causes, but not for how much of the time is theirs."
-        }
+        CausesDoubt::NoTimes => "what was seen speaks for causes, but not for how much of the time is theirs.",
         CausesDoubt::Unexplained => "more than a fifth of the lateness has no cause that was seen.",
     }
 }
