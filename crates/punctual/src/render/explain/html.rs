@@ -96,7 +96,6 @@ fn spikes(report: &Report, causes: &Explanation) -> Vec<Value> {
 
 fn drawn(report: &Report, spike: &Spike, example: Option<String>, open: bool) -> Value {
     let phase = report.phase_name(spike.phase);
-    let left_out = chart::parts_left_out(spike);
     context! {
         late => units::latency(spike.lateness()),
         cpu => spike.cpu,
@@ -110,8 +109,5 @@ fn drawn(report: &Report, spike: &Spike, example: Option<String>, open: bool) ->
         }),
         svg => chart::lanes(spike),
         blames => spike.causes.iter().take(BLAMES_SHOWN).map(words::blame).collect::<Vec<_>>(),
-        left_out => (left_out > 0).then(|| {
-            format!("{} shorter than those drawn are left out.", units::counted(left_out as u64, "part"))
-        }),
     }
 }
