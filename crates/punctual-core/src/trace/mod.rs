@@ -5,6 +5,8 @@
 //! [`explain`](crate::explain), how records are got is known to `punctual-linux` alone.
 //! Instants are those of `CLOCK_MONOTONIC`.
 
+pub mod keep;
+
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
