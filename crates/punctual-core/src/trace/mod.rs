@@ -6,6 +6,15 @@
 //! Instants are those of `CLOCK_MONOTONIC`.
 
 pub mod keep;
+mod decode;
+mod decode_events;
+mod format;
+mod page;
+
+pub use decode::Decoder;
+pub use decode_events::{EVENTS, Wanted};
+pub use format::{FormatError, FormatFault};
+pub use page::{Events, Missed, Page, PageError, PageLayout, RawEvent};
 
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
@@ -33,7 +42,7 @@ pub struct Record {
 /// The context in which a record was written, as the kernel's common fields tell it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
-    /// `common_flags`: bit 0 interrupts off, 2 and 3 reschedule wanted, 4 hard interrupt, 5 softirq, 6 NMI.
+    /// `common_flags`: bit 0 interrupts off, 1 (lazily) and 2 reschedule wanted, 3 hard interrupt, 4 softirq, 6 NMI.
     pub flags: u8,
     /// `common_preempt_count`: the low four bits count sections that forbid pre-emption, the high ones those that forbid
     /// migration.
@@ -45,9 +54,11 @@ pub const FLAG_IRQS_OFF: u8 = 0x01;
 /// The current task was asked to give way.
 pub const FLAG_NEED_RESCHED: u8 = 0x04;
 /// Within a hard interrupt.
-pub const FLAG_HARDIRQ: u8 = 0x10;
+pub const FLAG_HARDIRQ: u8 = 0x08;
 /// Within a softirq.
-pub const FLAG_SOFTIRQ: u8 = 0x20;
+pub const FLAG_SOFTIRQ: u8 = 0x10;
+/// Within a non-maskable interrupt.
+pub const FLAG_NMI: u8 = 0x40;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,8 +197,10 @@ pub enum What {
         /// In user mode.
         user: bool,
     },
-    /// The CPU's frequency changes.
+    /// A CPU's frequency changes, as another CPU may have decided.
     Frequency {
+        /// Whose.
+        cpu: u32,
         /// To so many kHz.
         khz: u32,
     },
