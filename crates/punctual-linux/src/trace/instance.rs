@@ -90,13 +90,14 @@ impl Instance {
         self.folder.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"), OFlags::RDONLY | OFlags::NONBLOCK)
     }
 
-    /// Records of a CPU that the kernel overwrote before they were read, or had no room for.
-    pub fn lost(&self, cpu: u32) -> u64 {
+    /// Records of a CPU that were read, and those that were overwritten before or found no room.
+    pub fn records(&self, cpu: u32) -> (u64, u64) {
         let stats = self.folder.read(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
         let value = |name: &str| {
             stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap_or_default()
         };
-        value("overrun:").saturating_add(value("dropped events:")).saturating_add(value("commit overrun:"))
+        let lost = value("overrun:").saturating_add(value("dropped events:")).saturating_add(value("commit overrun:"));
+        (value("read events:"), lost)
     }
 }
 
