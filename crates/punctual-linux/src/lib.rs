@@ -17,3 +17,4 @@ pub mod probe;
 pub mod recording;
 pub mod sync;
 mod sys;
+pub mod trace;
