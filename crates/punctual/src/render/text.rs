@@ -7,7 +7,7 @@ mod check;
 mod full;
 mod section;
 pub(super) mod sheet;
-mod table;
+pub(super) mod table;
 
 pub(super) use section::shortened;
 
