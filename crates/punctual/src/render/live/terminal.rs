@@ -48,12 +48,16 @@ impl Terminal {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let tty = open(TERMINAL, flags, Mode::empty())
             .with_context(|| format!("open {TERMINAL}: --live needs a terminal (ssh -t gives one); leave --live away"))?;
-        let modes = tcgetattr(&tty).with_context(|| format!("read the modes of {TERMINAL}: leave --live away"))?;
-        let terminal = Self { tty, modes, taken: Mutex::new(false) };
+        let terminal = Self::on(tty).with_context(|| format!("read the modes of {TERMINAL}: leave --live away"))?;
         if !terminal.is_ours_to_use() {
             bail!("--live needs the terminal, and this process runs in the background: bring it to the front (fg)");
         }
         Ok(terminal)
+    }
+
+    fn on(tty: OwnedFd) -> Result<Self, Errno> {
+        let modes = tcgetattr(&tty)?;
+        Ok(Self { tty, modes, taken: Mutex::new(false) })
     }
 
     /// Whether this process is the one that may read from it and change it.
@@ -148,5 +152,53 @@ impl Terminal {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, bool> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    /// A terminal that nobody reads from, and the end from which one could.
+    pub(in crate::render::live) fn unread() -> (Terminal, OwnedFd) {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK;
+        (Terminal::on(open(name.as_c_str(), flags, Mode::empty()).unwrap()).unwrap(), master)
+    }
+
+    pub(in crate::render::live) fn modes(terminal: &Terminal) -> String {
+        format!("{:?}", tcgetattr(&terminal.tty).unwrap())
+    }
+
+    #[test]
+    fn a_full_terminal_takes_nothing_and_is_put_back_in_bounded_time() {
+        let (terminal, _master) = unread();
+        let before = modes(&terminal);
+        assert_eq!(terminal.write(b"x"), 0, "it is not ours yet");
+        terminal.enter();
+        assert_ne!(modes(&terminal), before);
+        let start = Instant::now();
+        while terminal.write(b"xyz") > 0 {}
+        terminal.wait(false, Duration::from_millis(1));
+        assert_eq!((terminal.write(b"xyz"), terminal.read()), (0, vec![]));
+        terminal.leave();
+        assert_eq!(modes(&terminal), before);
+        assert!(start.elapsed() < PATIENCE * 10, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_terminal_that_went_away_is_no_reason_to_fail_or_to_spin() {
+        let (terminal, master) = unread();
+        terminal.enter();
+        drop(master);
+        let start = Instant::now();
+        terminal.wait(true, Duration::from_millis(50));
+        assert!(start.elapsed() >= Duration::from_millis(50));
+        assert_eq!((terminal.write(b"x"), terminal.read(), terminal.size()), (0, vec![], USUAL_SIZE));
+        terminal.leave();
     }
 }

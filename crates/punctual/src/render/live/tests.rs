@@ -1,6 +1,7 @@
 //! Pictures compared with files a reviewer has read, and what keys do to them.
 
 use super::keys::Key;
+use super::terminal::tests::{modes, unread};
 use super::view::{View, Wish};
 use crate::render::golden::assert_golden;
 use punctual_hist::{Counts, MonoTime, Nanos};
@@ -96,7 +97,7 @@ fn a_reset_begins_anew_with_what_comes_after_it() {
     view.take(progress(1, 7));
     let text = picture(&mut view, 130, 16);
     let row = text.lines().find(|line| line.starts_with("  0 ")).unwrap();
-    let cells: Vec<&str> = row.split_whitespace().collect();
+    let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
     assert_eq!(cells[2..5], cells[5..8], "one second of late is all there is: {row}");
     assert_eq!(cells[8], "0", "{row}");
     assert!(text.contains("since the reset at 6.000 s"), "{text}");
@@ -111,9 +112,9 @@ fn a_warm_up_is_in_no_rate() {
     assert!(picture(&mut view, 130, 16).contains("cpu+memory, warming up: not counted"));
     view.take(progress(1, 8));
     let row = |text: String| text.lines().find(|line| line.starts_with("  0 ")).map(str::to_owned).unwrap();
-    assert!(row(picture(&mut view, 130, 16)).starts_with("  0       -"), "one reading gives no rate");
+    assert!(row(picture(&mut view, 130, 16)).starts_with("  0        -"), "one reading gives no rate");
     view.take(progress(1, 9));
-    assert!(row(picture(&mut view, 130, 16)).starts_with("  0   1 000"));
+    assert!(row(picture(&mut view, 130, 16)).starts_with("  0    1 000"));
 }
 
 #[test]
@@ -130,4 +131,17 @@ fn keys_scroll_and_ask() {
     assert_eq!(view.press(Key::Char('x')), None);
     assert_eq!(view.press(Key::Char('q')), Some(Wish::Quit));
     assert!(picture(&mut view, 130, 20).contains("ending"));
+}
+
+#[test]
+fn whoever_panics_puts_the_terminal_back_first() {
+    let (terminal, _master) = unread();
+    let terminal = std::sync::Arc::new(terminal);
+    let before = modes(&terminal);
+    let abandoned = super::put_back_on_panic(&terminal);
+    terminal.enter();
+    let panicked = std::thread::spawn(|| panic!("on purpose")).join();
+    assert!(panicked.is_err() && abandoned.load(std::sync::atomic::Ordering::Relaxed));
+    assert_eq!((modes(&terminal), terminal.is_taken()), (before, false));
+    drop(std::panic::take_hook());
 }

@@ -252,7 +252,7 @@ fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -
     ]);
     for (cpu, numbers) in cpus {
         let rate = numbers.rate.map_or_else(|| ABSENT.to_owned(), units::count);
-        let mut cells = vec![format!("{cpu:>3}"), format!("{rate:>6}")];
+        let mut cells = vec![format!("{cpu:>3}"), format!("{rate:>7}")];
         cells.extend(numbers.now.cells());
         cells.extend(numbers.so_far.cells());
         cells.push(units::count(numbers.skipped));
@@ -264,7 +264,7 @@ fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -
 
 /// How late, how long ago, why.
 fn spike(spike: Option<&Spike>, at: MonoTime) -> [String; 3] {
-    let Some(spike) = spike else { return [ABSENT; 3].map(str::to_owned) };
+    let Some(spike) = spike else { return [ABSENT.to_owned(), format!("{ABSENT:>8}"), ABSENT.to_owned()] };
     let seconds = Nanos::from_secs(at.since(spike.woke).as_ns() / 1_000_000_000);
     let cause = spike.cause.clone().unwrap_or_else(|| ABSENT.to_owned());
     [units::column_us(Some(spike.lateness)), format!("{:>8}", units::duration(seconds)), cause]
