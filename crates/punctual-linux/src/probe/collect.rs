@@ -191,7 +191,8 @@ impl Collector {
         ran.merge(&self.former_ran);
         let usual = ran.percentile_ppm(999_000).unwrap_or(Nanos::MAX);
         let spikes = self.worst().into_iter().map(|w| w.activation).filter(|a| a.lateness() > usual);
-        let last_spike = spikes.max_by_key(|a| a.woke).map(|a| Spike { woke: a.woke, lateness: a.lateness(), cause: None });
+        let last_spike =
+            spikes.max_by_key(|a| a.woke).map(|a| Spike { woke: a.woke, lateness: a.lateness(), cause: None });
         CpuSoFar { cpu: self.cpu, ran, skipped: self.former_skipped + self.reader.skipped().count(), last_spike }
     }
 

@@ -170,8 +170,12 @@ fn whatever_ends_the_run_the_terminal_is_what_it_was() {
     let by_time = |_: &Session| {};
     let term = |session: &Session| session.signal("-TERM");
     let hang_up = |session: &Session| session.signal("-HUP");
-    let ways: [(&dyn Fn(&Session), &str, &str); 4] =
-        [(&by_key, "1h", "interrupted"), (&term, "1h", "interrupted"), (&hang_up, "1h", "interrupted"), (&by_time, "3s", "completed")];
+    let ways: [(&dyn Fn(&Session), &str, &str); 4] = [
+        (&by_key, "1h", "interrupted"),
+        (&term, "1h", "interrupted"),
+        (&hang_up, "1h", "interrupted"),
+        (&by_time, "3s", "completed"),
+    ];
     for (end, duration, reason) in ways {
         let mut session = Session::start(&["--duration", duration], None);
         session.shows("now p50");

@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn keys_that_mean_nothing_press_no_letter() {
-        for function_key in [&b"\x1bOP"[..], b"\x1bOR", b"\x1b[17~", b"\x1bq", b"\x1b[1;2P", b"\xc3\xbc", b"\x1b[\x07"] {
+        for function_key in [&b"\x1bOP"[..], b"\x1bOR", b"\x1b[17~", b"\x1bq", b"\x1b[1;2P", b"\xc3\xbc", b"\x1b[\x07"]
+        {
             assert_eq!(keys(function_key), [], "{function_key:?}");
         }
         assert_eq!(keys(&[b"\x1b[".to_vec(), vec![b'1'; 20], b"q".to_vec()].concat()).len(), 4, "noise ends somewhere");

@@ -46,8 +46,9 @@ impl Terminal {
             bail!("--live needs a terminal that can move its cursor, TERM is \"{kind}\": leave --live away");
         }
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let tty = open(TERMINAL, flags, Mode::empty())
-            .with_context(|| format!("open {TERMINAL}: --live needs a terminal (ssh -t gives one); leave --live away"))?;
+        let tty = open(TERMINAL, flags, Mode::empty()).with_context(|| {
+            format!("open {TERMINAL}: --live needs a terminal (ssh -t gives one); leave --live away")
+        })?;
         let terminal = Self::on(tty).with_context(|| format!("read the modes of {TERMINAL}: leave --live away"))?;
         if !terminal.is_ours_to_use() {
             bail!("--live needs the terminal, and this process runs in the background: bring it to the front (fg)");

@@ -112,9 +112,9 @@ fn a_warm_up_is_in_no_rate() {
     assert!(picture(&mut view, 130, 16).contains("cpu+memory, warming up: not counted"));
     view.take(progress(1, 8));
     let row = |text: String| text.lines().find(|line| line.starts_with("  0 ")).map(str::to_owned).unwrap();
-    assert!(row(picture(&mut view, 130, 16)).starts_with("  0        -"), "one reading gives no rate");
+    assert!(row(picture(&mut view, 130, 16)).starts_with("  0       -"), "one reading gives no rate");
     view.take(progress(1, 9));
-    assert!(row(picture(&mut view, 130, 16)).starts_with("  0    1 000"));
+    assert!(row(picture(&mut view, 130, 16)).starts_with("  0   1 000"));
 }
 
 #[test]
@@ -126,7 +126,10 @@ fn keys_scroll_and_ask() {
     (0..20).for_each(|_| assert_eq!(view.press(Key::PageDown), None));
     assert!(picture(&mut view, 130, 20).contains("CPU 53 to 64 of 64"));
     view.press(Key::Up);
-    assert!(picture(&mut view, 130, 20).contains("CPU 52 to 63 of 64"), "there is nothing beyond the end to come back from");
+    assert!(
+        picture(&mut view, 130, 20).contains("CPU 52 to 63 of 64"),
+        "there is nothing beyond the end to come back from"
+    );
     assert_eq!(view.press(Key::Char('m')), Some(Wish::Mark));
     assert_eq!(view.press(Key::Char('x')), None);
     assert_eq!(view.press(Key::Char('q')), Some(Wish::Quit));

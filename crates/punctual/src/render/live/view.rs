@@ -196,9 +196,10 @@ impl View {
 }
 
 fn time(progress: &Progress) -> String {
-    let whole = |time: Nanos| units::duration(Nanos::from_secs(time.as_ns().div_ceil(1_000_000_000)));
-    let left = progress.total.minus(progress.elapsed);
-    format!("punctual measure   {} of {}, {} left", whole(progress.elapsed), whole(progress.total), whole(left))
+    let (second, total) = (Nanos::from_secs(1), units::duration(progress.total));
+    let elapsed = Nanos::from_secs(progress.elapsed.whole(second));
+    let left = Nanos::from_secs(progress.total.minus(progress.elapsed).as_ns().div_ceil(second.as_ns()));
+    format!("punctual measure   {} of {total}, {} left", units::duration(elapsed), units::duration(left))
 }
 
 fn load(progress: &Progress) -> String {
@@ -252,7 +253,7 @@ fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -
     ]);
     for (cpu, numbers) in cpus {
         let rate = numbers.rate.map_or_else(|| ABSENT.to_owned(), units::count);
-        let mut cells = vec![format!("{cpu:>3}"), format!("{rate:>7}")];
+        let mut cells = vec![format!("{cpu:>3}"), format!("{rate:>6}")];
         cells.extend(numbers.now.cells());
         cells.extend(numbers.so_far.cells());
         cells.push(units::count(numbers.skipped));
