@@ -30,6 +30,7 @@ const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linu
 /// The places, each because it is about exactly those files.
 const MAY_NAME_PATHS: [&str; 16] = [
     "crates/punctual/src/commands/source.rs",
+    "crates/punctual/src/render/live/terminal.rs",
     "crates/punctual-linux/src/apply/machine/",
     "crates/punctual-linux/src/in_force.rs",
     "crates/punctual-linux/src/live/",
