@@ -76,7 +76,8 @@ impl Kind {
             Self::Softirq => is_softirq(&class, name, "TIMER"),
             Self::Rx | Self::Flood => is_softirq(&class, name, "NET_RX"),
             Self::Block => is_softirq(&class, name, "BLOCK"),
-            Self::Disk => (class == "hardirq" && has(planted)) || (class == "higherpriority" && has("irq/")),
+            // On a real-time kernel it is a thread, with the number of the line in its name.
+            Self::Disk => class == "hardirq" && (has(planted) || has("irq/")),
             Self::Irqoff => class == "irqoff" && has(planted),
             Self::Preemptoff => class == "preemptoff" && has(planted),
             Self::Switch => matches!(class.as_str(), "wakeup" | "irqoff" | "ownpath" | "preemptoff"),
@@ -91,7 +92,7 @@ impl Kind {
 /// On a real-time kernel softirqs run in threads, which are then rightly named.
 fn is_softirq(class: &str, name: &str, vector: &str) -> bool {
     let name = plain(name);
-    (class == "softirq" && name.contains(&plain(vector))) || (name.contains("ksoftirqd") || name.contains("ktimers"))
+    class == "softirq" && [&plain(vector), "ksoftirqd", "ktimers"].iter().any(|known| name.contains(known))
 }
 
 /// A word without case and separators: `higher-priority` and `HigherPriority` are the same.

@@ -1,4 +1,4 @@
-//! The system calls that have no safe wrapper: scheduling classes, limits, bpf().
+//! The system calls that have no safe wrapper: scheduling classes, limits, `bpf()`.
 //!
 //! It must not know what is planted or why.
 
@@ -7,6 +7,8 @@
 use anyhow::{Context, Result};
 use rustix::time::{ClockId, Timespec};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// A real-time policy with its priority, 1 to 95.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +27,14 @@ pub fn now_ns() -> u64 {
 
 /// Sleeps until `CLOCK_MONOTONIC` shows that many nanoseconds; signals may end it early.
 pub fn sleep_until(ns: u64) {
-    let until = Timespec { tv_sec: (ns / 1_000_000_000).cast_signed(), tv_nsec: (ns % 1_000_000_000).cast_signed() };
     // An early end is what the callers' loops expect: they look at the clock.
-    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until);
+    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &timespec(ns));
+}
+
+/// An instant as the kernel takes it.
+pub fn timespec(ns: u64) -> Timespec {
+    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    Timespec { tv_sec: number(ns / 1_000_000_000), tv_nsec: number(ns % 1_000_000_000) }
 }
 
 /// Burns time until `CLOCK_MONOTONIC` shows that many nanoseconds; returns what it showed at last.
@@ -94,7 +101,7 @@ pub fn loopback_up() -> Result<()> {
     // SAFETY: all zeroes is a valid ifreq.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING)?;
     // SAFETY: the request outlives the call, and SIOCSIFFLAGS takes an ifreq.
@@ -119,7 +126,22 @@ pub fn page_out(pidfd: &OwnedFd, ranges: &[(u64, u64)]) -> Result<()> {
     if done >= 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("take pages of the victim away") }
 }
 
-/// bpf() with an attribute of these words; what it returns is a descriptor or 0. The attribute holds addresses: of
+/// Has a program start without the right to lock memory.
+pub fn without_locked_memory(command: &mut Command) {
+    let before = || {
+        const LOCK_MEMORY: libc::c_ulong = 14;
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the limit outlives the call; both calls may be made between fork and exec.
+        let limited = unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const none) };
+        // SAFETY: prctl takes numbers here; root gets no capability at exec that is not in this set.
+        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, LOCK_MEMORY, 0, 0, 0) };
+        if limited == 0 && dropped == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec it makes two system calls and neither allocates nor locks.
+    unsafe { command.pre_exec(before) };
+}
+
+/// `bpf()` with an attribute of these words; what it returns is a descriptor or 0. The attribute holds addresses: of
 /// memory that the caller keeps until this returns, and large enough for what the command does with it.
 ///
 /// # Safety

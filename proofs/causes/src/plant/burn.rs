@@ -1,10 +1,10 @@
 //! A BPF program that burns time inside a tracepoint and writes down when: the exact truth about a delay in hard
 //! interrupt, softirq or with interrupts off, without a module and without a compiler.
 //!
-//! It is loaded through bpf() from instructions assembled here. It burns on one CPU, not more often than asked, and
+//! It is loaded through `bpf()` from instructions assembled here. It burns on one CPU, not more often than asked, and
 //! ends with this process, whatever becomes of it. It must not know why a tracepoint was chosen.
 
-#![allow(unsafe_code, reason = "bpf() takes addresses")]
+#![allow(unsafe_code, reason = "`bpf()` takes addresses")]
 
 use crate::sys::{bpf, own};
 use anyhow::{Context, Result, ensure};
@@ -47,17 +47,17 @@ pub struct Burner {
     map: OwnedFd,
     // Kept open: the program runs as long as they are.
     _program: OwnedFd,
-    _attached: OwnedFd,
+    _attached: Vec<OwnedFd>,
 }
 
 /// How many burns are kept; later ones overwrite the first.
 const ENTRIES: u32 = 8192;
 /// Each is: start, end, name (16 bytes), function.
-const ENTRY: i32 = 64;
+const ENTRY: u32 = 64;
 /// The value begins with: when the next burn may begin, how many there were.
 const NEXT: i16 = 0;
 const COUNT: i16 = 8;
-const HEAD: i32 = 32;
+const HEAD: u32 = 32;
 const VALUE: usize = HEAD as usize + ENTRIES as usize * ENTRY as usize;
 
 const MAP_CREATE: i32 = 0;
@@ -68,24 +68,21 @@ const RAW_TRACEPOINT: u64 = 17;
 const ARRAY: u64 = 2;
 
 impl Burner {
-    /// Loads the program and has it run at that tracepoint, from now on.
-    pub fn start(tracepoint: &str, burn: Burn) -> Result<Self> {
+    /// Loads the program and has it run at these tracepoints, from now on.
+    pub fn start(tracepoints: &[&str], burn: Burn) -> Result<Self> {
         let map = create_map().context("make a map to write burns down")?;
-        let program = load(&assemble(map.as_raw_fd(), burn)).context("load a program that burns time")?;
-        let name = CString::new(tracepoint)?;
-        let mut words = [name.as_ptr().addr() as u64, program.as_raw_fd() as u64];
-        // SAFETY: the name lives through the call.
-        let attached = unsafe { bpf(RAW_TRACEPOINT_OPEN, &mut words) };
-        let attached = own(attached.with_context(|| format!("attach to the tracepoint {tracepoint}"))?);
-        Ok(Self { map, _program: program, _attached: attached })
+        let program =
+            load(&assemble(u32::try_from(map.as_raw_fd())?, burn)).context("load a program that burns time")?;
+        let attached: Result<Vec<OwnedFd>> =
+            tracepoints.iter().map(|tracepoint| attach(&program, tracepoint)).collect();
+        Ok(Self { map, _program: program, _attached: attached? })
     }
 
     /// What was burnt so far, the latest [`ENTRIES`] of it.
     pub fn burnt(&self) -> Result<Vec<Burnt>> {
         let mut value = vec![0_u64; VALUE / 8];
         let key = 0_u32;
-        let mut words =
-            [self.map.as_raw_fd() as u64, (&raw const key).addr() as u64, value.as_mut_ptr().addr() as u64, 0];
+        let mut words = [word(&self.map), (&raw const key).addr() as u64, value.as_mut_ptr().addr() as u64, 0];
         // SAFETY: the key is the 4 bytes and the value the VALUE bytes that the map was made with.
         unsafe { bpf(MAP_LOOKUP, &mut words) }.context("read which burns there were")?;
         let count = value.get(1).copied().unwrap_or(0);
@@ -95,6 +92,19 @@ impl Burner {
         burnt.sort_by_key(|burnt| burnt.start_ns);
         Ok(burnt)
     }
+}
+
+/// A descriptor as a word of an attribute.
+fn word(descriptor: &OwnedFd) -> u64 {
+    u64::try_from(descriptor.as_raw_fd()).unwrap_or(u64::MAX)
+}
+
+fn attach(program: &OwnedFd, tracepoint: &str) -> Result<OwnedFd> {
+    let name = CString::new(tracepoint)?;
+    let mut words = [name.as_ptr().addr() as u64, word(program)];
+    // SAFETY: the name lives through the call.
+    let attached = unsafe { bpf(RAW_TRACEPOINT_OPEN, &mut words) };
+    Ok(own(attached.with_context(|| format!("attach to the tracepoint {tracepoint}"))?))
 }
 
 fn entry(words: &[u64]) -> Option<Burnt> {
@@ -158,11 +168,11 @@ const JUMP_NOT_VALUE_32: u8 = 0x56;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 // Functions of the kernel.
-const KTIME_GET_NS: i32 = 5;
-const GET_CPU: i32 = 8;
-const GET_PID_TGID: i32 = 14;
-const GET_COMM: i32 = 16;
-const READ_KERNEL: i32 = 113;
+const KTIME_GET_NS: u32 = 5;
+const GET_CPU: u32 = 8;
+const GET_PID_TGID: u32 = 14;
+const GET_COMM: u32 = 16;
+const READ_KERNEL: u32 = 113;
 /// The register that points to the program's stack.
 const FRAME: u8 = 10;
 
@@ -174,18 +184,18 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn put(&mut self, code: u8, to: u8, from: u8, offset: i16, value: i32) {
+    fn put(&mut self, code: u8, to: u8, from: u8, offset: i16, value: u32) {
         let fields = u64::from(code) | u64::from(to) << 8 | u64::from(from) << 12;
-        let numbers = u64::from(offset.cast_unsigned()) << 16 | u64::from(value.cast_unsigned()) << 32;
+        let numbers = u64::from(u16::from_ne_bytes(offset.to_ne_bytes())) << 16 | u64::from(value) << 32;
         self.code.push(fields | numbers);
     }
 
-    fn call(&mut self, function: i32) {
+    fn call(&mut self, function: u32) {
         self.put(CALL, 0, 0, 0, function);
     }
 
     /// A jump to the end of the program.
-    fn leave(&mut self, code: u8, to: u8, from: u8, value: i32) {
+    fn leave(&mut self, code: u8, to: u8, from: u8, value: u32) {
         self.to_end.push(self.code.len());
         self.put(code, to, from, 0, value);
     }
@@ -204,23 +214,22 @@ impl Assembly {
 }
 
 /// The program. Registers: 6 start, 7 when to stop, 8 rounds, 9 the map's value.
-fn assemble(map: i32, burn: Burn) -> Vec<u64> {
+fn assemble(map: u32, burn: Burn) -> Vec<u64> {
     // The verifier wants an end whatever the clock does: rounds of several looks at the clock, few enough for it.
-    const ROUNDS: i32 = 4000;
+    const ROUNDS: u32 = 4000;
     const LOOKS: usize = 12;
-    let value = |number: u32| number.cast_signed();
     let mut asm = Assembly::default();
     // The first argument is kept on the stack.
     asm.put(LOAD, 1, 1, 0, 0);
     asm.put(STORE, FRAME, 1, -8, 0);
     if let Some(wanted) = burn.argument {
-        asm.leave(JUMP_NOT_VALUE, 1, 0, value(wanted));
+        asm.leave(JUMP_NOT_VALUE, 1, 0, wanted);
     }
     asm.call(GET_CPU);
-    asm.leave(JUMP_NOT_VALUE, 0, 0, value(burn.cpu));
+    asm.leave(JUMP_NOT_VALUE, 0, 0, burn.cpu);
     if let Some(tid) = burn.tid {
         asm.call(GET_PID_TGID);
-        asm.leave(JUMP_NOT_VALUE_32, 0, 0, value(tid));
+        asm.leave(JUMP_NOT_VALUE_32, 0, 0, tid);
     }
     // The address of the map's value, in two words.
     asm.put(LOAD_64, 9, 2, 0, map);
@@ -230,10 +239,10 @@ fn assemble(map: i32, burn: Burn) -> Vec<u64> {
     asm.put(LOAD, 1, 9, NEXT, 0);
     asm.leave(JUMP_LESS, 6, 1, 0);
     asm.put(MOVE, 1, 6, 0, 0);
-    asm.put(ADD_VALUE, 1, 0, 0, value(burn.every_ns));
+    asm.put(ADD_VALUE, 1, 0, 0, burn.every_ns);
     asm.put(STORE, 9, 1, NEXT, 0);
     asm.put(MOVE, 7, 6, 0, 0);
-    asm.put(ADD_VALUE, 7, 0, 0, value(burn.burst_ns));
+    asm.put(ADD_VALUE, 7, 0, 0, burn.burst_ns);
     asm.put(MOVE_VALUE, 8, 0, 0, 0);
     let again = asm.code.len();
     for _ in 0..LOOKS {
@@ -254,8 +263,8 @@ fn write_down(asm: &mut Assembly, function_at: Option<u8>) {
     asm.put(MOVE, 1, 8, 0, 0);
     asm.put(ADD_VALUE, 8, 0, 0, 1);
     asm.put(STORE, 9, 8, COUNT, 0);
-    asm.put(AND_VALUE, 1, 0, 0, ENTRIES.cast_signed() - 1);
-    asm.put(SHIFT_LEFT, 1, 0, 0, ENTRY.cast_unsigned().trailing_zeros().cast_signed());
+    asm.put(AND_VALUE, 1, 0, 0, ENTRIES - 1);
+    asm.put(SHIFT_LEFT, 1, 0, 0, ENTRY.trailing_zeros());
     asm.put(ADD, 9, 1, 0, 0);
     asm.put(STORE, 9, 6, 32, 0);
     asm.put(STORE, 9, 7, 40, 0);
@@ -268,7 +277,7 @@ fn write_down(asm: &mut Assembly, function_at: Option<u8>) {
         asm.put(ADD_VALUE, 1, 0, 0, HEAD + 32);
         asm.put(MOVE_VALUE, 2, 0, 0, 8);
         asm.put(LOAD, 3, FRAME, -8, 0);
-        asm.put(ADD_VALUE, 3, 0, 0, i32::from(offset));
+        asm.put(ADD_VALUE, 3, 0, 0, u32::from(offset));
         asm.call(READ_KERNEL);
     }
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     let victim = planting.victim.context("whose pages? (--victim PID)")?;
     sys::pin(another(planting.cpu))?;
-    let pid = rustix::process::Pid::from_raw(victim.cast_signed()).context("0 is no process")?;
+    let pid = rustix::process::Pid::from_raw(i32::try_from(victim)?).context("0 is no process")?;
     let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).context("open the victim")?;
     let mut plants = Vec::with_capacity(1 << 16);
     let mut random = sys::now_ns() | 1;

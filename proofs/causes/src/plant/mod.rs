@@ -115,8 +115,8 @@ fn places(kind: Kind) -> Result<(&'static [&'static str], Stimulus)> {
         Kind::Switch => (&["sched_switch"], Stimulus::None),
         Kind::Kworker => (&["workqueue_execute_start"], Stimulus::Works),
         Kind::Stopper => (&["sched_migrate_task"], Stimulus::Moves),
-        // Function calls have tracepoints of their own since 6.4; before, the end of the interrupt has to do.
-        Kind::Ipi => (&["csd_function_entry", "call_function_single_exit", "call_function_exit"], Stimulus::Keys),
+        // Which of the two depends on how many CPUs there are to tell.
+        Kind::Ipi => (&["call_function_single_entry", "call_function_entry"], Stimulus::Keys),
         other => bail!("{} needs no program in the kernel", other.name()),
     })
 }
@@ -142,18 +142,7 @@ fn burn(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
             _ => None,
         },
     };
-    let mut refused = None;
-    let mut burner = None;
-    for tracepoint in tracepoints {
-        match Burner::start(tracepoint, wanted) {
-            Ok(started) => {
-                burner = Some(started);
-                break;
-            }
-            Err(error) => refused = Some(error),
-        }
-    }
-    let Some(burner) = burner else { return Err(refused.unwrap_or_else(|| anyhow::anyhow!("no tracepoint"))) };
+    let burner = Burner::start(tracepoints, wanted)?;
     stop.wait();
     let burnt = burner.burnt()?;
     drop(burner);

@@ -73,11 +73,11 @@ impl Stimulus {
         let cpu = planting.cpu;
         let thread = std::thread::Builder::new().name(planting.name.clone()).spawn(move || {
             // Nobody listens where the starter has given up.
-            let _ = said.send(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned());
+            let _ = said.send(rustix::thread::gettid());
             body(&planting, &stop)
         });
         let thread = thread.context("start a thread")?;
-        let tid = heard.recv().context("hear from a thread")?;
+        let tid = u32::try_from(heard.recv().context("hear from a thread")?.as_raw_pid())?;
         let tid = match self {
             Self::Wakes | Self::Calls => Some(tid),
             Self::Moves => stopper(cpu),

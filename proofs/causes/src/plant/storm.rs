@@ -39,8 +39,7 @@ fn timer() -> Result<OwnedFd> {
 }
 
 fn arm(timer: &OwnedFd, at_ns: u64) -> Result<()> {
-    let at = Timespec { tv_sec: (at_ns / 1_000_000_000).cast_signed(), tv_nsec: (at_ns % 1_000_000_000).cast_signed() };
-    let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
+    let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: sys::timespec(at_ns) };
     timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &once).context("arm a timer")?;
     Ok(())
 }

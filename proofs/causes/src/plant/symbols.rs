@@ -38,9 +38,9 @@ mod tests {
     #[test]
     fn functions_are_found_by_where_they_begin() {
         let symbols = Symbols::parse("ffff20 t late\nffff10 T early\n0 t hidden\nffff18 d data\n");
-        assert_eq!(symbols.name(0xffff10), "early");
-        assert_eq!(symbols.name(0xffff20), "late");
-        assert_eq!(symbols.name(0xffff18), "-");
+        assert_eq!(symbols.name(0x00ff_ff10), "early");
+        assert_eq!(symbols.name(0x00ff_ff20), "late");
+        assert_eq!(symbols.name(0x00ff_ff18), "-");
         assert_eq!(symbols.name(0), "-");
     }
 }
