@@ -39,6 +39,8 @@ pub enum Kind {
     Flood,
     /// Pages of the measuring program taken away
     Fault,
+    /// Real-time threads throttled, by a lower limit and a thread that uses it up
+    Throttle,
 }
 
 /// How well the planter knows when a plant began and ended.
@@ -85,6 +87,7 @@ impl Kind {
             Self::Stopper => class == "stopmachine",
             Self::Ipi => class == "ipi",
             Self::Fault => class == "pagefault",
+            Self::Throttle => class == "throttled",
         }
     }
 }

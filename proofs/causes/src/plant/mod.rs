@@ -10,6 +10,7 @@ mod stimulus;
 mod storm;
 mod symbols;
 mod thread;
+mod throttle;
 
 use crate::kind::Kind;
 use crate::sys::{self, Policy};
@@ -97,6 +98,7 @@ pub fn run(planting: &Planting) -> Result<Vec<Plant>> {
         Kind::Rr => thread::hog(planting, Policy::RoundRobin(planting.priority), &stop),
         Kind::Storm => storm::run(planting, &stop),
         Kind::Flood => net::flood(planting, &stop),
+        Kind::Throttle => throttle::run(planting, &stop),
         Kind::Fault => fault::run(planting, &stop),
         _ => burn(planting, &stop),
     }

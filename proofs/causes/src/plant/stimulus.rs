@@ -1,11 +1,11 @@
-//! What makes the kernel come by the places where time is burnt: ordinary threads that sleep, wake, read, call and move,
+//! What makes the kernel come by the places where time is burnt: threads that sleep, wake, read, call and move,
 //! a few hundred times a second.
 //!
 //! What they touch of the machine they put back. They must not know what is burnt.
 
 use super::net;
 use super::{Planting, Stop};
-use crate::sys;
+use crate::sys::{self, Policy};
 use anyhow::{Context, Result};
 use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
@@ -74,6 +74,8 @@ impl Stimulus {
         let thread = std::thread::Builder::new().name(planting.name.clone()).spawn(move || {
             // Nobody listens where the starter has given up.
             let _ = said.send(rustix::thread::gettid());
+            // The lowest real-time priority: below the measuring thread, above what else a machine is busy with.
+            sys::make_real_time(Policy::Fifo(1))?;
             body(&planting, &stop)
         });
         let thread = thread.context("start a thread")?;
