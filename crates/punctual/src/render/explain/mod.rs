@@ -2,11 +2,13 @@
 //!
 //! All of it is drawn from the explanation in a report; must not find causes, only tell them.
 
+mod html;
 #[cfg(test)]
 pub(in crate::render) mod sample;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub(in crate::render) use html::section;
 pub(in crate::render) use text::short;
 pub use text::{Show, explain};
