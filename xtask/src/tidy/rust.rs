@@ -28,7 +28,7 @@ const FORMATS: [&str; 8] = [
 /// knobs say what a `Tree` is asked for. It cannot open them.)
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// The places, each because it is about exactly those files.
-const MAY_NAME_PATHS: [&str; 16] = [
+const MAY_NAME_PATHS: [&str; 17] = [
     "crates/punctual/src/commands/source.rs",
     "crates/punctual/src/render/live/terminal.rs",
     "crates/punctual-linux/src/apply/machine/",
