@@ -5,6 +5,7 @@
 //! [`explain`](crate::explain), how records are got is known to `punctual-linux` alone.
 //! Instants are those of `CLOCK_MONOTONIC`.
 
+pub mod keep;
 mod decode;
 mod decode_events;
 mod format;
@@ -221,7 +222,8 @@ pub enum What {
         kind: NoiseKind,
         /// Interrupt number, softirq number or task.
         id: i32,
-        /// When it began.
+        /// When it began at the latest: the record is written when it is over, and the kernel says its beginning by another
+        /// clock.
         start: MonoTime,
         /// How long it took.
         took: Nanos,
