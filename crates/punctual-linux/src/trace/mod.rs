@@ -25,3 +25,8 @@ pub use engine::Engine;
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;
+
+/// Whether this process may have a tracing instance of its own here.
+pub fn permitted() -> bool {
+    place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).is_ok()
+}

@@ -206,9 +206,7 @@ fn lane_of<'a>(scale: &Scale, parts: &'a [Part], lane: Lane, apart: f64) -> Vec<
     let is_short = |part: &Part| scale.at(part.from.plus(part.length)) - scale.at(part.from) < apart;
     for part in parts.iter().filter(|part| drawn(part.cause.class).0 == lane && part.length > Nanos::ZERO) {
         match bars.last_mut() {
-            Some(bar)
-                if is_short(part) && is_short(bar.longest) && scale.at(part.from) - scale.at(bar.to) < apart =>
-            {
+            Some(bar) if is_short(part) && is_short(bar.longest) && scale.at(part.from) - scale.at(bar.to) < apart => {
                 bar.join(part);
             }
             _ => bars.push(Bar::of(part)),
