@@ -34,7 +34,7 @@ pub struct Activation {
 pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let earliest = a.release.minus(LEAD_MAX);
-    let (mut records, seen) = engine.records(a.cpu, (earliest, a.woke.plus(TRAIL)));
+    let (mut records, mut seen) = engine.records(a.cpu, (earliest, a.woke.plus(TRAIL)));
     let pages = engine.pages(a.cpu);
     let covered = pages.map(super::pages::Pages::covered).unwrap_or_default();
     let mut incomplete = match () {
@@ -60,8 +60,9 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
     if lost || lacks_switch(&records, a) {
         incomplete = incomplete.or(Some(Incomplete::Lost));
     }
-    let names = book.of(records.iter(), seen);
-    window(a, place, records, names, incomplete)
+    let elsewhere = engine.elsewhere(a.cpu, (a.release.minus(LEAD), a.woke), &mut seen);
+    let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
+    Window { elsewhere, ..window(a, place, records, names, incomplete) }
 }
 
 /// Our thread was woken, and ran, and nothing says when it got the CPU: a record is missing that nobody counted as lost.

@@ -9,6 +9,7 @@
 //! blame is not asked here.
 
 mod cut;
+mod elsewhere;
 mod engine;
 mod error;
 mod events;
