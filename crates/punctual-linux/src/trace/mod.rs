@@ -11,6 +11,7 @@
 
 pub mod around;
 mod cut;
+mod elsewhere;
 mod engine;
 mod error;
 mod events;
