@@ -288,6 +288,7 @@ pub struct Loads(pub Vec<LoadPhase>);
 
 /// `punctual measure`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct MeasureArgs {
     /// CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
