@@ -17,7 +17,7 @@ const TOP: f64 = 36.0;
 const LANE: f64 = 26.0;
 const BAR: f64 = 18.0;
 /// What a character of a label takes.
-const CHARACTER: f64 = 6.4;
+const CHARACTER: f64 = 6.8;
 /// So many parts are drawn; the shorter ones of more are left out, and counted.
 const PARTS_MAX: usize = 160;
 /// So many parts get a label where there is room.
@@ -195,20 +195,18 @@ fn labels(out: &mut String, scale: &Scale, own: &[&Part], top: f64) {
         let free = |from: f64, to: f64| {
             from >= LEFT && to <= RIGHT && taken.iter().all(|(left, right)| to <= *left || from >= *right)
         };
-        let (x, inside) = match () {
-            () if to - from >= wide => (from + 4.0, true),
+        let (x, edge, extent) = match () {
+            () if to - from >= wide => (from + 4.0, "start", (from, from + wide)),
             // Once is enough for what comes again and again.
             () if named.contains(&name) => continue,
-            () if free(to + 0.1, to + wide) => (to + 4.0, false),
-            () if free(from - wide, from - 0.1) => (from - wide + 4.0, false),
+            () if free(to + 0.1, to + wide) => (to + 4.0, "start", (to, to + wide)),
+            () if free(from - wide, from - 0.1) => (from - 4.0, "end", (from - wide, from)),
             () => continue,
         };
-        if !inside {
-            taken.push((x - 4.0, x - 4.0 + wide));
-        }
+        taken.push(extent);
         named.push(name);
         let (x, y) = (px(x), px(top + BAR / 2.0 + 4.0));
-        let _ = write!(out, r#"<text class="part-name" x="{x}" y="{y}">{}</text>"#, escaped(name));
+        let _ = write!(out, r#"<text class="part-name {edge}" x="{x}" y="{y}">{}</text>"#, escaped(name));
     }
 }
 

@@ -22,7 +22,9 @@ pub fn document(report: &Report, recording: Option<&Path>) -> Option<String> {
     // Serialising to a string fails only for maps with keys that are not strings, and there are none; the error is
     // still said rather than swallowed.
     let text = serde_json::to_string_pretty(&document);
-    Some(text.unwrap_or_else(|error| format!("{{\"schema\": \"{SCHEMA}\", \"error\": {:?}}}", error.to_string())) + "\n")
+    Some(
+        text.unwrap_or_else(|error| format!("{{\"schema\": \"{SCHEMA}\", \"error\": {:?}}}", error.to_string())) + "\n",
+    )
 }
 
 #[derive(Serialize)]
@@ -334,11 +336,8 @@ impl CountOut {
 
 impl<'a> CauseOut<'a> {
     fn of(ranked: &'a Ranked, report: &Report) -> Self {
-        let cpu = |(cpu, count, total): &(u32, u64, Nanos)| CpuShare {
-            cpu: *cpu,
-            count: *count,
-            total_ns: total.as_ns(),
-        };
+        let cpu =
+            |(cpu, count, total): &(u32, u64, Nanos)| CpuShare { cpu: *cpu, count: *count, total_ns: total.as_ns() };
         let phase = |(phase, count, total): &(u16, u64, Nanos)| PhaseShare {
             phase: *phase,
             name: all_words::phase_name(&report.phase_name(*phase)).to_owned(),

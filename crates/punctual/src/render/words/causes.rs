@@ -53,6 +53,11 @@ pub fn cause_label(cause: &Cause) -> &str {
     if cause.name.is_empty() { class(cause.class) } else { &cause.name }
 }
 
+/// How late: `late by 1.02 ms`.
+pub fn late_by(lateness: Nanos) -> String {
+    format!("late by {}", units::latency(lateness))
+}
+
 /// Where between release and body.
 pub fn stage(stage: Stage) -> &'static str {
     match stage {
