@@ -36,7 +36,7 @@ fn cause(counter: &Counter) -> Option<(Cause, String)> {
         Counter::Interrupt(line, what) => return Some(interrupt(line, what)),
         Counter::Softirq(name) => (Class::Softirq, name.clone(), name.clone()),
         Counter::IdleState(name) => (Class::IdleExit, name.clone(), name.clone()),
-        Counter::RunDelay => (Class::HigherPriority, String::new(), "run delay".to_owned()),
+        Counter::OwnRunDelay => (Class::HigherPriority, String::new(), "run delay".to_owned()),
         Counter::Steal => (Class::Hypervisor, String::new(), "steal".to_owned()),
         Counter::Smi => (Class::Firmware, String::new(), "SMI".to_owned()),
         Counter::Throttled => (Class::Frequency, "throttled for heat".to_owned(), "throttled for heat".to_owned()),
@@ -44,7 +44,7 @@ fn cause(counter: &Counter) -> Option<(Cause, String)> {
         Counter::MinorFaults => (Class::PageFault, String::new(), "minor faults".to_owned()),
         Counter::MajorFaults => (Class::PageFault, "from disk".to_owned(), "major faults".to_owned()),
         Counter::InvoluntarySwitches => (Class::HigherPriority, String::new(), "involuntary switches".to_owned()),
-        Counter::VoluntarySwitches => return None,
+        Counter::VoluntarySwitches | Counter::RunDelay => return None,
         Counter::Migrations => (Class::Migration, String::new(), "migrations".to_owned()),
         Counter::RtThrottled => (Class::Throttled, String::new(), "throttled".to_owned()),
     };

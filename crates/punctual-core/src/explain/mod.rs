@@ -13,7 +13,7 @@ mod bursts;
 mod cause;
 mod counters;
 mod judge;
-mod names;
+pub mod names;
 mod ordinary;
 mod rank;
 mod rhythm;
