@@ -3,11 +3,13 @@
 //! ```text
 //! place -> instance -> events, self_test      what is recorded, and whether it can be believed
 //! pages -> cut (names) -> Window              what is kept of it
+//! around -> Window                            what counters say, besides or where there is no trace
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
 //! Raw pages are read and held for some seconds; only those that a window needs are decoded, by the core. Who was to
 //! blame is not asked here.
 
+pub mod around;
 mod cut;
 mod elsewhere;
 mod engine;
