@@ -147,7 +147,7 @@ fn draw(random: &mut u64, seen: u64, slots: u32) -> Option<u32> {
     u32::try_from(n).ok().filter(|n| *n < slots)
 }
 
-/// A number below `limit`, by the generator SplitMix64.
+/// A number below `limit`, by the generator `SplitMix64`.
 fn below(state: &mut u64, limit: u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
