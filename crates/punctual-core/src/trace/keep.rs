@@ -97,7 +97,9 @@ impl Keeper {
 
     /// Whether the window in this slot may have to move: who cuts windows holds on to it.
     pub fn may_move(&self, cpu: u32, slot: u32) -> bool {
-        self.cpus.get(&cpu).is_some_and(|cpu| slot < cpu.first_slot + cpu.sampled && cpu.top.iter().any(|t| t.1 == slot))
+        self.cpus
+            .get(&cpu)
+            .is_some_and(|cpu| slot < cpu.first_slot + cpu.sampled && cpu.top.iter().any(|t| t.1 == slot))
     }
 }
 

@@ -119,8 +119,7 @@ impl Causes {
     fn collect(&self, collectors: &mut [Collector]) -> Vec<Frame> {
         self.hand_over_gaps(collectors);
         let found = self.flight.take();
-        let mut frames: Vec<Frame> =
-            found.windows.into_iter().map(|window| Frame::Window(Box::new(window))).collect();
+        let mut frames: Vec<Frame> = found.windows.into_iter().map(|window| Frame::Window(Box::new(window))).collect();
         if found.late.totals.iter().any(|total| total.count > 0) {
             frames.push(Frame::Late(found.late));
         }

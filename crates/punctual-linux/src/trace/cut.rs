@@ -69,7 +69,20 @@ fn beginning(records: &[Record], by: MonoTime) -> usize {
 fn window(a: &Activation, place: Place, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
     let Place { slot, kept } = place;
     let &Activation { cpu, tid, release, woke, phase } = a;
-    Window { slot, kept, cpu, tid, release, woke, phase, records, elsewhere: Vec::new(), names, incomplete, around: None }
+    Window {
+        slot,
+        kept,
+        cpu,
+        tid,
+        release,
+        woke,
+        phase,
+        records,
+        elsewhere: Vec::new(),
+        names,
+        incomplete,
+        around: None,
+    }
 }
 
 /// About as many bytes as a window takes in a file.

@@ -62,7 +62,10 @@ impl Engine {
                 break;
             }
             for again in self_test::run(&failed, self) {
-                results.iter_mut().filter(|test| test.cpu == again.cpu && again.passed()).for_each(|test| *test = again);
+                results
+                    .iter_mut()
+                    .filter(|test| test.cpu == again.cpu && again.passed())
+                    .for_each(|test| *test = again);
             }
         }
         self.end();

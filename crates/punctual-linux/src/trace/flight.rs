@@ -77,12 +77,7 @@ pub struct Flight {
 
 impl Flight {
     /// Starts it for these measuring threads, (CPU, task). Nothing is recorded yet.
-    pub fn start(
-        engine: Option<Engine>,
-        threads: &[(u32, u32)],
-        windows_max: u32,
-        seed: u64,
-    ) -> std::io::Result<Self> {
+    pub fn start(engine: Option<Engine>, threads: &[(u32, u32)], windows_max: u32, seed: u64) -> std::io::Result<Self> {
         let book = if engine.is_some() { NameBook::read() } else { NameBook::default() };
         let thread = |(cpu, tid): &(u32, u32)| Thread {
             cpu: *cpu,
