@@ -7,6 +7,22 @@
 //! Nothing is guessed: what the records do not show is a part of its own, of class [`Class::Unexplained`] unless a
 //! counter speaks for firmware or the hypervisor; a window with lost records is incomplete and ranks nothing.
 
+mod account;
+pub mod advice;
+mod bursts;
+mod cause;
+mod counters;
+mod judge;
+pub mod names;
+mod ordinary;
+mod rank;
+mod rhythm;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod whole;
+mod witness;
+
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
 use punctual_hist::{MonoTime, Nanos};
 
@@ -78,6 +94,36 @@ pub enum Class {
     Paused,
     /// Nothing the kernel ran, and no counter that speaks.
     Unexplained,
+}
+
+impl Class {
+    /// Every class, in the order of their declaration.
+    pub const ALL: [Self; 24] = [
+        Self::Nmi,
+        Self::HardIrq,
+        Self::TimerCallback,
+        Self::TimerInterrupt,
+        Self::Ipi,
+        Self::Vector,
+        Self::Softirq,
+        Self::HigherPriority,
+        Self::SamePriority,
+        Self::StopMachine,
+        Self::Worker,
+        Self::PreemptOff,
+        Self::IrqOff,
+        Self::IdleExit,
+        Self::WakeUp,
+        Self::OwnPath,
+        Self::PageFault,
+        Self::Throttled,
+        Self::Migration,
+        Self::Frequency,
+        Self::Firmware,
+        Self::Hypervisor,
+        Self::Paused,
+        Self::Unexplained,
+    ];
 }
 
 /// Something with a name that took time.
@@ -152,7 +198,7 @@ pub struct Blame {
 }
 
 /// Why something could run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Why {
     /// Its priority is higher than ours: (its, ours), as the kernel counts, smaller is higher.
     Priority(i32, i32),

@@ -9,7 +9,11 @@ mod decode;
 mod decode_events;
 mod decode_fields;
 mod format;
+pub mod keep;
+pub mod ledger;
 mod page;
+pub mod pulses;
+pub mod tables;
 
 pub use decode::Decoder;
 pub use decode_events::{EVENTS, Wanted};
@@ -363,7 +367,8 @@ pub struct Around {
     pub from: MonoTime,
     /// Read after.
     pub to: MonoTime,
-    /// What changed between, of this CPU where it is by CPU. What could be read and did not change is here with 0.
+    /// What changed between, of this CPU where it is by CPU. What could be read and did not change is here with 0,
+    /// but for lines of devices that never interrupted this CPU in the run so far.
     pub changes: Vec<Change>,
     /// The longest time that surely nothing of ours ran on any CPU, within the activation.
     pub standstill: Option<Nanos>,
@@ -387,7 +392,7 @@ pub enum Counter {
     Interrupt(String, String),
     /// A softirq of this CPU.
     Softirq(String),
-    /// Time this CPU's tasks waited to run.
+    /// Time this CPU's tasks waited to run: also those that the measuring thread kept waiting.
     RunDelay,
     /// Entries into an idle state, by its name.
     IdleState(String),
@@ -411,6 +416,8 @@ pub enum Counter {
     Migrations,
     /// The control group of the thread, or real time as a whole, was throttled.
     RtThrottled,
+    /// Time the measuring thread could have run and waited to.
+    OwnRunDelay,
 }
 
 /// An activation that was late, whether or not a window was kept of it.

@@ -4,13 +4,16 @@
 //! clocks, switches loads and collects what the measuring threads recorded. Nothing on the machine is changed unless
 //! the scenario asks for it.
 
+mod causes;
 mod gaps;
 mod phases;
 mod prepare;
 mod run;
 mod watch;
 
+pub use crate::probe::{CpuSoFar, Spike};
 pub use punctual_rt::check::clock_read_cost;
+pub use punctual_rt::now;
 
 use crate::privilege;
 use crate::probe::ProbeError;
@@ -18,7 +21,7 @@ use punctual_core::finding::Finding;
 use punctual_core::placement::Cpus;
 use punctual_core::recording::{EndReason, Frame};
 use punctual_core::scenario::Scenario;
-use punctual_hist::Nanos;
+use punctual_hist::{MonoTime, Nanos};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -43,6 +46,26 @@ pub struct Setting {
     pub ordinary_if_refused: bool,
     /// Version for the header.
     pub tool_version: String,
+    /// Look for causes of late activations meanwhile.
+    pub explain: Option<Explain>,
+}
+
+/// How causes of late activations are looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explain {
+    /// Later than this is late; `None`: than 99.9 % of the run so far.
+    pub threshold: Option<Nanos>,
+    /// At most so many windows are kept.
+    pub windows_max: u32,
+    /// Bytes of the kernel's buffer for each measured CPU; `None`: as many as a million records a second need.
+    pub buffer_bytes: Option<u64>,
+    /// Numbers of the load phases that are traced; empty: all.
+    pub phases: Vec<u16>,
+}
+
+impl Explain {
+    /// So many windows are kept unless told otherwise.
+    pub const WINDOWS_MAX: u32 = 2000;
 }
 
 /// Takes what a measurement hands out.
@@ -51,8 +74,13 @@ pub trait Observer {
     fn frame(&mut self, frame: Frame);
     /// Everything handed out so far should be made durable now.
     fn checkpoint(&mut self);
-    /// How far it is, a few times a second.
+    /// How far it is, a few times a second, warm-ups included.
     fn progress(&mut self, progress: &Progress);
+    /// Whether [`Progress::latencies`] is of interest. Reading them costs each measuring thread a few cache misses a
+    /// second, after it has taken its time.
+    fn looks_closely(&self) -> bool {
+        false
+    }
     /// Why the recording could not be written completely, if so: it goes into the last frame.
     fn write_error(&self) -> Option<String>;
 }
@@ -60,16 +88,24 @@ pub trait Observer {
 /// How far a measurement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
+    /// Now.
+    pub at: MonoTime,
     /// Time measured.
     pub elapsed: Nanos,
     /// Time to be measured.
     pub total: Nanos,
     /// Name of the load phase.
     pub phase: String,
+    /// Its number, from 1, and how many there are.
+    pub phase_number: (usize, usize),
+    /// The phase does not count yet.
+    pub warming_up: bool,
     /// Per measured CPU: activations so far, and the largest lateness up to the last interval.
     pub cpus: Vec<(u32, u64, Option<Nanos>)>,
     /// Releases skipped up to the last interval.
     pub skipped: u64,
+    /// About once a second, and only for an observer that looks closely; empty otherwise.
+    pub latencies: Vec<CpuSoFar>,
 }
 
 /// Why a measurement did not take place.

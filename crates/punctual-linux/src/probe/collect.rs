@@ -3,7 +3,7 @@
 use super::{Block, Gap, Recorder, RecorderReader};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
-use punctual_hist::{Counts, Histogram, MonoTime, Nanos, WORST_K};
+use punctual_hist::{Activation, Counts, Histogram, MonoTime, Nanos, WORST_K};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -25,6 +25,8 @@ pub struct Collector {
     settled: u64,
     /// Gaps judged to be latencies, waiting for the next interval.
     late: Vec<Gap>,
+    /// The same, until somebody asks for them.
+    judged: Vec<Activation>,
     /// Of all intervals so far, including judged gaps, which the recorder's own extremes do not know.
     ran_min: Option<Nanos>,
     ran_max: Option<Nanos>,
@@ -34,6 +36,9 @@ pub struct Collector {
     judged_max: BTreeMap<u64, Nanos>,
     /// Of former stretches.
     former_worst: Vec<Worst>,
+    /// Of former stretches, and of all gaps that were judged to be latencies.
+    former_ran: Counts,
+    former_skipped: u64,
     stretch: Stretch,
     /// Finished seconds that are held back, because a gap in them may still be waiting for its judgement.
     held: Vec<Block>,
@@ -56,6 +61,30 @@ pub struct Stretch {
     pub due: u64,
     /// No release at or after this is due.
     pub end: MonoTime,
+}
+
+/// What one measured CPU has seen so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuSoFar {
+    /// Which.
+    pub cpu: u32,
+    /// Lateness of the activations that ran, over the whole run. Gaps that wait for a judgement are missing.
+    pub ran: Counts,
+    /// Releases skipped.
+    pub skipped: u64,
+    /// The last spike.
+    pub last_spike: Option<Spike>,
+}
+
+/// An activation that stands out: one of the latest of its CPU, and later than the run's p99.9 up to now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spike {
+    /// When it ran.
+    pub woke: MonoTime,
+    /// How late that was.
+    pub lateness: Nanos,
+    /// Who made it late, where that is known already.
+    pub cause: Option<String>,
 }
 
 /// Releases a thread that was given up never ran.
@@ -86,12 +115,15 @@ impl Collector {
             counters: Counters::default(),
             settled: 0,
             late: Vec::new(),
+            judged: Vec::new(),
             ran_min: None,
             ran_max: None,
             skipped_max: Nanos::ZERO,
             judged_worst: Vec::new(),
             judged_max: BTreeMap::new(),
             former_worst: Vec::new(),
+            former_ran: Counts::new(),
+            former_skipped: 0,
             stretch: Stretch::default(),
             held: Vec::new(),
             unserved: None,
@@ -103,6 +135,8 @@ impl Collector {
     /// Begins a stretch that starts at `from`, the run's second number `first_second`.
     pub fn begin(&mut self, stretch: &Stretch, warm_up: RecorderReader, reader: RecorderReader) {
         self.former_worst = self.worst();
+        self.former_ran.merge(&self.reader.ran());
+        self.former_skipped += self.reader.skipped().count();
         self.judged_worst.clear();
         self.stretch = *stretch;
         (self.warm_up, self.reader) = (warm_up, reader);
@@ -139,7 +173,25 @@ impl Collector {
         let second = gap.activation.woke.since(self.stretch.from).whole(Nanos::from_secs(1));
         let max = self.judged_max.entry(second).or_default();
         *max = (*max).max(gap.activation.lateness());
+        self.judged.push(gap.activation);
+        self.former_ran.record(gap.activation.lateness());
+        self.former_skipped += gap.skipped;
         self.late.push(gap);
+    }
+
+    /// Gaps that were judged to be latencies since the last call.
+    pub fn take_judged(&mut self) -> Vec<Activation> {
+        std::mem::take(&mut self.judged)
+    }
+
+    /// Lateness of what ran in this stretch, without gaps.
+    pub fn ran_so_far(&self) -> Counts {
+        self.reader.ran()
+    }
+
+    /// Lateness of what ran in the warm-up of this stretch.
+    pub fn warm_up_counts(&self) -> Counts {
+        self.warm_up.ran()
     }
 
     /// The worst activations so far.
@@ -150,6 +202,17 @@ impl Collector {
         worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
         worst.truncate(WORST_K);
         worst
+    }
+
+    /// All that was seen up to now, for whoever looks on.
+    pub fn so_far(&self) -> CpuSoFar {
+        let mut ran = self.reader.ran();
+        ran.merge(&self.former_ran);
+        let usual = ran.percentile_ppm(999_000).unwrap_or(Nanos::MAX);
+        let spikes = self.worst().into_iter().map(|w| w.activation).filter(|a| a.lateness() > usual);
+        let last_spike =
+            spikes.max_by_key(|a| a.woke).map(|a| Spike { woke: a.woke, lateness: a.lateness(), cause: None });
+        CpuSoFar { cpu: self.cpu, ran, skipped: self.former_skipped + self.reader.skipped().count(), last_spike }
     }
 
     /// Largest lateness so far.
@@ -352,6 +415,22 @@ mod tests {
         assert_eq!(interval.block_max, [(0, Nanos::from_us(300_007))]);
         assert_eq!(interval.longest_gap, Nanos::from_us(300_997));
         assert_eq!(collector.worst()[0].activation.lateness(), Nanos::from_us(300_007));
+        let so_far = collector.so_far();
+        assert_eq!((so_far.ran.count() + so_far.skipped, so_far.ran.max()), (due, Some(Nanos::from_us(300_007))));
+    }
+
+    #[test]
+    fn the_last_spike_is_the_last_that_stands_out_and_outlives_its_stretch() {
+        let mut lates = vec![10; 2000];
+        (lates[700], lates[1500]) = (300, 200);
+        let (_, mut collector) = collect(&lates);
+        let so_far = collector.so_far();
+        assert_eq!(so_far.last_spike.clone().map(|spike| spike.lateness), Some(Nanos::from_us(200)));
+        let (_, warm_up) = Recorder::new(MonoTime::default(), MS, None);
+        let (_, reader) = Recorder::new(MonoTime::default(), MS, None);
+        collector.begin(&Stretch::default(), warm_up, reader);
+        assert_eq!(collector.so_far(), so_far, "a new stretch takes nothing away");
+        assert_eq!(collect(&[10; 100]).1.so_far().last_spike, None, "too few to tell what stands out");
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+mod explain;
 mod tune;
 mod value;
 
+pub use explain::ExplainArgs;
 pub use tune::{ArtefactName, RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Period, parse_duration};
 
@@ -16,7 +18,7 @@ use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_version};
+use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_size, parse_version};
 
 /// Makes a Linux machine punctual, and proves it.
 #[derive(Debug, Parser)]
@@ -50,6 +52,8 @@ pub enum Command {
     Revert(RevertArgs),
     /// Latency of a stated scenario, into one recording file
     Measure(MeasureArgs),
+    /// Who made it late: causes over a whole recording, ranked
+    Explain(ExplainArgs),
     /// Render a recording again
     Report(ReportArgs),
     /// This machine as one readable file, to be audited elsewhere or shown in a bug report
@@ -258,9 +262,12 @@ pub struct CheckArgs {
     /// SCHED_FIFO priority, 1 to 95
     #[arg(long, value_name = "N", default_value_t = 90)]
     pub priority: u8,
-    /// How long to measure
+    /// How long to measure; looking for causes takes a quarter of it in addition
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub duration: Nanos,
+    /// Do not look for causes in a second, traced pass
+    #[arg(long)]
+    pub no_explain: bool,
     /// Load phases in turn, loads of a phase joined by +; `none` for no load
     #[arg(long, value_name = "NAMES", default_value = "idle:1,cpu+memory+io-write+switch+net:2", value_parser = parse_loads)]
     pub load: Loads,
@@ -281,6 +288,7 @@ pub struct Loads(pub Vec<LoadPhase>);
 
 /// `punctual measure`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct MeasureArgs {
     /// CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
@@ -339,6 +347,18 @@ pub struct MeasureArgs {
     /// Run a published suite instead of a scenario of your own
     #[arg(long, value_enum, conflicts_with_all = ["load", "mechanism", "period", "duration", "activations", "warm_up"])]
     pub suite: Option<SuiteName>,
+    /// Look for the causes of late activations meanwhile: punctual explain shows them
+    #[arg(long)]
+    pub explain: bool,
+    /// Later than this is late [default: later than 99.9 % of the run so far]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
+    pub explain_threshold: Option<Nanos>,
+    /// Keep what the kernel did around at most so many activations
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
+    pub windows: u32,
+    /// The kernel's trace buffer of each measured CPU, as in 16M [default: 16M, less where memory is short]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
+    pub trace_buffer: Option<u64>,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -348,6 +368,9 @@ pub struct MeasureArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit
+    #[arg(long, conflicts_with_all = ["quiet", "list_loads"])]
+    pub live: bool,
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,

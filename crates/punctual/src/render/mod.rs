@@ -5,11 +5,13 @@
 
 pub mod audit;
 mod chart;
+pub mod explain;
 #[cfg(test)]
 mod golden;
 pub mod html;
 pub mod json;
 pub mod lint;
+pub mod live;
 pub mod loads;
 mod markdown;
 mod out;

@@ -39,7 +39,7 @@ variants! {
     Counter {
         0 => Interrupt(line, what), 1 => Softirq(name), 2 => RunDelay, 3 => IdleState(name), 4 => Steal, 5 => Smi,
         6 => Throttled, 7 => FrequencyRatio, 8 => MinorFaults, 9 => MajorFaults, 10 => InvoluntarySwitches,
-        11 => VoluntarySwitches, 12 => Migrations, 13 => RtThrottled
+        11 => VoluntarySwitches, 12 => Migrations, 13 => RtThrottled, 14 => OwnRunDelay
     }
     What {
         0 => Switch { prev, prev_prio, prev_state, next, next_prio }, 1 => Waking { tid, prio, target },

@@ -1,0 +1,316 @@
+//! One late activation, from its release to its body: who had the CPU, in lanes, to scale.
+
+use super::axis::as_f64;
+use super::{escaped, px};
+use crate::render::units;
+use crate::render::words::causes as words;
+use punctual_core::explain::{Class, Part, Spike, Stage};
+use punctual_hist::{MonoTime, Nanos};
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 900.0;
+const LEFT: f64 = 92.0;
+const RIGHT: f64 = WIDTH - 14.0;
+/// Above the lanes: a line for release and body, one for the marks between.
+const TOP: f64 = 36.0;
+const LANE: f64 = 26.0;
+const BAR: f64 = 18.0;
+/// What a character of a label takes.
+const CHARACTER: f64 = 6.8;
+/// So many bars are drawn at most: short parts that lie close together become one.
+const BARS_MAX: usize = 160;
+/// So many parts get a label where there is room.
+const LABELS_MAX: usize = 8;
+
+/// Where something is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    Interrupts,
+    Softirqs,
+    Threads,
+    Task,
+    Beyond,
+}
+
+const LANES: [(Lane, &str); 5] = [
+    (Lane::Interrupts, "interrupts"),
+    (Lane::Softirqs, "softirqs"),
+    (Lane::Threads, "other threads"),
+    (Lane::Task, "our task"),
+    (Lane::Beyond, "hardware, host"),
+];
+
+/// In which lane a cause is drawn, and as which of the colours.
+fn drawn(class: Class) -> (Lane, &'static str) {
+    match class {
+        Class::Nmi => (Lane::Interrupts, "c6"),
+        Class::HardIrq => (Lane::Interrupts, "c0"),
+        Class::TimerCallback | Class::TimerInterrupt => (Lane::Interrupts, "c5"),
+        Class::Ipi | Class::Vector => (Lane::Interrupts, "c3"),
+        Class::Softirq => (Lane::Softirqs, "c2"),
+        Class::HigherPriority | Class::StopMachine => (Lane::Threads, "c1"),
+        Class::SamePriority | Class::Worker => (Lane::Threads, "c4"),
+        Class::PreemptOff | Class::IrqOff => (Lane::Threads, "c6"),
+        Class::WakeUp | Class::OwnPath => (Lane::Task, "c7"),
+        Class::PageFault | Class::Throttled | Class::Migration => (Lane::Task, "c3"),
+        Class::IdleExit | Class::Frequency => (Lane::Beyond, "c7"),
+        Class::Firmware | Class::Hypervisor | Class::Paused => (Lane::Beyond, "c6"),
+        Class::Unexplained => (Lane::Beyond, "unknown"),
+    }
+}
+
+/// The colour of a cause, as a class of the style sheet.
+pub fn colour_of(class: Class) -> &'static str {
+    drawn(class).1
+}
+
+/// The picture; `None` where there is no trace of it.
+pub fn lanes(spike: &Spike) -> Option<String> {
+    let (first, last) = (spike.parts.first()?, spike.parts.last()?);
+    let end = last.from.plus(last.length).max(spike.woke);
+    let scale = Scale { from: first.from.min(spike.release), length: end.since(first.from.min(spike.release)) };
+    let used = |lane: Lane| spike.parts.iter().any(|part| drawn(part.cause.class).0 == lane);
+    let shown: Vec<(Lane, &str)> =
+        LANES.into_iter().filter(|(lane, _)| *lane != Lane::Beyond || used(Lane::Beyond)).collect();
+    let bottom = TOP + LANE * as_f64(shown.len() as u64);
+    let height = px(bottom + 24.0);
+    let says = escaped(&format!(
+        "What CPU {} did in the {} from the release to the body",
+        spike.cpu,
+        units::latency(spike.lateness())
+    ));
+    let incomplete = if spike.incomplete.is_some() { " incomplete" } else { "" };
+    let mut out = format!(
+        r#"<svg class="lanes{incomplete}" viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" aria-label="{says}">"#
+    );
+    axis(&mut out, &scale, spike.release, bottom);
+    let all = joined_parts(&scale, &spike.parts);
+    for (row, (lane, name)) in (0u64..).zip(&shown) {
+        let top = TOP + LANE * as_f64(row);
+        let _ = write!(out, r#"<path class="grid minor" d="M{} {}H{}"/>"#, px(LEFT), px(top), px(RIGHT));
+        let (x, y) = (px(LEFT - 8.0), px(top + LANE / 2.0 + 4.0));
+        let _ = write!(out, r#"<text class="tick end" x="{x}" y="{y}">{name}</text>"#);
+        let own: Vec<&Bar<'_>> = all.iter().filter(|bar| bar.lane == *lane).collect();
+        bars(&mut out, &scale, &own, spike.release, top + (LANE - BAR) / 2.0);
+    }
+    marks(&mut out, &scale, spike, bottom);
+    out.push_str("</svg>");
+    Some(out)
+}
+
+/// Maps instants to coordinates.
+struct Scale {
+    from: MonoTime,
+    length: Nanos,
+}
+
+impl Scale {
+    fn at(&self, instant: MonoTime) -> f64 {
+        let share = as_f64(instant.since(self.from).as_ns()) / as_f64(self.length.as_ns().max(1));
+        LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
+    }
+}
+
+/// Time since the release, in five to ten round steps.
+fn axis(out: &mut String, scale: &Scale, release: MonoTime, bottom: f64) {
+    let step = round_step(scale.length);
+    let mut at = Nanos::ZERO;
+    while at <= scale.length {
+        let x = scale.at(release.plus(at));
+        let text = if at == Nanos::ZERO { "0".to_owned() } else { escaped(&units::latency(at)) };
+        let _ = write!(out, r#"<path class="grid minor" d="M{} {}V{}"/>"#, px(x), px(TOP), px(bottom));
+        let _ = write!(out, r#"<text class="tick mid" x="{}" y="{}">{text}</text>"#, px(x), px(bottom + 17.0));
+        at = at.plus(step);
+    }
+}
+
+/// A step of 1, 2 or 5 times a power of ten that cuts `length` into five to ten parts or fewer.
+fn round_step(length: Nanos) -> Nanos {
+    let mut power = Nanos::from_ns(1);
+    loop {
+        for step in [1, 2, 5].map(|n| power.times(n)) {
+            if length.whole(step) <= 9 {
+                return step;
+            }
+        }
+        power = power.times(10);
+    }
+}
+
+/// What is drawn as one: a part, or short ones that lie close together.
+struct Bar<'a> {
+    lane: Lane,
+    from: MonoTime,
+    to: MonoTime,
+    longest: &'a Part,
+    /// How many parts it stands for.
+    parts: u64,
+    /// Their time, without what lies between them.
+    time: Nanos,
+    /// Whether they all have one cause.
+    alike: bool,
+}
+
+impl<'a> Bar<'a> {
+    fn of(part: &'a Part) -> Self {
+        let (lane, _) = drawn(part.cause.class);
+        let to = part.from.plus(part.length);
+        Self { lane, from: part.from, to, longest: part, parts: 1, time: part.length, alike: true }
+    }
+
+    fn join(&mut self, part: &'a Part) {
+        self.to = part.from.plus(part.length);
+        self.parts += 1;
+        self.time = self.time.plus(part.length);
+        self.alike &= part.cause == self.longest.cause;
+        if part.length > self.longest.length {
+            self.longest = part;
+        }
+    }
+
+    fn says(&self, release: MonoTime) -> String {
+        let cause = words::cause(&self.longest.cause);
+        let what = match (self.parts, self.alike) {
+            (1, _) if self.longest.certain => format!("{cause}: {}", units::latency(self.time)),
+            (1, _) => format!("{cause}: {} (a record is missing at one end)", units::latency(self.time)),
+            (n, true) => format!("{cause}: {} in {}", units::latency(self.time), units::counted(n, "part")),
+            (n, false) => {
+                format!("{}: {}, the longest {cause}", units::counted(n, "short part"), units::latency(self.time))
+            }
+        };
+        format!(
+            "{what}\nfrom {} to {} after the release ({})",
+            units::latency(self.from.since(release)),
+            units::latency(self.to.since(release)),
+            words::stage(self.longest.stage)
+        )
+    }
+}
+
+/// The parts as bars, lane by lane: as many as can be told apart, and no more than [`BARS_MAX`] unless all are long.
+fn joined_parts<'a>(scale: &Scale, parts: &'a [Part]) -> Vec<Bar<'a>> {
+    let mut apart = 1.0;
+    loop {
+        let bars: Vec<Bar<'a>> = LANES.iter().flat_map(|(lane, _)| lane_of(scale, parts, *lane, apart)).collect();
+        if bars.len() <= BARS_MAX || apart > WIDTH {
+            return bars;
+        }
+        apart *= 2.0;
+    }
+}
+
+/// The bars of one lane, where parts shorter than `apart` and as close together are one.
+fn lane_of<'a>(scale: &Scale, parts: &'a [Part], lane: Lane, apart: f64) -> Vec<Bar<'a>> {
+    let mut bars: Vec<Bar<'a>> = Vec::new();
+    let is_short = |part: &Part| scale.at(part.from.plus(part.length)) - scale.at(part.from) < apart;
+    for part in parts.iter().filter(|part| drawn(part.cause.class).0 == lane && part.length > Nanos::ZERO) {
+        match bars.last_mut() {
+            Some(bar) if is_short(part) && is_short(bar.longest) && scale.at(part.from) - scale.at(bar.to) < apart => {
+                bar.join(part);
+            }
+            _ => bars.push(Bar::of(part)),
+        }
+    }
+    bars
+}
+
+/// One lane, with names where there is room.
+fn bars(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], release: MonoTime, top: f64) {
+    for bar in bars {
+        let (x, to) = (scale.at(bar.from), scale.at(bar.to));
+        let doubt = if bar.longest.certain { "" } else { " doubtful" };
+        let _ = write!(
+            out,
+            r#"<rect class="part {}{doubt}" x="{}" y="{}" width="{}" height="{BAR}"><title>{}</title></rect>"#,
+            drawn(bar.longest.cause.class).1,
+            px(x),
+            px(top),
+            px((to - x).max(0.8)),
+            escaped(&bar.says(release))
+        );
+    }
+    labels(out, scale, bars, top);
+}
+
+/// Names in the bars, or beside them where the lane is free; the longest come first.
+fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
+    let place = |bar: &Bar<'_>| (scale.at(bar.from), scale.at(bar.to));
+    let mut taken: Vec<(f64, f64)> = bars.iter().map(|bar| place(bar)).collect();
+    let mut longest: Vec<&&Bar<'_>> = bars.iter().filter(|bar| bar.alike).collect();
+    longest.sort_by_key(|bar| Reverse(bar.time));
+    let mut named: Vec<&str> = Vec::new();
+    for bar in longest.into_iter().take(LABELS_MAX) {
+        let name = words::cause_label(&bar.longest.cause);
+        let wide = wide(name) + 8.0;
+        let (from, to) = place(bar);
+        let free = |from: f64, to: f64| {
+            from >= LEFT && to <= RIGHT && taken.iter().all(|(left, right)| to <= *left || from >= *right)
+        };
+        let (x, edge, extent) = match () {
+            () if to - from >= wide => (from + 4.0, "start", (from, from + wide)),
+            // Once is enough for what comes again and again.
+            () if named.contains(&name) => continue,
+            () if free(to + 0.1, to + wide) => (to + 4.0, "start", (to, to + wide)),
+            () if free(from - wide, from - 0.1) => (from - 4.0, "end", (from - wide, from)),
+            () => continue,
+        };
+        taken.push(extent);
+        named.push(name);
+        let (x, y) = (px(x), px(top + BAR / 2.0 + 4.0));
+        let _ = write!(out, r#"<text class="part-name {edge}" x="{x}" y="{y}">{}</text>"#, escaped(name));
+    }
+}
+
+/// What happened to the wake-up itself: where one stage ends and the next begins.
+fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) {
+    let anchors = [
+        (Stage::Expiry, "timer interrupt"),
+        (Stage::Waking, "timer expired"),
+        (Stage::Dispatch, "woken"),
+        (Stage::Return, "switched to"),
+    ];
+    let begin = |stage: Stage| spike.parts.iter().find(|part| part.stage == stage);
+    let inner: Vec<(f64, String)> = anchors
+        .iter()
+        .filter_map(|(stage, name)| begin(*stage).map(|part| (scale.at(part.from), (*name).to_owned())))
+        .collect();
+    for (x, name, edge) in [(scale.at(spike.release), "release", "start"), (scale.at(spike.woke), "body", "end")] {
+        let _ = write!(out, r#"<path class="anchor" d="M{} {}V{}"/>"#, px(x), px(TOP - 20.0), px(bottom));
+        let _ = write!(out, r#"<text class="anchor-name {edge}" x="{}" y="{}">{name}</text>"#, px(x), px(TOP - 24.0));
+    }
+    for (x, _) in &inner {
+        let _ = write!(out, r#"<path class="anchor inner" d="M{} {}V{}"/>"#, px(*x), px(TOP - 5.0), px(bottom));
+    }
+    for (x, name) in joined(inner) {
+        let (from, edge) = extent(x, &name);
+        let x = if edge == "end" { x - 3.0 } else { from };
+        let _ = write!(out, r#"<text class="anchor-name {edge}" x="{}" y="{}">{name}</text>"#, px(x), px(TOP - 8.0));
+    }
+}
+
+/// Marks whose names would cover each other become one.
+fn joined(mut marks: Vec<(f64, String)>) -> Vec<(f64, String)> {
+    let covers = |pair: &[(f64, String)]| match pair {
+        [(x, name), (next, after)] => extent(*x, name).0 + wide(name) + 8.0 > extent(*next, after).0,
+        _ => false,
+    };
+    while let Some(place) = marks.windows(2).position(covers) {
+        let (_, name) = marks.remove(place + 1);
+        if let Some((_, before)) = marks.get_mut(place) {
+            before.push_str(", ");
+            before.push_str(&name);
+        }
+    }
+    marks
+}
+
+/// Where the name of a mark begins, and at which edge it is held: on the left of a mark near the right end.
+fn extent(x: f64, name: &str) -> (f64, &'static str) {
+    if x + 3.0 + wide(name) > RIGHT { (x - 3.0 - wide(name), "end") } else { (x + 3.0, "start") }
+}
+
+/// What a text takes.
+fn wide(text: &str) -> f64 {
+    as_f64(text.chars().count() as u64) * CHARACTER
+}
