@@ -122,9 +122,9 @@ impl Engine {
         }
     }
 
-    /// Of timers that are armed, records only those of these threads.
-    pub fn only_timers_of(&self, threads: &[u32]) {
-        self.events.only_timers_of(self.instance.folder(), threads);
+    /// Of timers that are armed and of page faults, records only those of these threads.
+    pub fn only_ours(&self, threads: &[u32]) {
+        self.events.only_ours(self.instance.folder(), threads);
     }
 
     /// The pages of a CPU.
