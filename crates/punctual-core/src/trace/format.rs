@@ -103,7 +103,7 @@ pub(super) fn fields(text: &str) -> Result<Vec<Field>, FormatFault> {
         .collect()
 }
 
-/// `TYPE NAME;	offset:N;	size:N;	signed:N;`, the last of them from 2.6.38 on.
+/// `TYPE NAME; offset:N; size:N; signed:N;`, with tabs between.
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.split(';').map(str::trim);
     let declared = parts.next()?;

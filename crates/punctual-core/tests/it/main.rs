@@ -13,6 +13,8 @@ mod plans;
 mod remedies;
 mod sizes;
 mod standing;
+mod trace;
+mod trace_pages;
 
 use std::path::{Path, PathBuf};
 
