@@ -99,7 +99,7 @@ fn what_is_later_than_the_threshold_is_late_and_nothing_else() {
     assert!(said.code == 0 || said.code == 3, "{said:?}");
     let recording = read(&run, "e.punctual");
     let late = recording.causes.late_totals[&0];
-    assert_eq!((late.threshold, late.count), (Nanos::from_ns(1), recording.total_ran().count()));
+    assert_eq!((late.threshold, late.count), (Nanos::from_ns(1), recording.cpus[&0].ran.count()));
     let windows = &recording.causes.windows;
     assert!(windows.len() <= 100 && windows.len() >= 50, "{}", windows.len());
 }
