@@ -92,7 +92,7 @@ impl Events {
             }
             groups.push((at + 1 - from, all[from..=at].iter().sum::<f64>() / as_f64(at + 1 - from)));
         }
-        groups.sort_by(|a, b| b.0.cmp(&a.0));
+        groups.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         let mut best: Vec<f64> = Vec::new();
         for (_, distance) in groups {
             if best.len() < 6 && best.iter().all(|other| (other - distance).abs() > (4.0 * self.grid).max(0.03 * other))
@@ -173,11 +173,11 @@ impl Events {
         }
         let by_chance = ((2.0 * near + self.grid) / period).min(1.0);
         let odds = (-independent * length * length).exp().min(tail(independent, part, by_chance));
-        let tries = as_f64(tried) * (self.span / period).max(1.0) * 2.0;
+        let corrected = as_f64(tried) * (self.span / period).max(1.0) * 2.0;
         let nanos = (period * 1e9).round();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between the grid and the run")]
         let period = Nanos::from_ns(nanos as u64);
-        Some(Rhythm { period, chance: (odds * tries).min(1.0), fitting: (fitting as u64, n as u64) })
+        Some(Rhythm { period, chance: (odds * corrected).min(1.0), fitting: (fitting as u64, n as u64) })
     }
 }
 

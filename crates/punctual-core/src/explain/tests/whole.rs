@@ -46,13 +46,15 @@ fn late(slot: u32, at_ms: u64, us: u64, hog: bool, kept: Kept) -> Window {
 
 fn explain(windows: Vec<Window>, late: u64) -> Explanation {
     let mut recording = recording();
-    windows.into_iter().for_each(|window| recording.add(Frame::Window(Box::new(window))));
+    for window in windows {
+        recording.add(Frame::Window(Box::new(window)));
+    }
     let total = LateTotal { cpu: 1, count: late, lateness: Nanos::from_ms(5), ..LateTotal::default() };
     recording.add(Frame::Late(LateList { late: vec![], totals: vec![total] }));
     Explanation::of(&recording)
 }
 
-fn cause<'a>(explanation: &'a Explanation, class: Class) -> &'a Ranked {
+fn cause(explanation: &Explanation, class: Class) -> &Ranked {
     explanation.causes.iter().find(|ranked| ranked.cause.class == class).unwrap()
 }
 
@@ -156,7 +158,9 @@ proptest! {
     #[test]
     fn no_recording_makes_an_explanation_panic(frames in proptest::collection::vec(strategies::frame(), 0..40)) {
         let mut recording = recording();
-        frames.into_iter().for_each(|frame| recording.add(frame));
+        for frame in frames {
+            recording.add(frame);
+        }
         let explanation = Explanation::of(&recording);
         for ranked in &explanation.causes {
             prop_assert!((0.0..=1.0).contains(&ranked.share));
