@@ -52,7 +52,8 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
             _ => (upper.as_str(), 0),
         },
     };
-    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|n| (1..=1 << 40).contains(n));
+    let bytes =
+        digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|n| (1..=1 << 40).contains(n));
     bytes.ok_or_else(|| format!("'{text}' is no size: write for example 16M"))
 }
 

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod documents;
+mod explain;
 mod interrupted;
 mod live;
 mod measuring;

@@ -32,7 +32,7 @@ pub struct Show {
 }
 
 /// The whole text: a late activation if one is asked for, else all of them.
-pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 2], style: Style) -> String {
+pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 3], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Some(causes) = &report.causes else { return sheet.finish() };
     if let Some(number) = show.spike {
@@ -51,8 +51,11 @@ pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 2], style: St
     spikes(&mut sheet, report, causes, style.width);
     aside(&mut sheet, words::ordinary(causes));
     how(&mut sheet, report, causes);
-    let [recording, html] = paths;
+    let [recording, html, trace] = paths;
     files(&mut sheet, recording, html);
+    if let Some(trace) = trace {
+        sheet.entry(2, 9, "trace", &format!("{} (open it at ui.perfetto.dev)", trace.display()));
+    }
     sheet.finish()
 }
 

@@ -43,7 +43,16 @@ pub fn cause(cause: &Cause) -> String {
     match (cause.class, cause.name.as_str()) {
         (_, "") => class.to_owned(),
         (Class::IrqOff | Class::PreemptOff, name) => format!("{class} by {name}"),
-        (Class::IdleExit, name) => format!("{class} state {name}"),
+        (Class::Worker, name) => format!("{class} {}", name.strip_prefix("kworker: ").unwrap_or(name)),
+        (
+            Class::Ipi
+            | Class::Vector
+            | Class::IdleExit
+            | Class::TimerInterrupt
+            | Class::Frequency
+            | Class::Unexplained,
+            name,
+        ) => format!("{class}, {name}"),
         (_, name) => format!("{class} {name}"),
     }
 }
