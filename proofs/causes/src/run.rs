@@ -74,6 +74,13 @@ impl Run {
     fn round(&self, kind: Kind, round: u32) -> Result<Round> {
         let path = |ending: &str| self.folder.join(format!("{}-{round}.{ending}", kind.name()));
         let (recording, plants) = (path("punctual"), path("truth"));
+        // Left there by an earlier run; the product never writes over a recording.
+        match std::fs::remove_file(&recording) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("remove {}", recording.display()));
+            }
+            _ => {}
+        }
         let mut measuring = self.measure(kind, &recording)?;
         std::thread::sleep(BEFORE);
         if let Some(status) = measuring.0.try_wait().context("look after the measurement")? {

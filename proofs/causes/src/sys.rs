@@ -21,7 +21,16 @@ pub enum Policy {
 
 /// `CLOCK_MONOTONIC`, in nanoseconds.
 pub fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    read(ClockId::Monotonic)
+}
+
+/// How long the calling thread has had a CPU, in nanoseconds.
+pub fn own_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 

@@ -8,6 +8,9 @@
 //!
 //! Many events within one cycle (a burst) count as one for the odds.
 
+#[cfg(test)]
+mod tests;
+
 use super::Rhythm;
 use punctual_hist::{MonoTime, Nanos};
 use std::f64::consts::TAU;
@@ -39,7 +42,17 @@ pub(super) fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhy
     let candidates = events.candidates(tick.as_secs_f64());
     let tried = candidates.len();
     let scored = candidates.iter().filter_map(|period| events.score(events.refine(*period), tried));
-    scored.filter(|rhythm| rhythm.chance < BELIEVED).min_by(|a, b| a.chance.total_cmp(&b.chance))
+    let believed: Vec<Rhythm> = scored.filter(|rhythm| rhythm.chance < BELIEVED).collect();
+    let best = believed.iter().min_by(|a, b| a.chance.total_cmp(&b.chance))?;
+    believed.iter().filter(|longer| replaces(longer, best)).max_by_key(|rhythm| rhythm.period).copied()
+}
+
+/// What comes every second also fits a comb of half seconds, and stray events fit that better: the longest multiple
+/// that nearly as many events fit is meant.
+fn replaces(longer: &Rhythm, best: &Rhythm) -> bool {
+    let times = longer.period.as_secs_f64() / best.period.as_secs_f64();
+    let multiple = times > 0.999 && (times / times.round() - 1.0).abs() < 2e-3;
+    multiple && longer.fitting.0 * 20 >= best.fitting.0 * 17
 }
 
 /// Times in seconds from the first, ascending.

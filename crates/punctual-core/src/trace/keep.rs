@@ -97,7 +97,9 @@ impl Keeper {
 
     /// Whether the window in this slot may have to move: who cuts windows holds on to it.
     pub fn may_move(&self, cpu: u32, slot: u32) -> bool {
-        self.cpus.get(&cpu).is_some_and(|cpu| slot < cpu.first_slot + cpu.sampled && cpu.top.iter().any(|t| t.1 == slot))
+        self.cpus
+            .get(&cpu)
+            .is_some_and(|cpu| slot < cpu.first_slot + cpu.sampled && cpu.top.iter().any(|t| t.1 == slot))
     }
 }
 
@@ -145,7 +147,7 @@ fn draw(random: &mut u64, seen: u64, slots: u32) -> Option<u32> {
     u32::try_from(n).ok().filter(|n| *n < slots)
 }
 
-/// A number below `limit`, by the generator SplitMix64.
+/// A number below `limit`, by the generator `SplitMix64`.
 fn below(state: &mut u64, limit: u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

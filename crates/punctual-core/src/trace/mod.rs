@@ -5,10 +5,11 @@
 //! [`explain`](crate::explain), how records are got is known to `punctual-linux` alone.
 //! Instants are those of `CLOCK_MONOTONIC`.
 
-pub mod keep;
 mod decode;
 mod decode_events;
+mod decode_fields;
 mod format;
+pub mod keep;
 pub mod ledger;
 mod page;
 pub mod pulses;

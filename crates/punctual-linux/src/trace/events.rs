@@ -43,8 +43,12 @@ impl Events {
     /// Switches them on; those that are refused are left out with their other half. Takes the kernel some milliseconds
     /// each, in which it stops every CPU for a moment: never while measuring.
     pub fn enable(&mut self, instance: &Folder) {
-        let refused: BTreeSet<(&str, &str)> =
-            self.wanted.iter().filter(|event| switch(instance, event, "1").is_err()).map(|e| (e.group, e.name)).collect();
+        let refused: BTreeSet<(&str, &str)> = self
+            .wanted
+            .iter()
+            .filter(|event| switch(instance, event, "1").is_err())
+            .map(|e| (e.group, e.name))
+            .collect();
         let half = |event: &&&Wanted| {
             let is_refused = |name| refused.contains(&(event.group, name));
             is_refused(event.name) || event.pair.is_some_and(is_refused)

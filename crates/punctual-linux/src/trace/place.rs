@@ -53,7 +53,9 @@ fn why_no_mount(errno: Errno) -> String {
     let why = match errno {
         Errno::PERM | Errno::ACCESS => "this process may not mount it (CAP_SYS_ADMIN, or a filter of system calls)",
         Errno::NODEV => "the kernel was built without CONFIG_TRACING",
-        Errno::NOSYS => "it is not mounted, and the kernel is too old to mount it detached: mount it at /sys/kernel/tracing",
+        Errno::NOSYS => {
+            "it is not mounted, and the kernel is too old to mount it detached: mount it at /sys/kernel/tracing"
+        }
         _ => "it is not mounted and cannot be",
     };
     format!("{why}: {errno}")
@@ -85,11 +87,6 @@ impl Folder {
     /// An error about a file in it.
     pub fn error(&self, operation: &'static str, path: &str, errno: Errno) -> TraceError {
         TraceError::File { operation, path: format!("{}/{path}", self.name), errno }
-    }
-
-    /// Whether there is such a file or folder.
-    pub fn has(&self, path: &str) -> bool {
-        rustix::fs::accessat(&self.fd, path, rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty()).is_ok()
     }
 
     /// Opens a file below.

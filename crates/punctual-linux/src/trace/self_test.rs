@@ -34,7 +34,9 @@ pub fn run(cpus: &[u32], engine: &mut Engine) -> Vec<SelfTest> {
     kernel::sleep_for(APART);
     engine.drain();
     let judged = |(cpu, slept): (u32, Option<Option<(Tid, Vec<Sleep>)>>)| {
-        let Some((tid, sleeps)) = slept.flatten() else { return SelfTest { cpu, timers: TIMERS, ..SelfTest::default() } };
+        let Some((tid, sleeps)) = slept.flatten() else {
+            return SelfTest { cpu, timers: TIMERS, ..SelfTest::default() };
+        };
         let from = sleeps.first().map(|sleep| sleep.before).unwrap_or_default();
         let (records, _) = engine.records(cpu, (from, now()));
         judge(cpu, tid, &sleeps, &records)
@@ -59,7 +61,8 @@ fn sleeps_on(cpu: u32) -> Option<(Tid, Vec<Sleep>)> {
 }
 
 fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[Record]) -> SelfTest {
-    let armed = |expires: MonoTime| sleeps.iter().any(|s| expires.plus(SLACK) >= s.release && expires <= s.release.plus(SLACK));
+    let armed =
+        |expires: MonoTime| sleeps.iter().any(|s| expires.plus(SLACK) >= s.release && expires <= s.release.plus(SLACK));
     let timers: BTreeSet<Address> = records
         .iter()
         .filter(|record| record.tid == tid)
@@ -80,14 +83,7 @@ fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[Record]) -> SelfTest {
     };
     let outside = |at: MonoTime| sleeps.iter().map(|s| s.release.since(at).max(at.since(s.after))).min();
     let warp = records.iter().filter(expired).filter_map(|record| outside(record.at)).max().unwrap_or_default();
-    SelfTest {
-        cpu,
-        timers: TIMERS,
-        expiries: seen(&expired),
-        wakings: seen(&woken),
-        switches: seen(&switched),
-        warp,
-    }
+    SelfTest { cpu, timers: TIMERS, expiries: seen(&expired), wakings: seen(&woken), switches: seen(&switched), warp }
 }
 
 #[cfg(test)]
@@ -117,7 +113,11 @@ mod tests {
     }
 
     fn sleeps() -> Vec<Sleep> {
-        let sleep = |n: u64| Sleep { before: us(n * 2_000 + 500), release: us(n * 2_000 + 1_500), after: us(n * 2_000 + 1_550) };
+        let sleep = |n: u64| Sleep {
+            before: us(n * 2_000 + 500),
+            release: us(n * 2_000 + 1_500),
+            after: us(n * 2_000 + 1_550),
+        };
         (0..u64::from(TIMERS)).map(sleep).collect()
     }
 

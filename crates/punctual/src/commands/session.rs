@@ -152,7 +152,7 @@ fn explained(error: MeasureError) -> anyhow::Error {
 /// Who shows how far a measurement is.
 enum Display {
     Line(ProgressLine),
-    Live(Live),
+    Live(Box<Live>),
 }
 
 impl Display {
@@ -162,7 +162,7 @@ impl Display {
         if outputs.live {
             let live = Live::open()?;
             let interrupted = live.interrupted();
-            return Ok((Self::Live(live), interrupted));
+            return Ok((Self::Live(Box::new(live)), interrupted));
         }
         let interrupted = interrupt::flag().context("install signal handlers")?;
         Ok((Self::Line(ProgressLine::new(outputs.progress)), interrupted))

@@ -166,24 +166,18 @@ fn keys_do_what_they_say_and_the_recording_is_whole() {
 
 #[test]
 fn whatever_ends_the_run_the_terminal_is_what_it_was() {
-    let by_key = |session: &Session| session.press(CTRL_C);
-    let by_time = |_: &Session| {};
-    let term = |session: &Session| session.signal("-TERM");
-    let hang_up = |session: &Session| session.signal("-HUP");
-    let ways: [(&dyn Fn(&Session), &str, &str); 4] = [
-        (&by_key, "1h", "interrupted"),
-        (&term, "1h", "interrupted"),
-        (&hang_up, "1h", "interrupted"),
-        (&by_time, "3s", "completed"),
-    ];
-    for (end, duration, reason) in ways {
+    let ended = |duration: &str, end: &dyn Fn(&Session), reason: &str| {
         let mut session = Session::start(&["--duration", duration], None);
         session.shows("now p50");
         end(&session);
         let status = session.ends_well();
         assert!(matches!(status.code(), Some(0 | 3)), "{status:?}");
         assert_eq!(session.report()["end"], reason);
-    }
+    };
+    ended("1h", &|session| session.press(CTRL_C), "interrupted");
+    ended("1h", &|session| session.signal("-TERM"), "interrupted");
+    ended("1h", &|session| session.signal("-HUP"), "interrupted");
+    ended("3s", &|_| {}, "completed");
 }
 
 #[test]

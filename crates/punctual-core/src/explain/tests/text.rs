@@ -192,7 +192,7 @@ fn kind(words: &[&str]) -> What {
         ["idle", "-"] => What::Idle { state: None },
         ["idle", state] => What::Idle { state: Some(number(state)) },
         ["fault", at, ip] => What::Fault { address: address(at), ip: address(ip), user: true },
-        ["frequency", khz] => What::Frequency { khz: number(khz) },
+        ["frequency", khz, cpu] => What::Frequency { khz: number(khz), cpu: number(cpu) },
         ["migrate", tid, from, to] => What::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) },
         ["lost"] => What::Lost { count: None },
         _ => panic!("what is {words:?}?"),

@@ -59,7 +59,7 @@ fn scheduling() -> impl Strategy<Value = What> {
         1 => Just(What::WorkEnd),
         1 => option::of(few()).prop_map(|state| What::Idle { state }),
         1 => (address(), address(), any::<bool>()).prop_map(|(address, ip, user)| What::Fault { address, ip, user }),
-        1 => any::<u32>().prop_map(|khz| What::Frequency { khz }),
+        1 => (any::<u32>(), any::<u32>()).prop_map(|(khz, cpu)| What::Frequency { khz, cpu }),
         1 => option::of(wide()).prop_map(|count| What::Lost { count }),
     ]
 }

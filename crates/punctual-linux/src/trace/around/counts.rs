@@ -28,7 +28,7 @@ pub(super) fn softirqs(place: &Place, cpus: &CpuSet) -> Result<Reading, String> 
     table(place, "/proc/softirqs", cpus, |row| Counted::Plain(Counter::Softirq(row.label())))
 }
 
-fn table(place: &Place, path: &str, cpus: &CpuSet, counted: fn(&Row) -> Counted) -> Result<Reading, String> {
+fn table(place: &Place, path: &str, cpus: &CpuSet, of_row: fn(&Row) -> Counted) -> Result<Reading, String> {
     let file = place.open(path)?;
     let mut table = Table::new(cpus);
     let width = cpus.iter().max().map_or(0, |cpu| cpu as usize + 1);
@@ -47,7 +47,7 @@ fn table(place: &Place, path: &str, cpus: &CpuSet, counted: fn(&Row) -> Counted)
             else {
                 continue;
             };
-            let counter = *counter.get_or_insert_with(|| ledger.counter(counted(named)));
+            let counter = *counter.get_or_insert_with(|| ledger.counter(of_row(named)));
             let slot = *slot.get_or_insert_with(|| ledger.slot(*cpu, counter));
             ledger.put(slot, *count);
         }
@@ -79,7 +79,9 @@ fn lines(
     let cpus = cpus.clone();
     Ok(Box::new(move |buffer, ledger| {
         lines_of_cpus(file.whole(buffer)?, SEVENTH, &cpus, |cpu, value| {
-            slots.get(&cpu).into_iter().for_each(|slot| ledger.put(*slot, value.saturating_mul(unit)));
+            if let Some(slot) = slots.get(&cpu) {
+                ledger.put(*slot, value.saturating_mul(unit));
+            }
         });
         Ok(())
     }))
@@ -87,8 +89,8 @@ fn lines(
 
 /// A place for each of these CPUs.
 pub(super) fn slots_of(cpus: &CpuSet, counted: Counted, ledger: &mut Ledger) -> BTreeMap<u32, Slot> {
-    let counter = ledger.counter(counted);
-    cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, counter))).collect()
+    let of_all = ledger.counter(counted);
+    cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, of_all))).collect()
 }
 
 /// Entries into the idle states of a CPU, one by one: a state may be lost and the others stay.

@@ -48,11 +48,12 @@ struct Source {
 struct Missing(BTreeMap<(&'static str, String), CpuSet>);
 
 impl Missing {
-    fn add(&mut self, name: &'static str, cpus: &CpuSet, why: String) {
+    fn add(&mut self, name: &'static str, cpus: &CpuSet, why: &str) {
         // The same reason once for all CPUs.
-        let why = cpus.first().filter(|_| cpus.len() == 1).map_or(why.clone(), |cpu| {
-            why.replace(&format!("/cpu{cpu}/"), "/cpuN/").replace(&format!("/cpu/{cpu}/"), "/cpu/N/")
-        });
+        let why = match cpus.first() {
+            Some(cpu) if cpus.len() == 1 => why.replace(&format!("/cpu{cpu}/"), "/cpuN/"),
+            _ => why.to_owned(),
+        };
         let known = self.0.entry((name, why)).or_default();
         *known = known.union(cpus);
     }
@@ -83,7 +84,7 @@ impl Witness {
             witness.open_for_cpu(&place, cpu);
         }
         let why = "counted nowhere; the kernel's log says when it first happened";
-        witness.missing.add("real-time throttling", cpus, why.to_owned());
+        witness.missing.add("real-time throttling", cpus, why);
         witness
     }
 
@@ -116,18 +117,18 @@ impl Witness {
         self.add("throttling by heat", &of_it, heat);
         match counts::idle_states(place, cpu, &mut self.ledger) {
             Ok(states) => states.into_iter().for_each(|state| self.add("idle states", &of_it, Ok(state))),
-            Err(why) => self.missing.add("idle states", &of_it, why),
+            Err(why) => self.missing.add("idle states", &of_it, &why),
         }
         match Frequency::open(place, cpu) {
             Ok(frequency) => self.frequencies.push(frequency),
-            Err(why) => self.missing.add("frequency", &of_it, why),
+            Err(why) => self.missing.add("frequency", &of_it, &why),
         }
     }
 
     fn add(&mut self, name: &'static str, cpus: &CpuSet, opened: Opened) {
         match opened {
             Ok(read) => self.sources.push(Source { name, cpus: cpus.clone(), read }),
-            Err(why) => self.missing.add(name, cpus, why),
+            Err(why) => self.missing.add(name, cpus, &why),
         }
     }
 
@@ -149,12 +150,12 @@ impl Witness {
         ledger.begin(at);
         sources.retain_mut(|source| {
             let read = (source.read)(buffer, ledger);
-            read.map_err(|e| missing.add(source.name, &source.cpus, e.to_string())).is_ok()
+            read.map_err(|e| missing.add(source.name, &source.cpus, &e.to_string())).is_ok()
         });
         ledger.close(clock());
         frequencies.retain_mut(|frequency| {
             let of_it = [frequency.cpu()].into_iter().collect();
-            frequency.keep(at).map_err(|e| missing.add("frequency", &of_it, e.to_string())).is_ok()
+            frequency.keep(at).map_err(|e| missing.add("frequency", &of_it, &e.to_string())).is_ok()
         });
     }
 

@@ -37,7 +37,9 @@ pub(super) fn firmware(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Ope
     let slots = slots_of(cpus, Counted::Plain(Counter::Smi), ledger);
     Ok(Box::new(move |_, ledger| {
         let count = read()?;
-        slots.values().for_each(|slot| ledger.put(*slot, count));
+        for slot in slots.values() {
+            ledger.put(*slot, count);
+        }
         Ok(())
     }))
 }
@@ -137,7 +139,9 @@ impl Frequency {
     fn look(&mut self, at: MonoTime) -> io::Result<()> {
         let values = (self.read)()?;
         self.ledger.begin(at);
-        self.slots.iter().zip(values).for_each(|(slot, value)| self.ledger.put(*slot, value));
+        for (slot, value) in self.slots.iter().zip(values) {
+            self.ledger.put(*slot, value);
+        }
         self.ledger.close(at);
         Ok(())
     }

@@ -73,7 +73,9 @@ pub(super) fn throttling(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> O
         for file in &files {
             sum = sum.saturating_add(named(file.small(buffer)?, b"nr_throttled").ok_or_else(cut_off)?);
         }
-        slots.values().for_each(|slot| ledger.put(*slot, sum));
+        for slot in slots.values() {
+            ledger.put(*slot, sum);
+        }
         Ok(())
     }))
 }

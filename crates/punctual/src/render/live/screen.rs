@@ -92,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// As much of a terminal as it takes: cursor to a line, erase to its end, characters.
-    fn paint(screen: &mut Vec<String>, bytes: &[u8]) {
+    fn paint(screen: &mut [String], bytes: &[u8]) {
         for sequence in std::str::from_utf8(bytes).unwrap().split("\x1b[").skip(1) {
             let end = sequence.find(|c: char| c.is_ascii_alphabetic()).unwrap();
             let (parameters, rest) = (&sequence[..end], &sequence[end + 1..]);
