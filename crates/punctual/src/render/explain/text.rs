@@ -44,8 +44,10 @@ pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 3], style: St
     sheet.heading("Who made it late");
     said(&mut sheet, report, causes);
     ranking(&mut sheet, causes, show.top, style.width);
-    for (place, ranked) in causes.causes.iter().take(show.top).enumerate() {
-        detail(&mut sheet, report, place + 1, ranked);
+    for (place, ranked) in (1..).zip(&causes.causes).take(show.top) {
+        if super::is_told_in_full(place, ranked) {
+            detail(&mut sheet, report, place, ranked);
+        }
     }
     aside(&mut sheet, words::rhythms(causes));
     spikes(&mut sheet, report, causes, style.width);
