@@ -260,7 +260,7 @@ fn happened() -> Vec<What> {
         What::Idle { state: Some(2) },
         What::Idle { state: None },
         What::Fault { address: Address(0x7f00_1234_5000), ip: Address(0x5555_0000), user: true },
-        What::Frequency { khz: 3_200_000 },
+        What::Frequency { khz: 3_200_000, cpu: 1 },
         What::Migrate { tid: 900, from_cpu: 1, to_cpu: 3 },
         What::Timerlat { context: 1, latency: Nanos::from_us(9) },
         What::Lost { count: Some(17) },

@@ -318,7 +318,8 @@ impl Core {
     }
 
     fn pass_over(&mut self, cpu: u32, late: bool) {
-        let thread = self.threads.iter_mut().find(|thread| thread.cpu == cpu).filter(|_| late);
-        thread.into_iter().for_each(|thread| thread.total.passed_over += 1);
+        if let Some(thread) = self.threads.iter_mut().find(|thread| thread.cpu == cpu) {
+            thread.total.passed_over += u64::from(late);
+        }
     }
 }
