@@ -6,6 +6,7 @@
 mod bad_input;
 mod causes_privileged;
 mod documents;
+mod explain;
 mod interrupted;
 mod live;
 mod measuring;
