@@ -135,7 +135,9 @@ impl Run {
         if output.status.success() {
             return Ok(None);
         }
-        Ok(Some(String::from_utf8_lossy(&output.stderr).trim().replace('\n', " | ")))
+        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " | ");
+        ensure!(output.status.code().is_some(), "the planter was ended ({}) {said}", output.status);
+        Ok(Some(said))
     }
 
     fn explain(&self, recording: &Path, json: &Path) -> Result<Explanation> {

@@ -3,7 +3,7 @@
 //! The victim must not have locked its memory; whoever starts it sees to that.
 
 use super::stimulus::another;
-use super::{Planting, Stop, jitter};
+use super::{Noted, Planting, Stop, jitter, notes};
 use crate::sys;
 use crate::truth::Plant;
 use anyhow::{Context, Result};
@@ -15,16 +15,16 @@ pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(another(planting.cpu))?;
     let pid = rustix::process::Pid::from_raw(i32::try_from(victim)?).context("0 is no process")?;
     let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).context("open the victim")?;
-    let mut plants = Vec::with_capacity(1 << 16);
+    let mut noted = notes();
     let mut random = sys::now_ns() | 1;
-    while !stop.asked() && plants.len() < plants.capacity() {
+    while !stop.asked() && noted.len() < noted.capacity() {
         let ranges = code(victim)?;
         let start_ns = sys::now_ns();
         sys::page_out(&pidfd, &ranges)?;
-        plants.push(planting.plant("-", start_ns, sys::now_ns() + planting.every_ns / 2));
+        noted.push(Noted { start_ns, end_ns: sys::now_ns() + planting.every_ns / 2, gaps_ns: 0 });
         sys::sleep_until(sys::now_ns() + jitter(&mut random, planting.every_ns));
     }
-    Ok(plants)
+    Ok(planting.plants("-", &noted))
 }
 
 /// Where a process has code from files.

@@ -1,6 +1,6 @@
 //! Delays by threads: one that burns time at a real-time priority, under a known name.
 
-use super::{Planting, Stop, jitter};
+use super::{Noted, Planting, Stop, jitter, notes};
 use crate::sys::{self, Policy};
 use crate::truth::Plant;
 use anyhow::{Context, Result};
@@ -12,27 +12,27 @@ use anyhow::{Context, Result};
 pub fn hog(planting: &Planting, policy: Policy, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;
-    let mut plants: Vec<Plant> = Vec::with_capacity(1 << 16);
+    let mut noted = notes();
     let mut random = sys::now_ns() | 1;
     sys::make_real_time(policy)?;
     let mut next = sys::now_ns() + planting.every_ns;
     let mut used = sys::own_cpu_ns();
-    while !stop.asked() && plants.len() < plants.capacity() {
+    while !stop.asked() && noted.len() < noted.capacity() {
         sys::sleep_until(next);
         let start_ns = sys::now_ns();
         let half = sys::own_cpu_ns().saturating_sub(used) / 2;
         if start_ns < next {
             continue;
         }
-        if let Some(last) = plants.last_mut() {
+        if let Some(last) = noted.last_mut() {
             last.end_ns += half;
         }
-        let end_ns = sys::burn_until(start_ns + planting.burst_ns);
-        plants.push(planting.plant(&planting.name, start_ns - half, end_ns));
+        let (end_ns, gaps_ns) = sys::burn_until(start_ns + planting.burst_ns);
+        noted.push(Noted { start_ns: start_ns - half, end_ns, gaps_ns });
         next = end_ns + jitter(&mut random, planting.every_ns);
         used = sys::own_cpu_ns();
     }
-    Ok(plants)
+    Ok(planting.plants(&planting.name, &noted))
 }
 
 /// Names the calling thread.
