@@ -385,7 +385,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --out --html --json --quiet --help"
+            opts="-q -h --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --out --html --json --live --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

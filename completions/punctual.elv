@@ -144,6 +144,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --html 'Write an HTML report here, too'
             cand --list-loads 'List the loads there are'
             cand --json 'Print one JSON document instead of text'
+            cand --live 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
             cand -q 'No progress'
             cand --quiet 'No progress'
             cand -h 'Print help (see more with ''--help'')'

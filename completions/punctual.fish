@@ -166,6 +166,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Re
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Write an HTML report here, too' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the loads there are'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l json -d 'Print one JSON document instead of text'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l live -d 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l quiet -d 'No progress'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report here' -r -F

@@ -11,6 +11,10 @@ use punctual_core::recording::{
     Interval, LoadDone, Mark, MarkKind, Moment, Placement, WarmUp, Worst, encode, encode_preamble,
 };
 use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_core::trace::{
+    Address, Around, Blind, Change, Context, Counter, Incomplete, Kept, Late, LateList, LateTotal, Line, Names,
+    NoiseKind, Record, Rung, SelfTest, TraceTotal, Tracing, Vector, What, Window,
+};
 use punctual_hist::{Activation, MonoTime, Nanos};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -179,11 +183,173 @@ fn states_and_end() -> Vec<Frame> {
     ]
 }
 
+fn tracing() -> [Frame; 3] {
+    let tracing = Tracing {
+        rung: Rung::Tracefs,
+        refused: vec![(Rung::Timerlat, text("the kernel has no such tracer"))],
+        phases: vec![1],
+        events: vec![text("sched:sched_switch"), text("sched:sched_waking")],
+        blind: vec![
+            Blind::Records,
+            Blind::Event(text("nmi:nmi_handler")),
+            Blind::CriticalSections,
+            Blind::Firmware,
+            Blind::Hypervisor,
+            Blind::Holes(1),
+        ],
+        clock: text("mono"),
+        buffer_bytes: 8 << 20,
+        threshold: Some(Nanos::from_us(150)),
+        windows_max: 2000,
+        self_test: vec![SelfTest {
+            cpu: 1,
+            timers: 20,
+            expiries: 20,
+            wakings: 20,
+            switches: 2,
+            warp: Nanos::from_ns(40),
+        }],
+    };
+    let late = Late { cpu: 1, release: MonoTime::from_ns(987_654_999_000), lateness: Nanos::from_us(310) };
+    let (threshold, lateness) = (Nanos::from_us(150), Nanos::from_us(490));
+    let total = LateTotal { cpu: 1, count: 2, lateness, threshold, passed_over: 1 };
+    let totals = vec![TraceTotal { cpu: 1, records: 1_234_567, lost: 3, bytes: 44_444_412 }];
+    [
+        Frame::Tracing(tracing),
+        Frame::Late(LateList { late: vec![late], totals: vec![total] }),
+        Frame::TraceTotals(totals),
+    ]
+}
+
+/// Every kind of record there is.
+fn happened() -> Vec<What> {
+    let (timer, function, handler) = (Address(0xffff_8881_0000_1040), Address(0xffff_ffff_8112_3450), Address(0));
+    let vectors = [
+        Vector::LocalTimer,
+        Vector::Reschedule,
+        Vector::CallFunction,
+        Vector::CallFunctionSingle,
+        Vector::IrqWork,
+        Vector::Thermal,
+        Vector::MachineCheck,
+        Vector::Platform,
+        Vector::Error,
+        Vector::Ipi,
+    ];
+    let kinds = [NoiseKind::Nmi, NoiseKind::Irq, NoiseKind::Softirq, NoiseKind::Thread];
+    let noise = |kind| What::Noise { kind, id: -1, start: MonoTime::from_ns(7), took: Nanos::from_us(2) };
+    let mut all = vec![
+        What::Switch { prev: 900, prev_prio: 9, prev_state: 1, next: 0, next_prio: 120 },
+        What::Waking { tid: 900, prio: 9, target: 1 },
+        What::IrqEntry { irq: 131 },
+        What::IrqExit { irq: 131 },
+        What::SoftirqEntry { vector: 3 },
+        What::SoftirqExit { vector: 3 },
+        What::SoftirqRaise { vector: 3 },
+        What::HrtimerStart { timer, function, expires: 987_654_999_000 },
+        What::HrtimerEntry { timer, function },
+        What::HrtimerExit { timer },
+        What::TimerEntry { timer, function },
+        What::TimerExit { timer },
+        What::Nmi { handler, took: Nanos::from_us(3) },
+        What::WorkStart { function },
+        What::WorkEnd,
+        What::CallEntry { function },
+        What::CallExit,
+        What::IpiSend { target: 1, callsite: function, callback: handler },
+        What::Idle { state: Some(2) },
+        What::Idle { state: None },
+        What::Fault { address: Address(0x7f00_1234_5000), ip: Address(0x5555_0000), user: true },
+        What::Frequency { cpu: 1, khz: 3_200_000 },
+        What::Migrate { tid: 900, from_cpu: 1, to_cpu: 3 },
+        What::Timerlat { context: 1, latency: Nanos::from_us(9) },
+        What::Lost { count: Some(17) },
+        What::Lost { count: None },
+    ];
+    all.extend(vectors.map(|vector| What::VectorEntry { vector }));
+    all.push(What::VectorExit { vector: Vector::LocalTimer });
+    all.extend(kinds.map(noise));
+    all
+}
+
+fn around() -> Around {
+    let counters = [
+        Counter::Interrupt(text("131"), text("nvme0q3")),
+        Counter::Softirq(text("NET_RX")),
+        Counter::RunDelay,
+        Counter::IdleState(text("C6")),
+        Counter::Steal,
+        Counter::Smi,
+        Counter::Throttled,
+        Counter::FrequencyRatio,
+        Counter::MinorFaults,
+        Counter::MajorFaults,
+        Counter::InvoluntarySwitches,
+        Counter::VoluntarySwitches,
+        Counter::Migrations,
+        Counter::RtThrottled,
+        Counter::OwnRunDelay,
+    ];
+    let (from, to) = (MonoTime::from_ns(987_600_000_000), MonoTime::from_ns(987_700_000_000));
+    let changes = counters.into_iter().map(|counter| Change { counter, by: 3, usually: Some(1) });
+    let mut changes: Vec<Change> = changes.collect();
+    changes.push(Change { counter: Counter::Smi, by: 0, usually: None });
+    Around { from, to, changes, standstill: Some(Nanos::from_us(12)) }
+}
+
+fn windows() -> Vec<Frame> {
+    let release = MonoTime::from_ns(987_654_999_000);
+    let record = |(after, what)| Record {
+        at: release.plus(Nanos::from_us(after)),
+        tid: 900,
+        context: Context { flags: 0x15, preempt: 1 },
+        what,
+    };
+    let names = Names {
+        tasks: [(0, text("")), (900, text("probe"))].into(),
+        irqs: [(131, Line { action: text("nvme0q3"), affinity: text("1"), managed: true })].into(),
+        functions: [(Address(0xffff_ffff_8112_3450), text("hrtimer_wakeup"))].into(),
+    };
+    let window = |slot, kept, incomplete| Window {
+        slot,
+        kept,
+        cpu: 1,
+        tid: 900,
+        release,
+        woke: release.plus(Nanos::from_us(310)),
+        phase: 1,
+        records: Vec::new(),
+        elsewhere: Vec::new(),
+        names: Names::default(),
+        incomplete,
+        around: None,
+    };
+    let before = Record { at: release.minus(Nanos::from_us(40)), ..record((0, What::WorkEnd)) };
+    let mut full = window(0, Kept::Worst, None);
+    full.records = (0..).zip(happened()).map(record).collect();
+    full.elsewhere = vec![(0, before)];
+    full.names = names;
+    full.around = Some(around());
+    let why = [
+        Incomplete::Lost,
+        Incomplete::Late,
+        Incomplete::Short,
+        Incomplete::Warped,
+        Incomplete::TooLong,
+        Incomplete::NoTrace,
+    ];
+    let mut all = vec![full, window(1, Kept::Ordinary, None)];
+    all.extend((2..).zip(why).map(|(slot, why)| window(slot, Kept::Sampled, Some(why))));
+    all.into_iter().map(|window| Frame::Window(Box::new(window))).collect()
+}
+
 fn frames() -> Vec<Frame> {
     let mut frames = vec![Frame::Header(Box::new(header())), findings()];
     frames.extend(lists());
     frames.extend(intervals());
     frames.extend(happenings());
+    frames.extend(tracing());
+    frames.extend(windows());
     frames.extend(states_and_end());
     frames
 }

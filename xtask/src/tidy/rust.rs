@@ -13,11 +13,12 @@ const PURE: [&str; 2] = ["crates/punctual-core/src/", "crates/punctual-hist/src/
 
 /// Where serialised forms may be defined: one module for each outside format. A shape that has to travel gets a twin
 /// there; the values inside stay free to change.
-const FORMATS: [&str; 8] = [
+const FORMATS: [&str; 9] = [
     "crates/punctual-core/src/recording/",
     "crates/punctual-linux/src/journal/format/",
     "crates/punctual-linux/src/snapshot.rs",
     "crates/punctual/src/render/audit",
+    "crates/punctual/src/render/explain/json",
     "crates/punctual/src/render/json",
     "crates/punctual/src/render/sarif",
     "crates/punctual/src/render/tune/json",
@@ -28,8 +29,9 @@ const FORMATS: [&str; 8] = [
 /// knobs say what a `Tree` is asked for. It cannot open them.)
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// The places, each because it is about exactly those files.
-const MAY_NAME_PATHS: [&str; 15] = [
+const MAY_NAME_PATHS: [&str; 17] = [
     "crates/punctual/src/commands/source.rs",
+    "crates/punctual/src/render/live/terminal.rs",
     "crates/punctual-linux/src/apply/machine/",
     "crates/punctual-linux/src/in_force.rs",
     "crates/punctual-linux/src/live/",
@@ -38,6 +40,7 @@ const MAY_NAME_PATHS: [&str; 15] = [
     "crates/punctual-linux/src/privilege.rs",
     "crates/punctual-linux/src/probe/",
     "crates/punctual-linux/src/sys/",
+    "crates/punctual-linux/src/trace/",
     "crates/punctual-rt/src/check/",
     "crates/punctual-rt/src/memory.rs",
     "crates/punctual-rt/src/setup/",

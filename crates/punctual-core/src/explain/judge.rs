@@ -85,7 +85,7 @@ impl<'a> Judge<'a> {
             Owner::Untold => verdict(Class::Unexplained, "not recorded", []),
             Owner::Task(tid) if tid == self.window.tid => self.own(span),
             Owner::Task(_) if span.ours == Ours::Away => verdict(Class::Migration, "", []),
-            Owner::Task(_) if span.ours == Ours::Asleep && stage == Stage::Return => self.blocked(span),
+            Owner::Task(_) if span.ours == Ours::Asleep && stage == Stage::Return => blocked(span),
             Owner::Task(_) if stage == Stage::Unknown => self.anywhere(span),
             Owner::Task(0) => self.idle(span, stage),
             Owner::Task(tid) => self.thread(tid, span, stage),
@@ -105,7 +105,7 @@ impl<'a> Judge<'a> {
             Frame::Vector(Vector::LocalTimer) => verdict(Class::TimerInterrupt, "", []),
             Frame::Vector(vector) if is_ipi(vector) => verdict(Class::Ipi, names::vector(vector), []),
             Frame::Vector(vector) => verdict(Class::Vector, names::vector(vector), []),
-            Frame::Call(function) if function == Address(0) => verdict(Class::Ipi, "function call", []),
+            Frame::Call(Address(0)) => verdict(Class::Ipi, "function call", []),
             Frame::Call(function) => verdict(Class::Ipi, names.function(function), []),
             Frame::Softirq(vector) => verdict(Class::Softirq, names::softirq(vector), []),
             Frame::Wheel { function, .. } => verdict(Class::Softirq, nested("TIMER", &names.function(function)), []),
@@ -140,11 +140,6 @@ impl<'a> Judge<'a> {
         verdict(Class::OwnPath, "", [])
     }
 
-    /// Our own thread waits for something after it had been switched to.
-    fn blocked(&self, span: &Span) -> Verdict {
-        if span.fault { verdict(Class::PageFault, "", []) } else { verdict(Class::OwnPath, "waiting", []) }
-    }
-
     /// The moments between stages are not known: nobody can be blamed for having the CPU.
     fn anywhere(&self, span: &Span) -> Verdict {
         match Some(span).filter(|span| span.length() > LONG).and_then(|s| self.witness.outside(s.from, s.to)) {
@@ -168,9 +163,9 @@ impl<'a> Judge<'a> {
         let class = if stage == Stage::TimerLate && span.off_after { Class::IrqOff } else { Class::IdleExit };
         match class {
             Class::IdleExit => {
-                let state = span.idle.map(|state| format!("state {state}")).unwrap_or_default();
+                let depth = span.idle.map(|state| format!("state {state}")).unwrap_or_default();
                 let class = self.witness.idle_exit(span.length());
-                let name = if class == Class::IdleExit { state } else { String::new() };
+                let name = if class == Class::IdleExit { depth } else { String::new() };
                 verdict(class, name, [])
             }
             class => verdict(class, "idle", [Why::IrqsOff]),
@@ -277,6 +272,11 @@ impl<'a> Judge<'a> {
             None => "kworker".to_owned(),
         }
     }
+}
+
+/// Our own thread waits for something after it had been switched to.
+fn blocked(span: &Span) -> Verdict {
+    if span.fault { verdict(Class::PageFault, "", []) } else { verdict(Class::OwnPath, "waiting", []) }
 }
 
 fn is_ipi(vector: Vector) -> bool {

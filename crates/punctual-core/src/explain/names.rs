@@ -6,7 +6,7 @@ use crate::trace::{Address, Names, Tid, Vector};
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// Number of the softirq that serves network packets; of wheel timers; of soft high-resolution timers.
+/// A softirq by its number.
 pub fn softirq(vector: u32) -> String {
     let known = usize::try_from(vector).ok().and_then(|vector| SOFTIRQS.get(vector));
     known.map_or_else(|| format!("softirq {vector}"), |name| (*name).to_owned())

@@ -63,7 +63,9 @@ fn medians(accounts: &[Account]) -> BTreeMap<Cause, Nanos> {
             let sum = sums.entry(&part.cause).or_default();
             *sum = sum.plus(part.length);
         }
-        sums.into_iter().for_each(|(cause, sum)| times.entry(cause).or_default().push(sum));
+        for (cause, sum) in sums {
+            times.entry(cause).or_default().push(sum);
+        }
     }
     let with_absent = |mut times: Vec<Nanos>| {
         times.resize(accounts.len(), Nanos::ZERO);

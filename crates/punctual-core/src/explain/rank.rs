@@ -95,7 +95,7 @@ pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
         .collect();
     ranked.sort_by(|a, b| {
         let by_share = b.share.total_cmp(&a.share);
-        by_share.then_with(|| (b.first_in, b.count, &a.cause).cmp(&(a.first_in, a.count, &b.cause)))
+        by_share.then_with(|| (b.count, b.first_in, &a.cause).cmp(&(a.count, a.first_in, &b.cause)))
     });
     for cause in ranked.iter_mut().take(RHYTHMS_MAX) {
         let times = tallies.get_mut(&cause.cause).map(|tally| std::mem::take(&mut tally.times)).unwrap_or_default();

@@ -8,6 +8,9 @@
 //!
 //! Many events within one cycle (a burst) count as one for the odds.
 
+#[cfg(test)]
+mod tests;
+
 use super::Rhythm;
 use punctual_hist::{MonoTime, Nanos};
 use std::f64::consts::TAU;
@@ -39,7 +42,17 @@ pub(super) fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhy
     let candidates = events.candidates(tick.as_secs_f64());
     let tried = candidates.len();
     let scored = candidates.iter().filter_map(|period| events.score(events.refine(*period), tried));
-    scored.filter(|rhythm| rhythm.chance < BELIEVED).min_by(|a, b| a.chance.total_cmp(&b.chance))
+    let believed: Vec<Rhythm> = scored.filter(|rhythm| rhythm.chance < BELIEVED).collect();
+    let best = believed.iter().min_by(|a, b| a.chance.total_cmp(&b.chance))?;
+    believed.iter().filter(|longer| replaces(longer, best)).max_by_key(|rhythm| rhythm.period).copied()
+}
+
+/// What comes every second also fits a comb of half seconds, and stray events fit that better: the longest multiple
+/// that nearly as many events fit is meant.
+fn replaces(longer: &Rhythm, best: &Rhythm) -> bool {
+    let times = longer.period.as_secs_f64() / best.period.as_secs_f64();
+    let multiple = times > 0.999 && (times / times.round() - 1.0).abs() < 2e-3;
+    multiple && longer.fitting.0 * 20 >= best.fitting.0 * 17
 }
 
 /// Times in seconds from the first, ascending.
@@ -79,7 +92,7 @@ impl Events {
             }
             groups.push((at + 1 - from, all[from..=at].iter().sum::<f64>() / as_f64(at + 1 - from)));
         }
-        groups.sort_by(|a, b| b.0.cmp(&a.0));
+        groups.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         let mut best: Vec<f64> = Vec::new();
         for (_, distance) in groups {
             if best.len() < 6 && best.iter().all(|other| (other - distance).abs() > (4.0 * self.grid).max(0.03 * other))
@@ -160,11 +173,11 @@ impl Events {
         }
         let by_chance = ((2.0 * near + self.grid) / period).min(1.0);
         let odds = (-independent * length * length).exp().min(tail(independent, part, by_chance));
-        let tries = as_f64(tried) * (self.span / period).max(1.0) * 2.0;
+        let corrected = as_f64(tried) * (self.span / period).max(1.0) * 2.0;
         let nanos = (period * 1e9).round();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between the grid and the run")]
         let period = Nanos::from_ns(nanos as u64);
-        Some(Rhythm { period, chance: (odds * tries).min(1.0), fitting: (fitting as u64, n as u64) })
+        Some(Rhythm { period, chance: (odds * corrected).min(1.0), fitting: (fitting as u64, n as u64) })
     }
 }
 

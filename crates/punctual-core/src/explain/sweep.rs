@@ -90,6 +90,7 @@ pub(super) enum Ours {
 
 /// A stretch of time with one owner and no record inside, except of what takes no time.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one thing seen, and any may go with any")]
 pub(super) struct Span {
     /// From.
     pub from: MonoTime,
@@ -182,6 +183,7 @@ struct Label {
 /// A switch this soon after the body ran belongs before it: clocks may differ by so much.
 const WARP: Nanos = Nanos::from_us(2);
 
+#[allow(clippy::struct_excessive_bools, reason = "each is one thing seen, and any may go with any")]
 struct Walk<'a> {
     window: &'a Window,
     rt: bool,
@@ -533,7 +535,7 @@ fn carve_nmis(window: &Window, spans: &mut Vec<Span>) {
     for record in &window.records {
         let (from, to, handler) = match record.what {
             What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
-            What::Noise { kind: NoiseKind::Nmi, start, took, .. } => (start, start.plus(took), Address(0)),
+            What::Noise { kind: NoiseKind::Nmi, took, .. } => (record.at.minus(took), record.at, Address(0)),
             _ => continue,
         };
         if !spans.iter().any(|span| span.from < to && from < span.to) {

@@ -4,10 +4,10 @@
 //! record instead of a wrong one. Nothing is allocated for an event but for a name not met before.
 
 use super::decode_events::{EVENTS, Shape, Wanted};
-use super::format::{Field, Format, FormatError, FormatFault, Kind};
-use super::page::{RawEvent, little};
+use super::decode_fields::{Number, Text, low, set, signed, tid, took};
+use super::format::{Format, FormatError, FormatFault};
+use super::page::RawEvent;
 use super::{Address, Context, Names, NoiseKind, Record, Tid, What};
-use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
 /// Knows the formats of one kernel's events.
@@ -40,81 +40,6 @@ struct Learned {
     texts: [Text; TEXTS],
     /// Shorter payloads are none of it.
     needs: usize,
-}
-
-/// A number in place; of no bytes where there is none: it is read as 0.
-#[derive(Clone, Copy, Debug, Default)]
-struct Number {
-    at: usize,
-    size: usize,
-    signed: bool,
-}
-
-impl Number {
-    fn of(field: &Field) -> Option<Self> {
-        let fits = field.kind == Kind::Number && matches!(field.size, 1 | 2 | 4 | 8);
-        fits.then(|| Self { at: field.offset.into(), size: field.size.into(), signed: field.signed })
-    }
-
-    fn end(self) -> usize {
-        self.at + self.size
-    }
-
-    fn read(self, payload: &[u8]) -> u64 {
-        let bytes = payload.get(self.at..).unwrap_or_default();
-        let number = match self.size {
-            4 => bytes.first_chunk().map(|bytes| u64::from(u32::from_le_bytes(*bytes))),
-            8 => bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)),
-            size => little(bytes, size),
-        };
-        let number = number.unwrap_or(0);
-        let bits = self.size * 8;
-        if self.signed && (1..64).contains(&bits) && number >> (bits - 1) != 0 {
-            number | (u64::MAX << bits)
-        } else {
-            number
-        }
-    }
-}
-
-/// Where bytes are.
-#[derive(Clone, Copy, Debug)]
-enum Text {
-    Fixed { at: usize, size: usize },
-    Located { at: usize, from: usize },
-}
-
-impl Text {
-    const NONE: Self = Self::Fixed { at: 0, size: 0 };
-
-    fn of(field: &Field) -> Option<Self> {
-        let (at, size) = (usize::from(field.offset), usize::from(field.size));
-        match field.kind {
-            Kind::Number => None,
-            Kind::Array => Some(Self::Fixed { at, size }),
-            Kind::Located => (size == 4).then_some(Self::Located { at, from: 0 }),
-            Kind::Relative => (size == 4).then_some(Self::Located { at, from: at + size }),
-        }
-    }
-
-    fn end(self) -> usize {
-        match self {
-            Self::Fixed { at, size } => at + size,
-            Self::Located { at, .. } => at + 4,
-        }
-    }
-
-    fn read(self, payload: &[u8]) -> &[u8] {
-        let (at, size) = match self {
-            Self::Fixed { at, size } => (at, size),
-            Self::Located { at, from } => {
-                let place = payload.get(at..).and_then(|bytes| bytes.first_chunk::<4>());
-                let [a, b, c, d] = *place.unwrap_or(&[0; 4]);
-                (from + usize::from(u16::from_le_bytes([a, b])), usize::from(u16::from_le_bytes([c, d])))
-            }
-        };
-        payload.get(at..at + size).unwrap_or_default()
-    }
 }
 
 impl Decoder {
@@ -232,10 +157,10 @@ impl Learned {
         Record { at: event.at, tid: tid(self.pid.read(payload)), context: Context { flags, preempt }, what }
     }
 
+    /// What an event says, with its names put in their place.
     fn what(&self, event: &RawEvent<'_>, names: &mut Names) -> Option<What> {
-        let RawEvent { at, payload } = *event;
+        let payload = event.payload;
         let number = |place: usize| self.numbers[place].read(payload);
-        let address = |place: usize| Address(number(place));
         let task = |place: usize| tid(number(place));
         let small = |place: usize| low(number(place));
         let text = |place: usize| self.texts[place].read(payload);
@@ -262,6 +187,24 @@ impl Learned {
                 What::IrqEntry { irq }
             }
             Shape::IrqExit => What::IrqExit { irq: small(0) },
+            Shape::Noise(kind) => {
+                if kind == NoiseKind::Thread {
+                    name(names, task(1), text(0));
+                }
+                // The kernel's `start` is of the clock `local`, whatever the trace's clock is.
+                let took = took(number(0));
+                What::Noise { kind, id: task(1), start: event.at.minus(took), took }
+            }
+            _ => return self.plain(payload),
+        })
+    }
+
+    /// What an event says that names nobody.
+    fn plain(&self, payload: &[u8]) -> Option<What> {
+        let number = |place: usize| self.numbers[place].read(payload);
+        let address = |place: usize| Address(number(place));
+        let small = |place: usize| low(number(place));
+        Some(match self.shape {
             Shape::SoftirqEntry => What::SoftirqEntry { vector: small(0) },
             Shape::SoftirqExit => What::SoftirqExit { vector: small(0) },
             Shape::SoftirqRaise => What::SoftirqRaise { vector: small(0) },
@@ -280,21 +223,16 @@ impl Learned {
             Shape::CallEntry => What::CallEntry { function: address(0) },
             Shape::CallExit => What::CallExit,
             Shape::IpiSend => What::IpiSend { target: small(0), callsite: address(1), callback: address(2) },
-            Shape::IpiSet => self.send(payload, set(text(0)).next()?),
+            Shape::IpiSet => self.send(payload, set(self.texts[0].read(payload)).next()?),
             Shape::Idle => What::Idle { state: Some(small(0)).filter(|state| *state != WOKE) },
             Shape::Frequency => What::Frequency { cpu: small(1), khz: small(0) },
             Shape::Fault(user) => What::Fault { address: address(0), ip: address(1), user },
-            Shape::Noise(kind) => {
-                if kind == NoiseKind::Thread {
-                    name(names, task(1), text(0));
-                }
-                // The kernel's `start` is of the clock `local`, whatever the trace's clock is.
-                let took = took(number(0));
-                What::Noise { kind, id: task(1), start: at.minus(took), took }
-            }
             Shape::Timerlat => {
                 let [context, ..] = number(0).to_le_bytes();
                 What::Timerlat { context, latency: took(number(1)) }
+            }
+            Shape::Switch | Shape::Waking | Shape::Migrate | Shape::IrqEntry | Shape::IrqExit | Shape::Noise(_) => {
+                return None;
             }
         })
     }
@@ -303,33 +241,6 @@ impl Learned {
         let [callsite, callback, ..] = self.numbers.map(|number| Address(number.read(payload)));
         What::IpiSend { target, callsite, callback }
     }
-}
-
-/// The lower half.
-fn low(number: u64) -> u32 {
-    let [a, b, c, d, ..] = number.to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
-}
-
-fn tid(number: u64) -> Tid {
-    Tid::from_le_bytes(low(number).to_le_bytes())
-}
-
-fn signed(number: u64) -> i64 {
-    i64::from_le_bytes(number.to_le_bytes())
-}
-
-/// A length of time; what the kernel counts as less than nothing is nothing.
-fn took(number: u64) -> Nanos {
-    Nanos::from_ns(u64::try_from(signed(number)).unwrap_or(0))
-}
-
-/// The CPUs of a mask.
-fn set(mask: &[u8]) -> impl Iterator<Item = u32> + '_ {
-    (0_u32..)
-        .step_by(8)
-        .zip(mask)
-        .flat_map(|(first, byte)| (0..8).filter(move |bit| byte >> bit & 1 != 0).map(move |bit| first + bit))
 }
 
 /// Puts the name of a task in its place. The idle task has none: it is another one on each CPU.

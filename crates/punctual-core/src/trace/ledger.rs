@@ -227,20 +227,32 @@ mod tests {
     }
 
     /// One step each 100 ms, which takes 1 ms; values in the order of the slots, `None`: not read.
-    fn steps(ledger: &mut Ledger, slots: &[Slot], values: &[&[Option<u64>]]) {
+    fn steps<const N: usize>(ledger: &mut Ledger, slots: [Slot; N], values: &[[Option<u64>; N]]) {
         for values in values {
             let at = ms(100 * ledger.next_number());
-            ledger.begin(at);
-            for (slot, value) in slots.iter().zip(*values) {
-                value.iter().for_each(|value| ledger.put(*slot, *value));
-            }
-            ledger.close(at.plus(Nanos::from_ms(1)));
+            read(ledger, slots, *values, at, at.plus(Nanos::from_ms(1)));
         }
     }
 
-    fn one(counted: Counted) -> (Ledger, Slot) {
+    fn read<const N: usize>(
+        ledger: &mut Ledger,
+        slots: [Slot; N],
+        values: [Option<u64>; N],
+        begun: MonoTime,
+        done: MonoTime,
+    ) {
+        ledger.begin(begun);
+        for (slot, value) in slots.iter().zip(values) {
+            if let Some(value) = value {
+                ledger.put(*slot, value);
+            }
+        }
+        ledger.close(done);
+    }
+
+    fn one(what: Counted) -> (Ledger, Slot) {
         let mut ledger = Ledger::default();
-        let counter = ledger.counter(counted);
+        let counter = ledger.counter(what);
         let slot = ledger.slot(3, counter);
         (ledger, slot)
     }
@@ -252,7 +264,7 @@ mod tests {
     #[test]
     fn growth_is_that_of_the_steps_on_both_sides() {
         let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, &[slot], &[5, 7, 7, 17, 18, 20].map(|n| [Some(n)]).each_ref().map(|n| n.as_slice()));
+        steps(&mut ledger, [slot], &[5, 7, 7, 17, 18, 20].map(|n| [Some(n)]));
         let around = ledger.around(3, ms(350), ms(360)).unwrap();
         assert_eq!((around.from, around.to), (ms(300), ms(401)));
         assert_eq!(around.changes, [Change { counter: Counter::Steal, by: 10, usually: Some(1) }]);
@@ -266,7 +278,7 @@ mod tests {
     fn what_is_not_bracketed_is_not_told() {
         let (mut ledger, slot) = one(STEAL);
         assert_eq!(ledger.around(3, ms(0), ms(1)), None);
-        steps(&mut ledger, &[slot], &[&[Some(1)], &[Some(2)], &[Some(3)]]);
+        steps(&mut ledger, [slot], &[[Some(1)], [Some(2)], [Some(3)]]);
         assert_eq!(ledger.around(3, ms(90), ms(95)), None, "before all");
         assert_eq!(ledger.around(3, ms(310), ms(320)), None, "not yet");
         assert_eq!(ledger.around(3, ms(290), ms(301)), None, "not yet");
@@ -276,14 +288,14 @@ mod tests {
     #[test]
     fn what_is_usual_is_not_known_at_first() {
         let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, &[slot], &[&[Some(1)], &[Some(9)]]);
+        steps(&mut ledger, [slot], &[[Some(1)], [Some(9)]]);
         assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(8, None)]));
     }
 
     #[test]
     fn absent_is_not_zero() {
         let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, &[slot], &[&[Some(1)], &[Some(2)], &[None], &[Some(90)], &[Some(91)], &[None]]);
+        steps(&mut ledger, [slot], &[[Some(1)], [Some(2)], [None], [Some(90)], [Some(91)], [None]]);
         assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]), "gone");
         assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![]), "and back: from when is not known");
         assert_eq!(growths(ledger.around(3, ms(450), ms(460))), Some(vec![(1, Some(1))]));
@@ -293,7 +305,7 @@ mod tests {
     #[test]
     fn a_counter_that_fell_began_anew() {
         let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, &[slot], &[&[Some(10)], &[Some(12)], &[Some(3)], &[Some(4)]]);
+        steps(&mut ledger, [slot], &[[Some(10)], [Some(12)], [Some(3)], [Some(4)]]);
         assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]));
         assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(2))]));
     }
@@ -301,11 +313,11 @@ mod tests {
     #[test]
     fn a_line_that_never_interrupts_is_not_mentioned() {
         let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
-        steps(&mut ledger, &[slot], &[&[Some(10)], &[Some(10)], &[Some(10)], &[Some(11)]]);
+        steps(&mut ledger, [slot], &[[Some(10)], [Some(10)], [Some(10)], [Some(11)]]);
         assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(0, Some(1))]));
         assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(0))]));
         let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
-        steps(&mut ledger, &[slot], &[&[Some(10)], &[Some(10)]]);
+        steps(&mut ledger, [slot], &[[Some(10)], [Some(10)]]);
         assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![]));
     }
 
@@ -315,7 +327,7 @@ mod tests {
         let nominal = ledger.counter(Counted::Nominal);
         let nominal = ledger.slot(3, nominal);
         let values = [[0, 0], [1_200, 1_000], [1_800, 2_000], [1_800, 2_000]].map(|n| n.map(Some));
-        steps(&mut ledger, &[actual, nominal], &values.each_ref().map(|n| n.as_slice()));
+        steps(&mut ledger, [actual, nominal], &values);
         let around = ledger.around(3, ms(250), ms(260)).unwrap();
         assert_eq!(around.changes, [Change { counter: Counter::FrequencyRatio, by: 600, usually: Some(1_200) }]);
         assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![]));
@@ -325,12 +337,12 @@ mod tests {
     fn memory_is_bounded_by_time_and_by_growth() {
         let (mut ledger, slot) = one(STEAL);
         let values: Vec<[Option<u64>; 1]> = (0..1_000).map(|n| [Some(n)]).collect();
-        steps(&mut ledger, &[slot], &values.iter().map(<[Option<u64>; 1]>::as_slice).collect::<Vec<_>>());
+        steps(&mut ledger, [slot], &values);
         assert!(ledger.steps.len() <= 302, "{}", ledger.steps.len());
         assert_eq!(ledger.around(3, ms(50_000), ms(50_001)), None, "forgotten");
         assert_eq!(growths(ledger.around(3, ms(90_050), ms(90_051))), Some(vec![(1, Some(1))]));
         ledger.most_growths = 10;
-        steps(&mut ledger, &[slot], &[&[Some(2_000)]]);
+        steps(&mut ledger, [slot], &[[Some(2_000)]]);
         assert!(ledger.growths <= 10 && ledger.steps.len() <= 11);
     }
 
@@ -340,7 +352,7 @@ mod tests {
             let (mut ledger, slot) = one(STEAL);
             let mut sum = 0;
             let sums: Vec<[Option<u64>; 1]> = values.iter().map(|n| { sum += n; [Some(sum)] }).collect();
-            steps(&mut ledger, &[slot], &sums.iter().map(<[Option<u64>; 1]>::as_slice).collect::<Vec<_>>());
+            steps(&mut ledger, [slot], &sums);
             let by = |from, to| ledger.around(3, ms(from), ms(to)).unwrap().changes[0].by;
             let last = 100 * values.len() as u64;
             let single: u64 = (1..values.len() as u64).map(|n| by(n * 100 + 10, n * 100 + 20)).sum();
@@ -357,11 +369,7 @@ mod tests {
             let counters = [STEAL, Counted::Actual, Counted::Nominal].map(|counted| ledger.counter(counted));
             let slots = counters.map(|counter| ledger.slot(3, counter));
             for (begun, done, values) in steps {
-                ledger.begin(MonoTime::from_ns(begun));
-                for (slot, value) in slots.iter().zip(values) {
-                    value.iter().for_each(|value| ledger.put(*slot, *value));
-                }
-                ledger.close(MonoTime::from_ns(done));
+                read(&mut ledger, slots, values, MonoTime::from_ns(begun), MonoTime::from_ns(done));
             }
             for (from, to) in asked {
                 ledger.around(3, MonoTime::from_ns(from), MonoTime::from_ns(to));

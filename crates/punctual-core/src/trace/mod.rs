@@ -7,6 +7,7 @@
 
 mod decode;
 mod decode_events;
+mod decode_fields;
 mod format;
 pub mod keep;
 pub mod ledger;

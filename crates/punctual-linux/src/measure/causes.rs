@@ -4,6 +4,7 @@
 use super::{Explain, phases};
 use crate::probe::{Collector, LateReader, LateTap, Probe};
 use crate::trace::{Engine, Flight, TraceError};
+use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Frame;
 use punctual_core::scenario::Scenario;
 use punctual_core::trace::{Blind, Rung, Tracing};
@@ -29,7 +30,12 @@ pub(super) struct Causes {
 
 impl Causes {
     /// Starts looking, by the best means that can be had; `None` with the reason where there is none.
-    pub(super) fn start(explain: &Explain, scenario: &Scenario, probes: &[Probe]) -> Result<Self, String> {
+    pub(super) fn start(
+        explain: &Explain,
+        scenario: &Scenario,
+        online: &CpuSet,
+        probes: &[Probe],
+    ) -> Result<Self, String> {
         let threads: Vec<(u32, u32)> = probes.iter().map(|probe| (probe.granted.cpu, probe.granted.tid)).collect();
         let mut tracing = Tracing {
             rung: Rung::Deltas,
@@ -43,7 +49,7 @@ impl Causes {
             windows_max: explain.windows_max,
             self_test: Vec::new(),
         };
-        let engine = match open(explain, scenario, &threads, &mut tracing) {
+        let engine = match open(explain, &scenario.cpus(), online, &threads, &mut tracing) {
             Ok(engine) => Some(engine),
             Err(error) => {
                 tracing.refused.push((Rung::Tracefs, error.to_string()));
@@ -149,13 +155,14 @@ impl Causes {
 
 fn open(
     explain: &Explain,
-    scenario: &Scenario,
+    cpus: &CpuSet,
+    online: &CpuSet,
     threads: &[(u32, u32)],
     tracing: &mut Tracing,
 ) -> Result<Engine, TraceError> {
-    let mut engine = Engine::open(&scenario.cpus(), explain.buffer_bytes)?;
+    let mut engine = Engine::open(cpus, online, explain.buffer_bytes)?;
     let self_test = engine.self_test()?;
-    engine.only_timers_of(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
+    engine.only_ours(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
     tracing.refused.push((Rung::Timerlat, engine.no_timerlat.clone()));
     tracing.rung = engine.rung();
     tracing.events = engine.event_names();

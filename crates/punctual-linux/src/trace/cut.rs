@@ -34,7 +34,7 @@ pub struct Activation {
 pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let earliest = a.release.minus(LEAD_MAX);
-    let (mut records, seen) = engine.records(a.cpu, (earliest, a.woke.plus(TRAIL)));
+    let (mut records, mut seen) = engine.records(a.cpu, (earliest, a.woke.plus(TRAIL)));
     let pages = engine.pages(a.cpu);
     let covered = pages.map(super::pages::Pages::covered).unwrap_or_default();
     let mut incomplete = match () {
@@ -43,19 +43,44 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
         () if covered.1 < a.woke => Some(Incomplete::Short),
         () => None,
     };
+    let armed = last_arming(&records, a);
     records.drain(..beginning(&records, a.release.minus(LEAD)));
     if records.len() > RECORDS_MAX {
         records.drain(..beginning(&records, a.release));
+    }
+    // Our own timer was armed before that: its record alone tells which expiry is ours.
+    if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
+        records.insert(0, armed);
     }
     if records.len() > RECORDS_MAX {
         records.truncate(RECORDS_MAX);
         incomplete = incomplete.or(Some(Incomplete::TooLong));
     }
-    if records.iter().any(|record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke) {
-        incomplete = Some(Incomplete::Lost);
+    let lost = records.iter().any(|record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke);
+    if lost || lacks_switch(&records, a) {
+        incomplete = incomplete.or(Some(Incomplete::Lost));
     }
-    let names = book.of(records.iter(), seen);
-    window(a, place, records, names, incomplete)
+    let elsewhere = engine.elsewhere(a.cpu, (a.release.minus(LEAD), a.woke), &mut seen);
+    let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
+    Window { elsewhere, ..window(a, place, records, names, incomplete) }
+}
+
+/// Our thread was woken, and ran, and nothing says when it got the CPU: a record is missing that nobody counted as lost.
+fn lacks_switch(records: &[Record], a: &Activation) -> bool {
+    let span = a.release..=a.woke;
+    // Woken while it was still on its way to sleep it needs no switch.
+    let woken = |record: &&Record| {
+        record.tid != a.tid
+            && matches!(record.what, What::Waking { tid, target, .. } if tid == a.tid && target == a.cpu)
+    };
+    let Some(woken) = records.iter().find(|record| span.contains(&record.at) && woken(record)) else { return false };
+    let switched = |record: &Record| matches!(record.what, What::Switch { next, .. } if next == a.tid);
+    !records.iter().any(|record| (woken.at..=a.woke).contains(&record.at) && switched(record))
+}
+
+fn last_arming(records: &[Record], a: &Activation) -> Option<Record> {
+    let ours = |record: &&Record| record.tid == a.tid && matches!(record.what, What::HrtimerStart { .. });
+    records.iter().rev().filter(|record| record.at < a.release).find(ours).cloned()
 }
 
 /// The first record that is worth keeping: the last switch before `by`, else the first record after the last loss before
@@ -104,6 +129,24 @@ mod tests {
 
     fn record(at_us: u64, what: What) -> Record {
         Record { at: MonoTime::from_ns(at_us * 1_000), tid: 0, context: Context::default(), what }
+    }
+
+    #[test]
+    fn a_switch_that_nobody_recorded_is_missed() {
+        let a = Activation {
+            cpu: 1,
+            tid: 7,
+            release: MonoTime::from_ns(10_000),
+            woke: MonoTime::from_ns(90_000),
+            phase: 0,
+        };
+        let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
+        let switch = |at, next| record(at, What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });
+        assert!(!lacks_switch(&[switch(5, 1)], &a), "a thread that polls is not woken");
+        assert!(lacks_switch(&[woken(), switch(30, 3)], &a));
+        assert!(!lacks_switch(&[woken(), switch(30, 3), switch(80, 7)], &a));
+        assert!(lacks_switch(&[woken(), switch(95, 7)], &a), "it ran before that");
+        assert!(!lacks_switch(&[Record { tid: 7, ..woken() }], &a), "it was still awake");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The kernel's trace of the measured CPUs, as one thing: an instance, its events, its pages.
 
-use super::events::Events;
+use super::elsewhere::{self, Elsewhere};
+use super::events::{self, Events};
 use super::instance::Instance;
 use super::pages::Pages;
 use super::place::{Folder, tracefs};
@@ -18,12 +19,16 @@ const PART_OF_MEMORY: u64 = 8;
 /// A buffer smaller than this holds nothing worth reading.
 const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
+/// With more measured CPUs, what they do to each other is not looked for.
+const MEASURED_TOO: usize = 8;
+
 /// The trace of the measured CPUs. Its files are closed before the instance is removed: the order of fields matters.
 pub struct Engine {
     pages: Vec<Pages>,
     layout: PageLayout,
     events: Events,
     instance: Instance,
+    elsewhere: Option<Elsewhere>,
     enabled: bool,
     /// Bytes of the kernel's buffer for each CPU.
     pub buffer_bytes: u64,
@@ -33,7 +38,7 @@ pub struct Engine {
 
 impl Engine {
     /// Opens it; events are on, nothing is recorded yet.
-    pub fn open(cpus: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
+    pub fn open(cpus: &CpuSet, online: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
         let tracefs = tracefs()?;
         let instance = Instance::new(&tracefs, "")?;
         let count = cpus.len() as u64;
@@ -44,8 +49,12 @@ impl Engine {
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
         let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
+        let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
+        // Without it causes have no senders: no reason to do without the rest.
+        let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();
         let no_timerlat = no_timerlat(&tracefs);
-        let mut engine = Self { pages, layout, events, instance, enabled: false, buffer_bytes: granted, no_timerlat };
+        let mut engine =
+            Self { pages, layout, events, instance, elsewhere, enabled: false, buffer_bytes: granted, no_timerlat };
         engine.enable();
         Ok(engine)
     }
@@ -81,24 +90,27 @@ impl Engine {
             pages.drain(&self.layout, now);
             pages.begin(at);
         });
-        Ok(())
+        self.elsewhere.as_mut().map_or(Ok(()), |elsewhere| elsewhere.begin(&self.layout))
     }
 
     /// Ends recording; what was recorded is still there.
     pub fn end(&mut self) {
         let _ = self.instance.switch(false);
         self.drain();
+        self.elsewhere.iter_mut().for_each(|elsewhere| elsewhere.end(&self.layout));
     }
 
     /// Takes what the kernel has.
     pub fn drain(&mut self) {
         self.pages.iter_mut().for_each(|pages| pages.drain(&self.layout, now));
+        self.elsewhere.iter_mut().for_each(|elsewhere| elsewhere.drain(&self.layout));
     }
 
     /// Switches its events on. Stops every CPU for moments: not while measuring.
     pub fn enable(&mut self) {
         if !std::mem::replace(&mut self.enabled, true) {
             self.events.enable(self.instance.folder());
+            self.elsewhere.iter().for_each(|elsewhere| elsewhere.enable(true));
         }
     }
 
@@ -106,12 +118,13 @@ impl Engine {
     pub fn disable(&mut self) {
         if std::mem::replace(&mut self.enabled, false) {
             self.events.disable(self.instance.folder());
+            self.elsewhere.iter().for_each(|elsewhere| elsewhere.enable(false));
         }
     }
 
-    /// Of timers that are armed, records only those of these threads.
-    pub fn only_timers_of(&self, threads: &[u32]) {
-        self.events.only_timers_of(self.instance.folder(), threads);
+    /// Of timers that are armed and of page faults, records only those of these threads.
+    pub fn only_ours(&self, threads: &[u32]) {
+        events::only_ours(self.instance.folder(), threads);
     }
 
     /// The pages of a CPU.
@@ -124,6 +137,14 @@ impl Engine {
         let mut names = Names::default();
         let Some(pages) = self.pages(cpu) else { return (Vec::new(), names) };
         (pages.records(span, &self.layout, &self.events.decoder, &mut names), names)
+    }
+
+    /// What other CPUs did to one between two instants; names go into `names`.
+    pub fn elsewhere(&self, cpu: u32, span: (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)> {
+        // Of very many measured CPUs only those that are not measured are looked at: each costs decoding.
+        let measured = self.pages.iter().take(if self.pages.len() <= MEASURED_TOO { usize::MAX } else { 0 });
+        let pages = measured.chain(self.elsewhere.iter().flat_map(Elsewhere::pages));
+        elsewhere::aimed_at(cpu, pages, span, &self.layout, &self.events.decoder, names)
     }
 
     /// The rung this is.
@@ -163,8 +184,8 @@ fn default_bytes(cpus: u64) -> u64 {
 }
 
 fn no_timerlat(tracefs: &Folder) -> String {
-    let tracers = tracefs.read("available_tracers").unwrap_or_default();
-    if tracers.split_whitespace().any(|tracer| tracer == "timerlat") {
+    let available = tracefs.read("available_tracers").unwrap_or_default();
+    if available.split_whitespace().any(|tracer| tracer == "timerlat") {
         "its options are shared by all instances: using it could disturb another's tracing".to_owned()
     } else {
         "the kernel was built without CONFIG_TIMERLAT_TRACER".to_owned()

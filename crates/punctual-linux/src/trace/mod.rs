@@ -3,12 +3,15 @@
 //! ```text
 //! place -> instance -> events, self_test      what is recorded, and whether it can be believed
 //! pages -> cut (names) -> Window              what is kept of it
+//! around -> Window                            what counters say, besides or where there is no trace
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
 //! Raw pages are read and held for some seconds; only those that a window needs are decoded, by the core. Who was to
 //! blame is not asked here.
 
+pub mod around;
 mod cut;
+mod elsewhere;
 mod engine;
 mod error;
 mod events;
@@ -23,3 +26,8 @@ pub use engine::Engine;
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;
+
+/// Whether this process may have a tracing instance of its own here.
+pub fn permitted() -> bool {
+    place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).is_ok()
+}

@@ -89,11 +89,6 @@ impl Folder {
         TraceError::File { operation, path: format!("{}/{path}", self.name), errno }
     }
 
-    /// Whether there is such a file or folder.
-    pub fn has(&self, path: &str) -> bool {
-        rustix::fs::accessat(&self.fd, path, rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty()).is_ok()
-    }
-
     /// Opens a file below.
     pub fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, TraceError> {
         openat(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| self.error("open", path, errno))

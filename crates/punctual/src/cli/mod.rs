@@ -262,9 +262,12 @@ pub struct CheckArgs {
     /// SCHED_FIFO priority, 1 to 95
     #[arg(long, value_name = "N", default_value_t = 90)]
     pub priority: u8,
-    /// How long to measure
+    /// How long to measure; looking for causes takes a quarter of it in addition
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub duration: Nanos,
+    /// Do not look for causes in a second, traced pass
+    #[arg(long)]
+    pub no_explain: bool,
     /// Load phases in turn, loads of a phase joined by +; `none` for no load
     #[arg(long, value_name = "NAMES", default_value = "idle:1,cpu+memory+io-write+switch+net:2", value_parser = parse_loads)]
     pub load: Loads,
@@ -285,6 +288,7 @@ pub struct Loads(pub Vec<LoadPhase>);
 
 /// `punctual measure`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct MeasureArgs {
     /// CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
@@ -364,6 +368,9 @@ pub struct MeasureArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit
+    #[arg(long, conflicts_with_all = ["quiet", "list_loads"])]
+    pub live: bool,
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,

@@ -11,19 +11,23 @@ use punctual_core::cpu_set::CpuSet;
 use punctual_core::placement::Cpus;
 use punctual_core::profile::{Kind, Need};
 use punctual_core::report::{Answer, Report};
-use punctual_core::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::Nanos;
+use punctual_linux::measure::{Explain, Setting};
+use punctual_linux::trace;
 
 /// The whole job.
 pub fn run(args: &CheckArgs) -> Result<Exit> {
     let here = Here::read();
     let cpus = args.cpus.clone().unwrap_or_else(|| cpus_worth_checking(&here.cpus));
-    let scenario = scenario(args, &cpus).checked(&here.cpus).map_err(render::words::scenario_error)?;
+    let causes = if args.no_explain { None } else { Some(causes(&args.load.0)) };
+    let scenario = scenario(args, &cpus, causes.as_ref()).checked(&here.cpus).map_err(render::words::scenario_error)?;
     let need = Need { kind: Kind::Periodic, period: Some(args.period), budget: Some(args.budget), cpus };
     let findings = here.audit(&need);
     let recording = Outputs::recording_path(args.out.as_deref());
-    let outputs = Outputs { html: Some(recording.with_extension("html")), recording, progress: !args.json };
-    let setting = here.setting(outputs.load_dir(), findings, true);
+    let outputs =
+        Outputs { html: Some(recording.with_extension("html")), recording, progress: !args.json, live: false };
+    let setting = Setting { explain: causes, ..here.setting(outputs.load_dir(), findings, true) };
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
     let finished = session::run(&scenario, &setting, &outputs)?;
     let report = &finished.report;
@@ -50,18 +54,42 @@ fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
     if others.is_empty() { cpus.allowed.clone() } else { others }
 }
 
-fn scenario(args: &CheckArgs, cpus: &CpuSet) -> Scenario {
+/// The phases that are measured untraced take so many times as long as the traced ones after them.
+const UNTRACED_PARTS: u32 = 4;
+
+/// How causes are looked for: in a second pass over the load phases, which leaves the first one undisturbed. Where
+/// nothing may be traced, counters tell what they can of the first pass, and disturb it no more than watching does.
+fn causes(load_phases: &[LoadPhase]) -> Explain {
+    let count = load_phases.len();
+    let second_pass = (count..2 * count).filter_map(|phase| u16::try_from(phase).ok());
+    let phases = if trace::permitted() { second_pass.collect() } else { Vec::new() };
+    Explain { windows_max: Explain::WINDOWS_MAX, phases, ..Explain::default() }
+}
+
+/// The load phases, a second time where that one is traced, and how long all of it takes.
+fn passes(args: &CheckArgs, causes: Option<&Explain>) -> (Vec<LoadPhase>, Nanos) {
+    if causes.is_none_or(|causes| causes.phases.is_empty()) {
+        return (args.load.0.clone(), args.duration);
+    }
+    let untraced = |phase: &LoadPhase| LoadPhase { parts: phase.parts.saturating_mul(UNTRACED_PARTS), ..phase.clone() };
+    let phases = args.load.0.iter().map(untraced).chain(args.load.0.iter().cloned()).collect();
+    let traced = Nanos::from_ns(args.duration.as_ns() / u64::from(UNTRACED_PARTS));
+    (phases, args.duration.plus(traced))
+}
+
+fn scenario(args: &CheckArgs, cpus: &CpuSet, causes: Option<&Explain>) -> Scenario {
+    let (load_phases, length) = passes(args, causes);
     Scenario {
         threads: cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period }).collect(),
         policy: Policy::Fifo(args.priority),
         mechanism: Mechanism::Absolute,
         phase: TimerPhase::Auto,
         warm_up: Amount::Time(Nanos::from_ms(500)),
-        length: Amount::Time(args.duration),
+        length: Amount::Time(length),
         budget: Some(args.budget),
         limit: None,
         dma_latency_us: None,
-        load_phases: args.load.0.clone(),
+        load_phases,
         load_cpus: None,
         suite: None,
     }

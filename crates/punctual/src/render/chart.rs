@@ -10,7 +10,7 @@ mod ruler;
 mod timeline;
 
 pub use histogram::{histogram, legend_has_skips};
-pub use lanes::{colour_of, lanes, parts_left_out};
+pub use lanes::{colour_of, lanes};
 pub use ruler::ruler;
 pub use timeline::timeline;
 

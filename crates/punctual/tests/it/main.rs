@@ -4,8 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and may say what it saw")]
 
 mod bad_input;
+mod causes_privileged;
 mod documents;
+mod explain;
 mod interrupted;
+mod live;
 mod measuring;
 mod privileged;
 mod run;

@@ -131,7 +131,7 @@ fn counter(name: &str) -> Counter {
         "major" => Counter::MajorFaults,
         "preempted" => Counter::InvoluntarySwitches,
         "moved" => Counter::Migrations,
-        "delay" => Counter::RunDelay,
+        "delay" => Counter::OwnRunDelay,
         name => match name.split_once(':') {
             Some(("softirq", name)) => Counter::Softirq(name.to_owned()),
             Some(("idle", name)) => Counter::IdleState(name.to_owned()),
@@ -192,7 +192,7 @@ fn kind(words: &[&str]) -> What {
         ["idle", "-"] => What::Idle { state: None },
         ["idle", state] => What::Idle { state: Some(number(state)) },
         ["fault", at, ip] => What::Fault { address: address(at), ip: address(ip), user: true },
-        ["frequency", khz] => What::Frequency { khz: number(khz) },
+        ["frequency", khz] => What::Frequency { cpu: 1, khz: number(khz) },
         ["migrate", tid, from, to] => What::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) },
         ["lost"] => What::Lost { count: None },
         _ => panic!("what is {words:?}?"),

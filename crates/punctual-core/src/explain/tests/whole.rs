@@ -1,1 +1,171 @@
-//! Over a whole recording.
+//! Over a whole recording: ranking, what spikes stand for, what is ordinary.
+
+use super::text::{nanos, read};
+use crate::explain::{Cause, Class, Explanation, Ranked};
+use crate::recording::{Frame, Recording, strategies};
+use crate::trace::{Incomplete, Kept, Late, LateList, LateTotal, Window};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use punctual_hist::{MonoTime, Nanos};
+
+/// A recording of one CPU at 1 ms.
+fn recording() -> Recording {
+    let mut header = strategies::header().new_tree(&mut TestRunner::deterministic()).unwrap().current();
+    header.machine = vec![("kernel".to_owned(), "6.12, PREEMPT_RT, x86-64".to_owned())];
+    header.scenario.threads = vec![crate::scenario::ProbeThread { cpu: 1, period: Nanos::from_ms(1) }];
+    header.clock.tick = Nanos::from_ms(4);
+    Recording::new(header)
+}
+
+/// A window in which `hog` of higher priority, or a device, had the CPU for so long.
+fn late(slot: u32, at_ms: u64, us: u64, hog: bool, kept: Kept) -> Window {
+    let at = at_ms * 1000;
+    let t = |us: u64| at + us;
+    let (blame, end) = if hog {
+        (format!("{} 0 dN switch 0:120 R 50:0\n{} 50 d switch 50:0 S 900:9", t(4), t(us - 1)), 0)
+    } else {
+        let served = format!("{} 0 dNh irq 27\n{} 0 dNh /irq 27", t(4), t(us - 2));
+        (format!("{served}\n{} 0 dN switch 0:120 R 900:9", t(us - 1)), 0)
+    };
+    let text = format!(
+        "window release={at} woke={}\ntask 50 hog | irq 27 eth0\nfunction 10 hrtimer_wakeup\n{} 900 d switch 900:9 S 0:120\n\
+         {} 0 dh vector timer\n{} 0 dh hrtimer a 10\n{}.5 0 dh waking 900:9\n{} 0 dh /hrtimer a\n{} 0 dh /vector timer\n{blame}\n",
+        t(us),
+        at - 100,
+        t(1),
+        t(1),
+        t(1),
+        t(2),
+        t(3),
+    );
+    let mut window = read(&text).remove(end).window;
+    (window.slot, window.kept) = (slot, kept);
+    window
+}
+
+fn explain(windows: Vec<Window>, late: u64) -> Explanation {
+    let mut recording = recording();
+    for window in windows {
+        recording.add(Frame::Window(Box::new(window)));
+    }
+    let total = LateTotal { cpu: 1, count: late, lateness: Nanos::from_ms(5), ..LateTotal::default() };
+    recording.add(Frame::Late(LateList { late: vec![], totals: vec![total] }));
+    Explanation::of(&recording)
+}
+
+fn cause(explanation: &Explanation, class: Class) -> &Ranked {
+    explanation.causes.iter().find(|ranked| ranked.cause.class == class).unwrap()
+}
+
+#[test]
+fn causes_are_ranked_with_their_rhythm() {
+    let windows = (0..40u32).map(|i| late(i, 1000 + u64::from(i) * 250, 300, i % 10 != 3, Kept::Sampled));
+    let explanation = explain(windows.collect(), 40);
+    let hog = &explanation.causes[0];
+    assert_eq!(hog.cause, Cause { class: Class::HigherPriority, name: "hog".to_owned() });
+    assert_eq!((hog.first_in, hog.count, hog.worst), (36, 36, Nanos::from_us(295)));
+    assert_eq!(hog.total, Nanos::from_us(36 * 295));
+    assert_eq!(hog.by_cpu, [(1, 36, hog.total)]);
+    assert!((hog.share - 36.0 * 295.0 / (40.0 * 300.0)).abs() < 1e-9);
+    let rhythm = hog.rhythm.unwrap();
+    assert!(rhythm.period.as_ns().abs_diff(250_000_000) < 1_000_000, "{rhythm:?}");
+    assert_eq!(cause(&explanation, Class::HardIrq).cause.name, "eth0 (irq 27)");
+    assert_eq!(explanation.spikes[hog.example].primary().unwrap().cause, hog.cause);
+    assert_eq!(explanation.explained, Some(1.0));
+    let count = explanation.late[0].1;
+    assert_eq!((count.late, count.kept, count.complete, count.sampled), (40, 40, 40, 40));
+}
+
+/// Of 1000 late activations the 10 worst are the hog's and all kept; 50 drawn of all were the device's.
+#[test]
+fn the_worst_stand_for_themselves_and_those_drawn_for_the_rest() {
+    let worst = (0..10).map(|i| late(i, 1000 + u64::from(i) * 100, 500, true, Kept::Worst));
+    let drawn = (10..60).map(|i| late(i, 1050 + u64::from(i) * 100, 100, false, Kept::Sampled));
+    let explanation = explain(worst.chain(drawn).collect(), 1000);
+    let (hog, device) = (cause(&explanation, Class::HigherPriority), cause(&explanation, Class::HardIrq));
+    assert_eq!((hog.count, device.count), (10, 50));
+    let all = 10.0 * 500.0 + 990.0 * 100.0;
+    assert!((hog.share - 10.0 * 495.0 / all).abs() < 1e-9, "{}", hog.share);
+    assert!((device.share - 990.0 * 94.0 / all).abs() < 1e-9, "{}", device.share);
+    assert_eq!(explanation.causes[0].cause, device.cause);
+}
+
+#[test]
+fn an_activation_kept_twice_is_one() {
+    let twice = [late(0, 1000, 300, true, Kept::Worst), late(1, 1000, 300, true, Kept::Sampled)];
+    let explanation = explain(twice.to_vec(), 1);
+    assert_eq!(explanation.spikes.len(), 1);
+    assert_eq!(cause(&explanation, Class::HigherPriority).count, 1);
+}
+
+#[test]
+fn what_does_not_tell_all_ranks_nothing() {
+    let mut window = late(0, 1000, 300, true, Kept::Sampled);
+    window.incomplete = Some(Incomplete::Lost);
+    let explanation = explain(vec![window], 1);
+    assert_eq!(explanation.causes, []);
+    assert_eq!(explanation.explained, None);
+    assert_eq!((explanation.late[0].1.kept, explanation.late[0].1.complete), (1, 0));
+    assert!(!explanation.spikes[0].causes.is_empty(), "but it is shown");
+}
+
+#[test]
+fn what_an_ordinary_activation_spends_as_well_is_not_blamed() {
+    let ordinary = (0..9).map(|i| late(i, 500 + u64::from(i), 40, false, Kept::Ordinary));
+    let explanation = explain(ordinary.chain([late(20, 1000, 300, false, Kept::Sampled)]).collect(), 1);
+    let device = cause(&explanation, Class::HardIrq);
+    assert_eq!(device.total, Nanos::from_us(294 - 34));
+    assert_eq!(explanation.spikes.len(), 1);
+    let ordinary = explanation.ordinary.iter().find(|(cause, _)| *cause == device.cause);
+    assert_eq!(ordinary.map(|(_, time)| *time), Some(Nanos::from_ns(nanos("34"))));
+}
+
+#[test]
+fn without_a_trace_counters_rank_by_how_often_they_speak() {
+    let text = "window release=1000 woke=1310 incomplete=none\ncounter smi 1 0\ncounter NMI: 1 0\n";
+    let windows = (0..6u32).map(|i| {
+        let mut window = read(text).remove(0).window;
+        (window.slot, window.release, window.woke) =
+            (i, MonoTime::from_ns(u64::from(i) << 30), MonoTime::from_ns((u64::from(i) << 30) + 310_000));
+        if i > 3 {
+            window.around.as_mut().unwrap().changes.truncate(1);
+        }
+        window
+    });
+    let explanation = explain(windows.collect(), 6);
+    let counts: Vec<_> = explanation.causes.iter().map(|ranked| (ranked.cause.class, ranked.count)).collect();
+    assert_eq!(counts, [(Class::Firmware, 6), (Class::Nmi, 4)]);
+    assert_eq!(explanation.explained, None);
+}
+
+#[test]
+fn late_activations_as_such_have_a_rhythm() {
+    let mut recording = recording();
+    let late = |i: u64| Late { cpu: 1, release: MonoTime::from_ns(i * 250_000_000), lateness: Nanos::from_us(90) };
+    recording.add(Frame::Late(LateList { late: (1..100).map(late).collect(), totals: vec![] }));
+    let [(1, rhythm)] = Explanation::of(&recording).rhythms[..] else { panic!("no rhythm") };
+    assert!(rhythm.period.as_ns().abs_diff(250_000_000) < 1_000_000, "{rhythm:?}");
+}
+
+#[test]
+fn a_recording_without_causes_has_an_empty_explanation() {
+    assert_eq!(Explanation::of(&recording()), Explanation::default());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_recording_makes_an_explanation_panic(frames in proptest::collection::vec(strategies::frame(), 0..40)) {
+        let mut recording = recording();
+        for frame in frames {
+            recording.add(frame);
+        }
+        let explanation = Explanation::of(&recording);
+        for ranked in &explanation.causes {
+            prop_assert!((0.0..=1.0).contains(&ranked.share));
+            prop_assert!(explanation.spikes.get(ranked.example).is_some());
+        }
+        prop_assert!(explanation.spikes.is_sorted_by_key(|spike| std::cmp::Reverse(spike.lateness())));
+    }
+}

@@ -59,7 +59,7 @@ fn scheduling() -> impl Strategy<Value = What> {
         1 => Just(What::WorkEnd),
         1 => option::of(few()).prop_map(|state| What::Idle { state }),
         1 => (address(), address(), any::<bool>()).prop_map(|(address, ip, user)| What::Fault { address, ip, user }),
-        1 => any::<u32>().prop_map(|khz| What::Frequency { khz }),
+        1 => (few(), any::<u32>()).prop_map(|(cpu, khz)| What::Frequency { cpu, khz }),
         1 => option::of(wide()).prop_map(|count| What::Lost { count }),
     ]
 }
@@ -106,7 +106,7 @@ fn told() -> impl Strategy<Value = What> {
 /// A record so long after an instant, or at any time.
 fn record(base: u64) -> impl Strategy<Value = Record> {
     let at = prop_oneof![12 => (0u64..120_000).prop_map(move |after| base.saturating_add(after)), 1 => any::<u64>()];
-    let flags = prop_oneof![4 => select(vec![0u8, 0x01, 0x05, 0x11, 0x15, 0x21, 0x31]), 1 => any::<u8>()];
+    let flags = prop_oneof![4 => select(vec![0u8, 0x01, 0x05, 0x09, 0x0d, 0x10, 0x19]), 1 => any::<u8>()];
     let what = prop_oneof![4 => scheduling(), 4 => interrupts(), 1 => told()];
     (at, tid(), flags, any::<u8>(), what).prop_map(|(at, tid, flags, preempt, what)| Record {
         at: MonoTime::from_ns(at),
@@ -133,6 +133,7 @@ fn names() -> impl Strategy<Value = Names> {
 fn counter() -> impl Strategy<Value = Counter> {
     let plain = vec![
         Counter::RunDelay,
+        Counter::OwnRunDelay,
         Counter::Steal,
         Counter::Smi,
         Counter::Throttled,

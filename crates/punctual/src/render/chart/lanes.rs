@@ -18,8 +18,8 @@ const LANE: f64 = 26.0;
 const BAR: f64 = 18.0;
 /// What a character of a label takes.
 const CHARACTER: f64 = 6.8;
-/// So many parts are drawn; the shorter ones of more are left out, and counted.
-const PARTS_MAX: usize = 160;
+/// So many bars are drawn at most: short parts that lie close together become one.
+const BARS_MAX: usize = 160;
 /// So many parts get a label where there is room.
 const LABELS_MAX: usize = 8;
 
@@ -85,21 +85,18 @@ pub fn lanes(spike: &Spike) -> Option<String> {
         r#"<svg class="lanes{incomplete}" viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" aria-label="{says}">"#
     );
     axis(&mut out, &scale, spike.release, bottom);
+    let all = joined_parts(&scale, &spike.parts);
     for (row, (lane, name)) in (0u64..).zip(&shown) {
         let top = TOP + LANE * as_f64(row);
         let _ = write!(out, r#"<path class="grid minor" d="M{} {}H{}"/>"#, px(LEFT), px(top), px(RIGHT));
         let (x, y) = (px(LEFT - 8.0), px(top + LANE / 2.0 + 4.0));
         let _ = write!(out, r#"<text class="tick end" x="{x}" y="{y}">{name}</text>"#);
-        bars(&mut out, &scale, spike, *lane, top + (LANE - BAR) / 2.0);
+        let own: Vec<&Bar<'_>> = all.iter().filter(|bar| bar.lane == *lane).collect();
+        bars(&mut out, &scale, &own, spike.release, top + (LANE - BAR) / 2.0);
     }
     marks(&mut out, &scale, spike, bottom);
     out.push_str("</svg>");
     Some(out)
-}
-
-/// How many parts of it the picture leaves out, because others are longer.
-pub fn parts_left_out(spike: &Spike) -> usize {
-    spike.parts.len().saturating_sub(PARTS_MAX)
 }
 
 /// Maps instants to coordinates.
@@ -141,57 +138,110 @@ fn round_step(length: Nanos) -> Nanos {
     }
 }
 
-/// The parts of one lane, with their names where there is room.
-fn bars(out: &mut String, scale: &Scale, spike: &Spike, lane: Lane, top: f64) {
-    let least = least_drawn(&spike.parts);
-    let own: Vec<&Part> = spike
-        .parts
-        .iter()
-        .filter(|part| drawn(part.cause.class).0 == lane && part.length >= least && part.length > Nanos::ZERO)
-        .collect();
-    for part in &own {
-        let (x, to) = (scale.at(part.from), scale.at(part.from.plus(part.length)));
-        let doubt = if part.certain { "" } else { " doubtful" };
-        let title = format!(
-            "{}: {}{}\nfrom {} to {} after the release ({})",
-            words::cause(&part.cause),
-            units::latency(part.length),
-            if part.certain { "" } else { " (a record is missing at one end)" },
-            units::latency(part.from.since(spike.release)),
-            units::latency(part.from.plus(part.length).since(spike.release)),
-            words::stage(part.stage)
-        );
+/// What is drawn as one: a part, or short ones that lie close together.
+struct Bar<'a> {
+    lane: Lane,
+    from: MonoTime,
+    to: MonoTime,
+    longest: &'a Part,
+    /// How many parts it stands for.
+    parts: u64,
+    /// Their time, without what lies between them.
+    time: Nanos,
+    /// Whether they all have one cause.
+    alike: bool,
+}
+
+impl<'a> Bar<'a> {
+    fn of(part: &'a Part) -> Self {
+        let (lane, _) = drawn(part.cause.class);
+        let to = part.from.plus(part.length);
+        Self { lane, from: part.from, to, longest: part, parts: 1, time: part.length, alike: true }
+    }
+
+    fn join(&mut self, part: &'a Part) {
+        self.to = part.from.plus(part.length);
+        self.parts += 1;
+        self.time = self.time.plus(part.length);
+        self.alike &= part.cause == self.longest.cause;
+        if part.length > self.longest.length {
+            self.longest = part;
+        }
+    }
+
+    fn says(&self, release: MonoTime) -> String {
+        let cause = words::cause(&self.longest.cause);
+        let what = match (self.parts, self.alike) {
+            (1, _) if self.longest.certain => format!("{cause}: {}", units::latency(self.time)),
+            (1, _) => format!("{cause}: {} (a record is missing at one end)", units::latency(self.time)),
+            (n, true) => format!("{cause}: {} in {}", units::latency(self.time), units::counted(n, "part")),
+            (n, false) => {
+                format!("{}: {}, the longest {cause}", units::counted(n, "short part"), units::latency(self.time))
+            }
+        };
+        format!(
+            "{what}\nfrom {} to {} after the release ({})",
+            units::latency(self.from.since(release)),
+            units::latency(self.to.since(release)),
+            words::stage(self.longest.stage)
+        )
+    }
+}
+
+/// The parts as bars, lane by lane: as many as can be told apart, and no more than [`BARS_MAX`] unless all are long.
+fn joined_parts<'a>(scale: &Scale, parts: &'a [Part]) -> Vec<Bar<'a>> {
+    let mut apart = 1.0;
+    loop {
+        let bars: Vec<Bar<'a>> = LANES.iter().flat_map(|(lane, _)| lane_of(scale, parts, *lane, apart)).collect();
+        if bars.len() <= BARS_MAX || apart > WIDTH {
+            return bars;
+        }
+        apart *= 2.0;
+    }
+}
+
+/// The bars of one lane, where parts that lie together within less than `apart` are one.
+fn lane_of<'a>(scale: &Scale, parts: &'a [Part], lane: Lane, apart: f64) -> Vec<Bar<'a>> {
+    let mut bars: Vec<Bar<'a>> = Vec::new();
+    for part in parts.iter().filter(|part| drawn(part.cause.class).0 == lane && part.length > Nanos::ZERO) {
+        let to = scale.at(part.from.plus(part.length));
+        match bars.last_mut().filter(|bar| to - scale.at(bar.from) < apart) {
+            Some(bar) => bar.join(part),
+            None => bars.push(Bar::of(part)),
+        }
+    }
+    bars
+}
+
+/// One lane, with names where there is room.
+fn bars(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], release: MonoTime, top: f64) {
+    for bar in bars {
+        let (x, to) = (scale.at(bar.from), scale.at(bar.to));
+        let doubt = if bar.longest.certain { "" } else { " doubtful" };
         let _ = write!(
             out,
             r#"<rect class="part {}{doubt}" x="{}" y="{}" width="{}" height="{BAR}"><title>{}</title></rect>"#,
-            drawn(part.cause.class).1,
+            drawn(bar.longest.cause.class).1,
             px(x),
             px(top),
             px((to - x).max(0.8)),
-            escaped(&title)
+            escaped(&bar.says(release))
         );
     }
-    labels(out, scale, &own, top);
+    labels(out, scale, bars, top);
 }
 
-/// Shorter parts than this are left out, so that a storm of interrupts does not make a page of megabytes.
-fn least_drawn(parts: &[Part]) -> Nanos {
-    let mut lengths: Vec<Nanos> = parts.iter().map(|part| part.length).collect();
-    lengths.sort_unstable_by_key(|length| Reverse(*length));
-    lengths.get(PARTS_MAX).map_or(Nanos::ZERO, |next| next.plus(Nanos::from_ns(1)))
-}
-
-/// Names in the bars, or beside them where the lane is free; the longest parts come first.
-fn labels(out: &mut String, scale: &Scale, own: &[&Part], top: f64) {
-    let bar = |part: &Part| (scale.at(part.from), scale.at(part.from.plus(part.length)));
-    let mut taken: Vec<(f64, f64)> = own.iter().map(|part| bar(part)).collect();
-    let mut longest: Vec<&&Part> = own.iter().collect();
-    longest.sort_by_key(|part| Reverse(part.length));
+/// Names in the bars, or beside them where the lane is free; the longest come first.
+fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
+    let place = |bar: &Bar<'_>| (scale.at(bar.from), scale.at(bar.to));
+    let mut taken: Vec<(f64, f64)> = bars.iter().map(|bar| place(bar)).collect();
+    let mut longest: Vec<&&Bar<'_>> = bars.iter().filter(|bar| bar.alike).collect();
+    longest.sort_by_key(|bar| Reverse(bar.time));
     let mut named: Vec<&str> = Vec::new();
-    for part in longest.into_iter().take(LABELS_MAX) {
-        let name = words::cause_label(&part.cause);
+    for bar in longest.into_iter().take(LABELS_MAX) {
+        let name = words::cause_label(&bar.longest.cause);
         let wide = wide(name) + 8.0;
-        let (from, to) = bar(part);
+        let (from, to) = place(bar);
         let free = |from: f64, to: f64| {
             from >= LEFT && to <= RIGHT && taken.iter().all(|(left, right)| to <= *left || from >= *right)
         };

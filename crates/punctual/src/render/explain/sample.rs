@@ -181,6 +181,14 @@ pub fn every() -> Report {
     report
 }
 
+/// A late activation in which so many interrupts of one timer came.
+pub fn storm(times: u64) -> Spike {
+    let pair =
+        [(Stage::Dispatch, Class::TimerCallback, "storm", 900), (Stage::Dispatch, Class::SamePriority, "us", 600)];
+    let parts: Vec<(Stage, Class, &str, u64)> = (0..times).flat_map(|_| pair).collect();
+    spike(1, 9_000, 0, &parts)
+}
+
 /// A late activation with hundreds of parts of every class.
 pub fn busy() -> Spike {
     let parts: Vec<(Stage, Class, &str, u64)> = (0..400)

@@ -1,6 +1,7 @@
 //! What each form shows of the samples, and that it holds whatever it is given.
 
 use super::*;
+use crate::render::chart;
 use crate::render::golden::assert_golden;
 use crate::render::html;
 use crate::render::text::{self, Style};
@@ -11,8 +12,8 @@ use std::path::Path;
 
 const ALL: Show = Show { top: 10, spike: None };
 
-fn paths() -> [Option<&'static Path>; 2] {
-    [Some(Path::new("bench.punctual")), None]
+fn paths() -> [Option<&'static Path>; 3] {
+    [Some(Path::new("bench.punctual")), None, Some(Path::new("bench.perfetto"))]
 }
 
 #[test]
@@ -101,6 +102,20 @@ fn the_page_shows_lanes_marks_and_the_ranking() {
     ] {
         assert!(page.contains(said), "{said}");
     }
+}
+
+/// Hundreds of interrupts of the same length are drawn, if as few bars, and none of them gets lost.
+#[test]
+fn a_storm_is_drawn_as_bars_that_stand_for_all_of_it() {
+    let spike = sample::storm(800);
+    let picture = chart::lanes(&spike).unwrap();
+    let bars = picture.matches("<rect").count();
+    assert!((10..=160).contains(&bars), "{bars}");
+    let parts: u64 = picture
+        .match_indices(&format!("{}part", crate::render::units::THIN))
+        .map(|(at, _)| picture[..at].rsplit(' ').next().unwrap().parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(parts, 1_600, "{picture}");
 }
 
 #[test]

@@ -84,7 +84,8 @@ fn events<'a>(slices: &'a [Slice], shown: &mut BTreeMap<Lane, MonoTime>) -> Vec<
                 continue;
             }
             let from = slice.from.max(earlier);
-            while let Some(end) = open.pop_if(|end| *end <= from) {
+            while let Some(end) = open.last().copied().filter(|end| *end <= from) {
+                open.pop();
                 events.push(event(end, SLICE_END, None));
             }
             let to = open.last().map_or(slice.to, |around| slice.to.min(*around));

@@ -1,0 +1,107 @@
+//! What other CPUs do to the measured ones: whom they wake there, and which interrupts they send.
+//!
+//! An instance of its own with small buffers on all other CPUs, and filters so that nothing else is recorded.
+
+use super::TraceError;
+use super::instance::{ELSEWHERE, Instance};
+use super::pages::Pages;
+use super::place::Folder;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::trace::{Decoder, Names, PageLayout, Record, What};
+use punctual_hist::MonoTime;
+use punctual_rt::now;
+
+/// Of each other CPU: only what is aimed at measured CPUs is in it.
+const BUFFER_BYTES: u64 = 256 << 10;
+/// Events, and the field that says at which CPU they are aimed.
+const AIMED: [(&str, &str, &str); 3] =
+    [("sched", "sched_waking", "target_cpu"), ("ipi", "ipi_send_cpu", "cpu"), ("csd", "csd_queue_cpu", "cpu")];
+/// So many records of other CPUs are kept with a window.
+const RECORDS_MAX: usize = 400;
+
+/// The trace of the other CPUs. Its files are closed before the instance is removed: the order of fields matters.
+pub struct Elsewhere {
+    pages: Vec<Pages>,
+    instance: Instance,
+}
+
+impl Elsewhere {
+    /// Opens it on `others`, for what they do to `measured`.
+    pub fn open(tracefs: &Folder, others: &CpuSet, measured: &CpuSet, layout: &PageLayout) -> Result<Self, TraceError> {
+        let instance = Instance::new(tracefs, ELSEWHERE)?;
+        let granted = instance.set_up(others, BUFFER_BYTES)?;
+        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));
+        let pages = others.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
+        for (group, name, field) in AIMED {
+            let any: Vec<String> = measured.iter().map(|cpu| format!("{field}=={cpu}")).collect();
+            // Unfiltered they would be too many: then rather none.
+            let _ = instance.folder().write(&format!("events/{group}/{name}/filter"), &any.join("||"));
+        }
+        Ok(Self { pages, instance })
+    }
+
+    /// Switches its events on or off.
+    pub fn enable(&self, on: bool) {
+        for (group, name, _) in AIMED {
+            let filtered = self.instance.folder().read(&format!("events/{group}/{name}/filter"));
+            if filtered.is_ok_and(|filter| filter.contains("==")) {
+                let _ =
+                    self.instance.folder().write(&format!("events/{group}/{name}/enable"), if on { "1" } else { "0" });
+            }
+        }
+    }
+
+    /// Begins to record.
+    pub fn begin(&mut self, layout: &PageLayout) -> Result<(), TraceError> {
+        let at = now();
+        self.instance.switch(true)?;
+        for pages in &mut self.pages {
+            pages.drain(layout, now);
+            pages.begin(at);
+        }
+        Ok(())
+    }
+
+    /// Ends recording.
+    pub fn end(&mut self, layout: &PageLayout) {
+        let _ = self.instance.switch(false);
+        self.drain(layout);
+    }
+
+    /// Takes what the kernel has.
+    pub fn drain(&mut self, layout: &PageLayout) {
+        self.pages.iter_mut().for_each(|pages| pages.drain(layout, now));
+    }
+
+    /// The trace of each of the other CPUs.
+    pub fn pages(&self) -> impl Iterator<Item = &Pages> {
+        self.pages.iter()
+    }
+}
+
+/// What these CPUs did to `cpu` in a span, in order: (who, what).
+pub fn aimed_at<'a>(
+    cpu: u32,
+    pages: impl Iterator<Item = &'a Pages>,
+    span: (MonoTime, MonoTime),
+    layout: &PageLayout,
+    decoder: &Decoder,
+    names: &mut Names,
+) -> Vec<(u32, Record)> {
+    let mut found: Vec<(u32, Record)> = Vec::new();
+    for pages in pages.filter(|pages| pages.cpu != cpu) {
+        let records = pages.records(span, layout, decoder, names);
+        found.extend(records.into_iter().filter(|record| is_aimed_at(cpu, &record.what)).map(|r| (pages.cpu, r)));
+    }
+    found.sort_by_key(|(_, record)| record.at);
+    // The last ones are nearest to what was late.
+    found.drain(..found.len().saturating_sub(RECORDS_MAX));
+    found
+}
+
+fn is_aimed_at(cpu: u32, what: &What) -> bool {
+    match what {
+        What::Waking { target, .. } | What::IpiSend { target, .. } => *target == cpu,
+        _ => false,
+    }
+}
