@@ -31,7 +31,7 @@ pub struct Tally {
     pub planted: u64,
     /// Of these: the culprit was named, by class and name.
     pub right: u64,
-    /// Of these: the window did not tell all, as it said itself. None of them counts as right.
+    /// Of these: the window did not tell all, as it said itself. None of them counts as right, nor as wrong.
     pub incomplete: u64,
     /// Of those named right: the time is right to 10 % or 5 us.
     pub timed: u64,
@@ -60,13 +60,21 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// Good enough: so many planted ones at least, 95 of 100 named right, and as many of these timed right where the
-    /// truth is exact; otherwise why not.
+    /// Windows that tell all.
+    pub fn complete(&self) -> u64 {
+        self.planted - self.incomplete
+    }
+
+    /// Good enough: so many complete ones at least, no more than a fifth incomplete, 95 of 100 complete ones named
+    /// right, and as many of these timed right where the truth is exact; otherwise why not.
     pub fn verdict(&self, kind: Kind, least: u64) -> Result<(), String> {
-        if self.planted < least {
-            return Err(format!("only {} of {least} late activations", self.planted));
+        if self.complete() < least {
+            return Err(format!("only {} of {least} late activations", self.complete()));
         }
-        if self.right * 100 < self.planted * 95 {
+        if self.incomplete * 5 > self.planted {
+            return Err("more than a fifth incomplete".to_owned());
+        }
+        if self.right * 100 < self.complete() * 95 {
             return Err("fewer than 95 % right".to_owned());
         }
         if kind.truth() != Truth::Within && self.timed * 100 < self.right * 95 {
@@ -230,6 +238,10 @@ mod tests {
         assert!(of(100, 94).verdict(Kind::Hog, 100).is_err());
         assert!(of(100, 0).verdict(Kind::Storm, 100).is_ok());
         assert!(of(100, 100).verdict(Kind::Hog, 101).is_err());
+        let incomplete = |incomplete| Tally { planted: 120, right: 95, timed: 95, incomplete, ..Tally::default() };
+        assert!(incomplete(20).verdict(Kind::Hog, 100).is_ok());
+        assert!(incomplete(19).verdict(Kind::Hog, 100).is_err());
+        assert!(incomplete(25).verdict(Kind::Hog, 50).is_err());
         assert!(Tally::default().verdict(Kind::Hog, 1).is_err());
     }
 }

@@ -64,7 +64,7 @@ impl Run {
                 Ok(Round::NotRun(why)) => return Outcome::NotRun(why),
                 Err(error) => return Outcome::Broken(format!("{error:#}")),
             }
-            if tally.planted >= self.least {
+            if tally.complete() >= self.least {
                 break;
             }
         }

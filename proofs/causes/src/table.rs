@@ -42,7 +42,7 @@ fn judged(kind: Kind, tally: &Tally, least: u64) -> String {
         tally.plants,
         tally.planted,
         tally.right,
-        percent(tally.right, tally.planted),
+        percent(tally.right, tally.complete()),
         tally.incomplete,
         tally.mixed,
         tally.natural

@@ -53,7 +53,7 @@ pub struct Burner {
 }
 
 /// How many burns are kept; later ones overwrite the first.
-const ENTRIES: u32 = 8192;
+const ENTRIES: u32 = 1 << 14;
 /// Each is: start, end, name (16 bytes), function, gaps.
 const ENTRY: u32 = 64;
 /// The value begins with: when the next burn may begin, how many there were.

@@ -69,6 +69,7 @@ impl Planting {
 
 /// What a planting thread notes of a delay: making more of it would be a delay of its own.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_field_names, reason = "the unit is the last word of a name")]
 struct Noted {
     start_ns: u64,
     end_ns: u64,
