@@ -17,7 +17,7 @@ pub use verdict::{next_step, skip_difference, verdict};
 use super::units;
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::finding::{Confidence, Finding, Severity, State};
-use punctual_core::recording::{EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment};
+use punctual_core::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_core::report::{PhaseRow, Report};
 use punctual_core::scenario::{Amount, Mechanism, Policy, TimerPhase};
 use punctual_hist::Nanos;
