@@ -47,7 +47,7 @@ impl Engine {
         let events = Events::learn(instance.folder())?;
         let header = tracefs.read("events/header_page")?;
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
-        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));
+        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(4)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
         let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         // Without it causes have no senders: no reason to do without the rest.
