@@ -59,6 +59,7 @@ fn costs(witness: &mut Witness, mut before: impl FnMut()) -> String {
         costs.push(now().since(from).as_ns() / 1_000);
     }
     let (from, middle) = (now(), costs.len() / 2);
+    witness.sample(now());
     let around = witness.around(0, from, from).map_or(0, |around| around.changes.len());
     costs.sort_unstable();
     format!("median {} us, largest {} us for a sample ({around} changes)", costs[middle], costs[costs.len() - 1])

@@ -39,6 +39,21 @@ pub struct Spike {
     pub complete: bool,
     /// What took the time, the largest first.
     pub causes: Vec<Cause>,
+    /// The time in order.
+    pub parts: Vec<Part>,
+}
+
+/// A stretch of the time.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Part {
+    /// The kind of what took it.
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// From, on `CLOCK_MONOTONIC`.
+    pub from_ns: u64,
+    /// How long.
+    pub length_ns: u64,
 }
 
 /// Something that took time.

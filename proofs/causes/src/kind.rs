@@ -21,7 +21,7 @@ pub enum Kind {
     Block,
     /// Time burnt in the interrupt of the disk; reads of our own program
     Disk,
-    /// Time burnt with interrupts off, by a thread with a known name that wakes others
+    /// Time burnt with interrupts off, by a thread with a known name that queues work
     Irqoff,
     /// Time burnt with pre-emption off, by a thread with a known name in a system call
     Preemptoff,
@@ -48,6 +48,9 @@ pub enum Kind {
 pub enum Truth {
     /// To a microsecond or two: times are held against it.
     Exact,
+    /// The same, but the culprit does other things before and after: only what is blamed on it within the plant is
+    /// held against it.
+    Part,
     /// Only that it lies within: names are held against it, times are not.
     Within,
 }
@@ -62,7 +65,8 @@ impl Kind {
     pub fn truth(self) -> Truth {
         match self {
             Self::Storm | Self::Flood | Self::Fault => Truth::Within,
-            _ => Truth::Exact,
+            Self::Hog | Self::Rr | Self::Irq | Self::Softirq | Self::Throttle => Truth::Exact,
+            _ => Truth::Part,
         }
     }
 
@@ -86,7 +90,8 @@ impl Kind {
             Self::Preemptoff => class == "preemptoff" && has(planted),
             Self::Switch => matches!(class.as_str(), "wakeup" | "irqoff" | "ownpath" | "preemptoff"),
             Self::Kworker => class == "worker" && has(planted),
-            Self::Stopper => class == "stopmachine",
+            // It has interrupts off in places.
+            Self::Stopper => class == "stopmachine" || (class == "irqoff" && has("migration/")),
             Self::Ipi => class == "ipi",
             Self::Fault => class == "pagefault",
             Self::Throttle => class == "throttled",

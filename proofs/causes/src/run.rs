@@ -64,7 +64,7 @@ impl Run {
                 Ok(Round::NotRun(why)) => return Outcome::NotRun(why),
                 Err(error) => return Outcome::Broken(format!("{error:#}")),
             }
-            if tally.planted >= self.least {
+            if tally.complete() >= self.least {
                 break;
             }
         }
@@ -74,6 +74,13 @@ impl Run {
     fn round(&self, kind: Kind, round: u32) -> Result<Round> {
         let path = |ending: &str| self.folder.join(format!("{}-{round}.{ending}", kind.name()));
         let (recording, plants) = (path("punctual"), path("truth"));
+        // Left there by an earlier run; the product never writes over a recording.
+        match std::fs::remove_file(&recording) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("remove {}", recording.display()));
+            }
+            _ => {}
+        }
         let mut measuring = self.measure(kind, &recording)?;
         std::thread::sleep(BEFORE);
         if let Some(status) = measuring.0.try_wait().context("look after the measurement")? {
@@ -128,7 +135,9 @@ impl Run {
         if output.status.success() {
             return Ok(None);
         }
-        Ok(Some(String::from_utf8_lossy(&output.stderr).trim().replace('\n', " | ")))
+        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " | ");
+        ensure!(output.status.code().is_some(), "the planter was ended ({}) {said}", output.status);
+        Ok(Some(said))
     }
 
     fn explain(&self, recording: &Path, json: &Path) -> Result<Explanation> {

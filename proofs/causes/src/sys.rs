@@ -21,7 +21,16 @@ pub enum Policy {
 
 /// `CLOCK_MONOTONIC`, in nanoseconds.
 pub fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    read(ClockId::Monotonic)
+}
+
+/// How long the calling thread has had a CPU, in nanoseconds.
+pub fn own_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
@@ -37,14 +46,21 @@ pub fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: number(ns / 1_000_000_000), tv_nsec: number(ns % 1_000_000_000) }
 }
 
-/// Burns time until `CLOCK_MONOTONIC` shows that many nanoseconds; returns what it showed at last.
-pub fn burn_until(ns: u64) -> u64 {
-    loop {
+/// Between two looks at the clock there is less than this, unless somebody else has the CPU.
+const GAP_NS: u64 = 3000;
+
+/// Burns time until `CLOCK_MONOTONIC` shows that many nanoseconds; returns what it showed at last, and how much of the
+/// time others had.
+pub fn burn_until(ns: u64) -> (u64, u64) {
+    let mut last = now_ns();
+    let mut gaps = 0;
+    while last < ns {
         let now = now_ns();
-        if now >= ns {
-            return now;
-        }
+        let gap = now - last;
+        gaps += if gap > GAP_NS { gap } else { 0 };
+        last = now;
     }
+    (last, gaps)
 }
 
 /// Puts the calling thread on one CPU.
@@ -79,7 +95,7 @@ pub fn bound(seconds: u64) -> Result<()> {
         return Err(std::io::Error::last_os_error()).context("limit the time of real-time threads");
     }
     // SAFETY: alarm takes a number and touches no memory.
-    unsafe { libc::alarm(u32::try_from(seconds.saturating_add(5)).unwrap_or(600)) };
+    unsafe { libc::alarm(u32::try_from(seconds.saturating_add(20)).unwrap_or(600)) };
     Ok(())
 }
 
@@ -108,6 +124,29 @@ pub fn loopback_up() -> Result<()> {
     // SAFETY: the request outlives the call, and SIOCSIFFLAGS takes an ifreq.
     let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("take `lo` up") }
+}
+
+/// Has a socket look at each packet with a filter that is long, and then drop it.
+pub fn drop_slowly(socket: &OwnedFd) -> Result<()> {
+    // As long as the memory allows that a socket may have for such things.
+    const STEPS: u16 = 2000;
+    let step = libc::sock_filter { code: 0x04, jt: 0, jf: 0, k: 1 };
+    let end = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 };
+    let mut steps = vec![step; usize::from(STEPS)];
+    steps.push(end);
+    let program = libc::sock_fprog { len: STEPS + 1, filter: steps.as_mut_ptr() };
+    let size = libc::socklen_t::try_from(size_of_val(&program))?;
+    // SAFETY: the program and its steps live through the call, and their number is told.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("give a socket a filter") }
 }
 
 /// Asks the kernel to take these pages of another process away.

@@ -25,11 +25,11 @@ pub fn line(kind: Kind, outcome: &Outcome, least: u64) -> String {
 
 fn judged(kind: Kind, tally: &Tally, least: u64) -> String {
     let timed = match kind.truth() {
-        Truth::Exact => percent(tally.timed, tally.right),
+        Truth::Exact | Truth::Part => percent(tally.timed, tally.right),
         Truth::Within => "-".to_owned(),
     };
     let off = match (kind.truth(), tally.median_off_ns()) {
-        (Truth::Exact, Some(ns)) => format!("{} us", ns / 1000),
+        (Truth::Exact | Truth::Part, Some(ns)) => format!("{} us", ns / 1000),
         _ => "-".to_owned(),
     };
     let verdict = match tally.verdict(kind, least) {
@@ -42,7 +42,7 @@ fn judged(kind: Kind, tally: &Tally, least: u64) -> String {
         tally.plants,
         tally.planted,
         tally.right,
-        percent(tally.right, tally.planted),
+        percent(tally.right, tally.complete()),
         tally.incomplete,
         tally.mixed,
         tally.natural

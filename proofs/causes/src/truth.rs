@@ -1,6 +1,7 @@
 //! What was planted and when: the truth that explanations are held against, and how it is written down.
 //!
-//! One line for each: `kind name start_ns end_ns`, on `CLOCK_MONOTONIC`. It must not know how anything is planted.
+//! One line for each: `kind name start_ns end_ns [gaps_ns]`, on `CLOCK_MONOTONIC`. It must not know how anything is
+//! planted.
 
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
@@ -17,6 +18,8 @@ pub struct Plant {
     pub start_ns: u64,
     /// To, in nanoseconds.
     pub end_ns: u64,
+    /// So much of that was taken from the planter itself, as far as it saw: by interrupts, or by a hypervisor.
+    pub gaps_ns: u64,
 }
 
 /// Writes all of them.
@@ -26,7 +29,7 @@ pub fn write(path: &Path, plants: &[Plant]) -> Result<()> {
         let name = plant.name.replace(char::is_whitespace, "_");
         let name = if name.is_empty() { "-" } else { &name };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{} {name} {} {}", plant.kind, plant.start_ns, plant.end_ns);
+        let _ = writeln!(text, "{} {name} {} {} {}", plant.kind, plant.start_ns, plant.end_ns, plant.gaps_ns);
     }
     std::fs::write(path, text).with_context(|| format!("write what was planted to {}", path.display()))
 }
@@ -42,9 +45,19 @@ pub fn read(path: &Path) -> Result<Vec<Plant>> {
 
 fn parse(line: &str) -> Result<Plant> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let [kind, name, start, end] = words.as_slice() else { bail!("`{line}` is not `kind name start_ns end_ns`") };
+    let (words, gaps) = match words.as_slice() {
+        [words @ .., gaps] if words.len() == 4 => (words, *gaps),
+        words => (words, "0"),
+    };
+    let [kind, name, start, end] = words else { bail!("`{line}` is not `kind name start_ns end_ns [gaps_ns]`") };
     let number = |word: &str| word.parse::<u64>().with_context(|| format!("`{word}` in `{line}` is no time"));
-    Ok(Plant { kind: (*kind).to_owned(), name: (*name).to_owned(), start_ns: number(start)?, end_ns: number(end)? })
+    Ok(Plant {
+        kind: (*kind).to_owned(),
+        name: (*name).to_owned(),
+        start_ns: number(start)?,
+        end_ns: number(end)?,
+        gaps_ns: number(gaps)?,
+    })
 }
 
 #[cfg(test)]
@@ -55,14 +68,15 @@ mod tests {
     fn what_is_written_is_read() {
         let path = std::env::temp_dir().join(format!("causes-truth-{}", std::process::id()));
         let plants = [
-            Plant { kind: "hog".into(), name: "hog".into(), start_ns: 1, end_ns: 2 },
-            Plant { kind: "ipi".into(), name: String::new(), start_ns: 3, end_ns: 4 },
+            Plant { kind: "hog".into(), name: "hog".into(), start_ns: 1, end_ns: 2, gaps_ns: 1 },
+            Plant { kind: "ipi".into(), name: String::new(), start_ns: 3, end_ns: 4, gaps_ns: 0 },
         ];
         write(&path, &plants).unwrap();
         let back = read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(back[0], plants[0]);
         assert_eq!(back[1].name, "-");
+        assert_eq!(parse("hog hog 1 2").unwrap().gaps_ns, 0);
         assert!(parse("hog hog 1").is_err());
         assert!(parse("hog hog 1 x").is_err());
     }

@@ -13,11 +13,12 @@ const PURE: [&str; 2] = ["crates/punctual-core/src/", "crates/punctual-hist/src/
 
 /// Where serialised forms may be defined: one module for each outside format. A shape that has to travel gets a twin
 /// there; the values inside stay free to change.
-const FORMATS: [&str; 8] = [
+const FORMATS: [&str; 9] = [
     "crates/punctual-core/src/recording/",
     "crates/punctual-linux/src/journal/format/",
     "crates/punctual-linux/src/snapshot.rs",
     "crates/punctual/src/render/audit",
+    "crates/punctual/src/render/explain/json",
     "crates/punctual/src/render/json",
     "crates/punctual/src/render/sarif",
     "crates/punctual/src/render/tune/json",

@@ -23,6 +23,8 @@ mod tests;
 mod whole;
 mod witness;
 
+pub use whole::primary_cause;
+
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
 use punctual_hist::{MonoTime, Nanos};
 

@@ -3,7 +3,7 @@
 use super::account::account;
 use super::rank::{self, Run, Weights};
 use super::witness::Setting;
-use super::{Class, Explanation, LateCount, Spike, cause, ordinary, rhythm};
+use super::{Cause, Class, Explanation, LateCount, Spike, cause, ordinary, rhythm};
 use crate::recording::Recording;
 use crate::trace::{Kept, Window};
 use punctual_hist::{MonoTime, Nanos};
@@ -32,6 +32,16 @@ impl Explanation {
             spikes,
         }
     }
+}
+
+/// What is to be blamed first for one late activation of this recording, which may still be going on; `None` where no
+/// window of it was kept, or it does not tell.
+pub fn primary_cause(recording: &Recording, woke: MonoTime) -> Option<Cause> {
+    let windows = recording.causes.windows.values();
+    let window = windows.filter(|window| window.kept != Kept::Ordinary).find(|window| window.woke == woke)?;
+    let (rules, ordinary) = ordinary::learn(std::iter::empty(), Setting::of(recording));
+    let spike = cause::spike(window, account(window, &rules), &ordinary);
+    spike.primary().map(|blame| blame.cause.clone())
 }
 
 /// Time between releases: of one CPU, or the longest of all.

@@ -72,19 +72,15 @@ impl Keeper {
     pub fn late(&mut self, cpu: u32, lateness: Nanos) -> Option<Keep> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.late_seen += 1;
-        match draw(&mut self.random, cpu.late_seen, cpu.sampled) {
-            Some(n) => {
-                let slot = cpu.first_slot + n;
-                let moved = cpu.move_away(slot);
-                cpu.offer(lateness, slot);
-                Some(Keep { place: Place { slot, kept: Kept::Sampled }, moved })
-            }
-            None => {
-                let slot = cpu.free_worst_slot(lateness)?;
-                cpu.offer(lateness, slot);
-                Some(Keep { place: Place { slot, kept: Kept::Worst }, moved: None })
-            }
+        if let Some(n) = draw(&mut self.random, cpu.late_seen, cpu.sampled) {
+            let slot = cpu.first_slot + n;
+            let moved = cpu.move_away(slot);
+            cpu.offer(lateness, slot);
+            return Some(Keep { place: Place { slot, kept: Kept::Sampled }, moved });
         }
+        let slot = cpu.free_worst_slot(lateness)?;
+        cpu.offer(lateness, slot);
+        Some(Keep { place: Place { slot, kept: Kept::Worst }, moved: None })
     }
 
     /// An ordinary activation of a CPU.
@@ -147,7 +143,7 @@ fn draw(random: &mut u64, seen: u64, slots: u32) -> Option<u32> {
     u32::try_from(n).ok().filter(|n| *n < slots)
 }
 
-/// A number below `limit`, by the generator SplitMix64.
+/// A number below `limit`, by the generator `SplitMix64`.
 fn below(state: &mut u64, limit: u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -3,7 +3,7 @@
 use super::{check, repository};
 use punctual_core::trace::{
     Decoder, EVENTS, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_NMI, FLAG_SOFTIRQ, Names, PageLayout, Record,
-    Rung, What,
+    Rung, Wanted, What,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -113,7 +113,7 @@ fn formats_of_real_kernels_are_learned() {
 
 #[test]
 fn events_come_in_mutual_pairs_and_once() {
-    let paths: BTreeSet<String> = EVENTS.iter().map(|wanted| wanted.path()).collect();
+    let paths: BTreeSet<String> = EVENTS.iter().map(Wanted::path).collect();
     assert_eq!(paths.len(), EVENTS.len());
     for wanted in EVENTS {
         let Some(other) = wanted.pair else { continue };

@@ -142,7 +142,9 @@ proptest! {
         behind in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let mut writer = Writer::at(start);
-        entries.iter().for_each(|entry| writer.write(entry));
+        for entry in &entries {
+            writer.write(entry);
+        }
         let (header, word) = if wide { (HEADER, 8) } else { (HEADER_32, 4) };
         let mut bytes = writer.page(missed, word);
         bytes.extend(behind);
@@ -173,7 +175,9 @@ proptest! {
     #[test]
     fn a_cut_page_is_refused_or_shorter(entries in prop::collection::vec(entry(), 1..20), cut in any::<prop::sample::Index>()) {
         let mut writer = Writer::at(1000);
-        entries.iter().for_each(|entry| writer.write(entry));
+        for entry in &entries {
+            writer.write(entry);
+        }
         let bytes = writer.page(None, 8);
         let short = &bytes[..cut.index(bytes.len())];
         let refused = matches!(layout().page(short), Err(PageError::TooShort { has, needs }) if has < needs);
@@ -235,7 +239,9 @@ fn payload(id: u16, words: &[u32], bytes: &[u8]) -> Vec<u8> {
     let mut payload = id.to_le_bytes().to_vec();
     payload.extend([0x11, 0x21]);
     payload.extend(7_i32.to_le_bytes());
-    words.iter().for_each(|word| payload.extend(word.to_le_bytes()));
+    for word in words {
+        payload.extend(word.to_le_bytes());
+    }
     payload.extend(bytes);
     payload
 }
@@ -259,7 +265,7 @@ fn strings_are_found_where_the_record_says() {
     let waking = payload(301, &[16 | (4 << 16), 42, 98, 1, 3], b"lathe");
     assert_eq!(decoded(&waking, &mut names), [What::Waking { tid: 42, prio: 98, target: 3 }]);
     assert_eq!(names.tasks[&42], "lath");
-    let outside = payload(300, &[20, 60 | (60 << 16)], b"");
+    let outside = payload(300, &[20, 0x003c_003c], b"");
     assert_eq!(decoded(&outside, &mut names), [What::IrqEntry { irq: 20 }]);
     assert_eq!(names.irqs[&20].action, "");
 }
@@ -309,7 +315,9 @@ fn larger_sub_buffers_are_pages_too() {
     let layout = PageLayout::parse(&HEADER.replace("4080", "65520")).unwrap();
     assert_eq!(layout.size(), 65536);
     let mut writer = Writer::at(9);
-    (0..500).for_each(|_| writer.write(&Entry::Record(3, vec![1; 80], false)));
+    for _ in 0..500 {
+        writer.write(&Entry::Record(3, vec![1; 80], false));
+    }
     let bytes = writer.page(None, 8);
     assert_eq!(read(&layout.page(&bytes).unwrap()).unwrap().len(), 500);
 }

@@ -162,7 +162,7 @@ fn open(
 ) -> Result<Engine, TraceError> {
     let mut engine = Engine::open(cpus, online, explain.buffer_bytes)?;
     let self_test = engine.self_test()?;
-    engine.only_timers_of(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
+    engine.only_ours(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
     tracing.refused.push((Rung::Timerlat, engine.no_timerlat.clone()));
     tracing.rung = engine.rung();
     tracing.events = engine.event_names();

@@ -1,7 +1,7 @@
 //! The kernel's trace of the measured CPUs, as one thing: an instance, its events, its pages.
 
 use super::elsewhere::{self, Elsewhere};
-use super::events::Events;
+use super::events::{self, Events};
 use super::instance::Instance;
 use super::pages::Pages;
 use super::place::{Folder, tracefs};
@@ -122,9 +122,9 @@ impl Engine {
         }
     }
 
-    /// Of timers that are armed, records only those of these threads.
-    pub fn only_timers_of(&self, threads: &[u32]) {
-        self.events.only_timers_of(self.instance.folder(), threads);
+    /// Of timers that are armed and of page faults, records only those of these threads.
+    pub fn only_ours(&self, threads: &[u32]) {
+        events::only_ours(self.instance.folder(), threads);
     }
 
     /// The pages of a CPU.
@@ -184,8 +184,8 @@ fn default_bytes(cpus: u64) -> u64 {
 }
 
 fn no_timerlat(tracefs: &Folder) -> String {
-    let tracers = tracefs.read("available_tracers").unwrap_or_default();
-    if tracers.split_whitespace().any(|tracer| tracer == "timerlat") {
+    let available = tracefs.read("available_tracers").unwrap_or_default();
+    if available.split_whitespace().any(|tracer| tracer == "timerlat") {
         "its options are shared by all instances: using it could disturb another's tracing".to_owned()
     } else {
         "the kernel was built without CONFIG_TIMERLAT_TRACER".to_owned()

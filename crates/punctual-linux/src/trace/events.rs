@@ -71,12 +71,14 @@ impl Events {
     pub fn names(&self) -> Vec<String> {
         self.wanted.iter().map(|event| event.path()).collect()
     }
+}
 
-    /// Of timers that are armed only those of these threads matter, and there are very many others.
-    pub fn only_timers_of(&self, instance: &Folder, threads: &[u32]) {
-        let any: Vec<String> = threads.iter().map(|tid| format!("common_pid=={tid}")).collect();
+/// Of timers that are armed and of page faults only those of these threads matter, and there are very many others.
+pub fn only_ours(instance: &Folder, threads: &[u32]) {
+    let any: Vec<String> = threads.iter().map(|tid| format!("common_pid=={tid}")).collect();
+    for event in ["timer/hrtimer_start", "exceptions/page_fault_user", "exceptions/page_fault_kernel"] {
         // Where the filter is refused, all are recorded.
-        let _ = instance.write("events/timer/hrtimer_start/filter", &any.join("||"));
+        let _ = instance.write(&format!("events/{event}/filter"), &any.join("||"));
     }
 }
 

@@ -4,6 +4,7 @@
 //! Runs on housekeeping CPUs as an ordinary thread and looks every few milliseconds; what it found is taken by the
 //! housekeeping thread at its own pace, so that the order of frames is one thread's.
 
+use super::around::Witness;
 use super::cut::{self, Activation, TRAIL, cut};
 use super::engine::Engine;
 use super::names::NameBook;
@@ -19,6 +20,10 @@ use std::thread::JoinHandle;
 
 /// How often it looks.
 const TICK: Nanos = Nanos::from_ms(10);
+/// Counters are read so often, ...
+const SAMPLE: Nanos = Nanos::from_ms(100);
+/// ... and for a late activation so soon after the last time.
+const SAMPLE_AGAIN: Nanos = Nanos::from_ms(20);
 /// Cutting stops after so long, so that nobody waits for it; the rest comes the next time.
 const AT_ONCE: Nanos = Nanos::from_ms(5);
 /// So many activations may wait for their windows.
@@ -56,6 +61,8 @@ pub struct Found {
 
 struct Core {
     engine: Option<Engine>,
+    witness: Witness,
+    sampled: MonoTime,
     threads: Vec<Thread>,
     phase: u16,
     keeper: Keeper,
@@ -88,6 +95,8 @@ impl Flight {
         };
         let core = Arc::new(Mutex::new(Core {
             engine,
+            witness: Witness::new(&threads.iter().map(|(cpu, _)| *cpu).collect(), threads),
+            sampled: MonoTime::default(),
             threads: threads.iter().map(thread).collect(),
             phase: 0,
             keeper: Keeper::new(threads.iter().map(|(cpu, _)| *cpu), windows_max, seed),
@@ -135,6 +144,7 @@ impl Flight {
             engine.end();
         }
         core.take_late();
+        core.sample(now(), Nanos::ZERO);
         core.cut_ripe(None);
         core.threads.iter_mut().for_each(|thread| thread.tap = None);
     }
@@ -154,6 +164,7 @@ impl Flight {
     /// What was found since the last call.
     pub fn take(&self) -> Found {
         let mut core = self.core();
+        core.witness.saw(now());
         let windows = std::mem::take(&mut core.windows);
         let late = std::mem::take(&mut core.late);
         let totals = core.threads.iter_mut().map(Thread::take_total).collect();
@@ -200,12 +211,23 @@ impl Core {
         if !self.threads.iter().any(|thread| thread.tap.is_some()) {
             return;
         }
+        let at = now();
+        self.witness.saw(at);
         // First: what is taken out then was woken before the trace was read.
         self.take_late();
         if let Some(engine) = &mut self.engine {
             engine.drain();
         }
+        self.sample(at, if self.waiting.is_empty() { SAMPLE } else { SAMPLE_AGAIN });
         self.cut_ripe(Some(now().plus(AT_ONCE)));
+    }
+
+    /// Reads the counters, unless that was done less than `apart` ago.
+    fn sample(&mut self, at: MonoTime, apart: Nanos) {
+        if at.since(self.sampled) >= apart {
+            self.sampled = at;
+            self.witness.sample(at);
+        }
     }
 
     fn take_late(&mut self) {
@@ -257,9 +279,11 @@ impl Core {
     }
 
     fn is_ripe(&self, activation: &Activation, at: MonoTime) -> bool {
-        let Some(engine) = &self.engine else { return true };
-        let read_up_to = engine.pages(activation.cpu).map(|pages| pages.covered().1).unwrap_or_default();
-        read_up_to >= activation.woke.plus(TRAIL) || at.since(activation.woke) > PATIENCE
+        let is_read = |engine: &Engine| {
+            engine.pages(activation.cpu).is_some_and(|pages| pages.covered().1 >= activation.woke.plus(TRAIL))
+        };
+        let is_told = self.witness.reaches(activation.woke) && self.engine.as_ref().is_none_or(is_read);
+        is_told || at.since(activation.woke) > PATIENCE
     }
 
     fn keep(&mut self, Waiting { activation, late }: &Waiting) {
@@ -279,7 +303,8 @@ impl Core {
         if let Some((to, window)) = moved.zip(self.held.remove(&place.slot)) {
             self.hand_out(cut::moved(window, to));
         }
-        let window = cut(activation, place, self.engine.as_ref(), &mut self.book);
+        let around = self.witness.around(cpu, activation.release, activation.woke);
+        let window = Window { around, ..cut(activation, place, self.engine.as_ref(), &mut self.book) };
         self.held.retain(|slot, held| self.keeper.may_move(held.cpu, *slot));
         if self.keeper.may_move(cpu, place.slot) {
             self.held.insert(place.slot, window.clone());
@@ -293,7 +318,8 @@ impl Core {
     }
 
     fn pass_over(&mut self, cpu: u32, late: bool) {
-        let thread = self.threads.iter_mut().find(|thread| thread.cpu == cpu).filter(|_| late);
-        thread.into_iter().for_each(|thread| thread.total.passed_over += 1);
+        if let Some(thread) = self.threads.iter_mut().find(|thread| thread.cpu == cpu) {
+            thread.total.passed_over += u64::from(late);
+        }
     }
 }

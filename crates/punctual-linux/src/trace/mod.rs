@@ -3,7 +3,7 @@
 //! ```text
 //! place -> instance -> events, self_test      what is recorded, and whether it can be believed
 //! pages -> cut (names) -> Window              what is kept of it
-//! around                                      counters beside the trace, or instead of it
+//! around -> Window                            what counters say, besides or where there is no trace
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
 //! Raw pages are read and held for some seconds; only those that a window needs are decoded, by the core. Who was to

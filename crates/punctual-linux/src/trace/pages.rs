@@ -24,7 +24,7 @@ pub struct Pages {
     /// The CPU.
     pub cpu: u32,
     fd: OwnedFd,
-    pages: VecDeque<Kept>,
+    read: VecDeque<Kept>,
     bytes: u64,
     bytes_max: u64,
     /// Everything between these was read and is still here.
@@ -44,7 +44,7 @@ impl Pages {
         Self {
             cpu,
             fd,
-            pages: VecDeque::new(),
+            read: VecDeque::new(),
             bytes: 0,
             bytes_max,
             covered: (MonoTime::default(), MonoTime::default()),
@@ -57,7 +57,7 @@ impl Pages {
 
     /// Recording has begun: what was read before is of no use.
     pub fn begin(&mut self, at: MonoTime) {
-        self.pages.clear();
+        self.read.clear();
         self.bytes = 0;
         self.covered = (at, at);
     }
@@ -77,7 +77,7 @@ impl Pages {
                 Err(_) => break,
             }
         }
-        if self.pages.back().is_some_and(|page| page.start > now()) {
+        if self.read.back().is_some_and(|page| page.start > now()) {
             self.warped = true;
         }
         self.forget(before);
@@ -96,14 +96,14 @@ impl Pages {
         self.covered.1 = self.covered.1.max(start);
         self.bytes += bytes.len() as u64;
         self.bytes_read += bytes.len() as u64;
-        self.pages.push_back(Kept { start, bytes });
+        self.read.push_back(Kept { start, bytes });
     }
 
     fn forget(&mut self, now: MonoTime) {
-        while self.bytes > self.bytes_max || self.pages.get(1).is_some_and(|next| now.since(next.start) > KEPT) {
-            let Some(old) = self.pages.pop_front() else { break };
+        while self.bytes > self.bytes_max || self.read.get(1).is_some_and(|next| now.since(next.start) > KEPT) {
+            let Some(old) = self.read.pop_front() else { break };
             self.bytes = self.bytes.saturating_sub(old.bytes.len() as u64);
-            self.covered.0 = self.pages.front().map_or(self.covered.1, |page| page.start);
+            self.covered.0 = self.read.front().map_or(self.covered.1, |page| page.start);
         }
     }
 
@@ -120,9 +120,9 @@ impl Pages {
         decoder: &Decoder,
         names: &mut Names,
     ) -> Vec<Record> {
-        let first = self.pages.partition_point(|page| page.start <= from).saturating_sub(1);
+        let first = self.read.partition_point(|page| page.start <= from).saturating_sub(1);
         let mut records = Vec::new();
-        for kept in self.pages.range(first..).take_while(|page| page.start <= to) {
+        for kept in self.read.range(first..).take_while(|page| page.start <= to) {
             let Ok(page) = layout.page(&kept.bytes) else { continue };
             if let Some(missed) = page.missed().filter(|_| kept.start >= from) {
                 records.push(lost(kept.start, missed.count()));

@@ -22,22 +22,25 @@ struct Sleep {
     after: MonoTime,
 }
 
+/// All sleeps of one thread.
+struct Slept {
+    tid: Tid,
+    sleeps: Vec<Sleep>,
+}
+
 /// What the sleeps on these CPUs look like in the trace. Recording must have begun.
 pub fn run(cpus: &[u32], engine: &mut Engine) -> Vec<SelfTest> {
-    let sleeper = |cpu: u32| {
-        let spawned = std::thread::Builder::new().name(format!("self-test/{cpu}")).spawn(move || sleeps_on(cpu));
-        (cpu, spawned.ok())
-    };
-    let started: Vec<_> = cpus.iter().map(|cpu| sleeper(*cpu)).collect();
-    let slept: Vec<_> =
-        started.into_iter().map(|(cpu, thread)| (cpu, thread.and_then(|thread| thread.join().ok()))).collect();
+    let start = |cpu: u32| std::thread::Builder::new().name(format!("self-test/{cpu}")).spawn(move || sleeps_on(cpu));
+    let started: Vec<_> = cpus.iter().map(|cpu| (*cpu, start(*cpu).ok())).collect();
+    let slept: Vec<(u32, Option<Slept>)> = started
+        .into_iter()
+        .map(|(cpu, thread)| (cpu, thread.and_then(|thread| thread.join().ok()).flatten()))
+        .collect();
     kernel::sleep_for(APART);
     engine.drain();
-    let judged = |(cpu, slept): (u32, Option<Option<(Tid, Vec<Sleep>)>>)| {
-        let Some((tid, sleeps)) = slept.flatten() else {
-            return SelfTest { cpu, timers: TIMERS, ..SelfTest::default() };
-        };
-        let from = sleeps.first().map(|sleep| sleep.before).unwrap_or_default();
+    let judged = |(cpu, slept)| {
+        let Some(Slept { tid, sleeps }) = slept else { return SelfTest { cpu, timers: TIMERS, ..SelfTest::default() } };
+        let from = sleeps.first().map(|sleep: &Sleep| sleep.before).unwrap_or_default();
         let (records, _) = engine.records(cpu, (from, now()));
         judge(cpu, tid, &sleeps, &records)
     };
@@ -45,7 +48,7 @@ pub fn run(cpus: &[u32], engine: &mut Engine) -> Vec<SelfTest> {
 }
 
 /// `None` where the thread cannot be kept to the CPU.
-fn sleeps_on(cpu: u32) -> Option<(Tid, Vec<Sleep>)> {
+fn sleeps_on(cpu: u32) -> Option<Slept> {
     setup::pin_current(&[cpu]).ok()?;
     // As an ordinary thread it is woken later, and seen all the same.
     let _ = setup::set_policy(Policy::Fifo(50));
@@ -57,7 +60,7 @@ fn sleeps_on(cpu: u32) -> Option<(Tid, Vec<Sleep>)> {
         kernel::sleep_until(release);
         Sleep { before, release, after: now() }
     };
-    Some((tid, (0..TIMERS).map(sleep).collect()))
+    Some(Slept { tid, sleeps: (0..TIMERS).map(sleep).collect() })
 }
 
 fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[Record]) -> SelfTest {
@@ -77,8 +80,8 @@ fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[Record]) -> SelfTest {
     let woken = |record: &&Record| matches!(record.what, What::Waking { tid: woken, .. } if woken == tid);
     let switched = |record: &&Record| matches!(record.what, What::Switch { next, .. } if next == tid);
     let seen = |kind: &dyn Fn(&&Record) -> bool| {
-        let times: Vec<MonoTime> = records.iter().filter(|record| kind(record)).map(|record| record.at).collect();
-        let within = |sleep: &&Sleep| times.iter().any(|at| (sleep.before..=sleep.after).contains(at));
+        let seen_at: Vec<MonoTime> = records.iter().filter(|record| kind(record)).map(|record| record.at).collect();
+        let within = |sleep: &&Sleep| seen_at.iter().any(|at| (sleep.before..=sleep.after).contains(at));
         u32::try_from(sleeps.iter().filter(within).count()).unwrap_or(u32::MAX)
     };
     let outside = |at: MonoTime| sleeps.iter().map(|s| s.release.since(at).max(at.since(s.after))).min();
@@ -141,7 +144,9 @@ mod tests {
     #[test]
     fn a_clock_that_is_behind_is_found() {
         let mut records = trace(&sleeps());
-        records.iter_mut().for_each(|record| record.at = record.at.minus(Nanos::from_us(12)));
+        for record in &mut records {
+            record.at = record.at.minus(Nanos::from_us(12));
+        }
         let test = judge(1, 77, &sleeps(), &records);
         assert_eq!((test.warp, test.passed()), (Nanos::from_us(10), false));
     }

@@ -35,7 +35,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
         written.with_context(|| format!("write {}", path.display()))?;
     }
     let document = || explain::json::document(&report, Some(&args.recording)).unwrap_or_default();
-    let paths = [Some(args.recording.as_path()), args.html.as_deref()];
+    let paths = [Some(args.recording.as_path()), args.html.as_deref(), args.perfetto.as_deref()];
     let text = || explain::explain(&report, show, paths, render::style());
     render::print(&if args.json { document() } else { text() })?;
     Ok(Exit::doubtful_if(report.cut_off.is_some() || report.causes_doubt().is_some()))

@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
+use punctual_core::explain::primary_cause;
 use punctual_core::recording::{Frame, Mark, MarkKind, Recording};
 use punctual_core::report::Report;
 use punctual_core::scenario::{LoadPhase, Scenario};
@@ -218,6 +219,16 @@ impl Keeper {
         }
     }
 
+    /// With the cause of each CPU's last spike, where a window of it was kept.
+    fn with_causes(&self, progress: &Progress) -> Progress {
+        let mut progress = progress.clone();
+        let Some(recording) = &self.recording else { return progress };
+        for spike in progress.latencies.iter_mut().filter_map(|cpu| cpu.last_spike.as_mut()) {
+            spike.cause = primary_cause(recording, spike.woke).map(|cause| render::words::causes::cause(&cause));
+        }
+        progress
+    }
+
     /// What was noted by hand goes into the recording with its time.
     fn write_notes(&mut self) {
         let (Display::Live(live), Some(recording)) = (&self.display, &self.recording) else { return };
@@ -248,6 +259,9 @@ impl Observer for Keeper {
 
     fn progress(&mut self, progress: &Progress) {
         self.write_notes();
+        if self.looks_closely() {
+            return self.display.show(&self.with_causes(progress));
+        }
         self.display.show(progress);
     }
 

@@ -122,7 +122,7 @@ fn numbers(report: &Report) -> Value {
     context! {
         cpus,
         asked => format!("Period {}, {asked}.", units::latency(report.need.period)),
-        scenario => words::scenario(&report.scenario, &report.threads),
+        scenario => words::scenario(report),
         any_skips => chart::legend_has_skips(&report.cpus),
         differences => report.cpus.iter().filter_map(words::skip_difference).collect::<Vec<_>>(),
         phases => phases(report),

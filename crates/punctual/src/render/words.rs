@@ -17,9 +17,9 @@ pub use verdict::{next_step, skip_difference, verdict};
 use super::units;
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::finding::{Confidence, Finding, Severity, State};
-use punctual_core::recording::{EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment};
+use punctual_core::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_core::report::{PhaseRow, Report};
-use punctual_core::scenario::{Amount, Mechanism, Policy, Scenario, TimerPhase};
+use punctual_core::scenario::{Amount, Mechanism, Policy, TimerPhase};
 use punctual_hist::Nanos;
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
@@ -190,7 +190,8 @@ pub fn amount(amount: Amount) -> String {
 }
 
 /// What was run, in a sentence: under the policy that was granted, whatever was asked for.
-pub fn scenario(scenario: &Scenario, threads: &[Granted]) -> String {
+pub fn scenario(report: &Report) -> String {
+    let (scenario, threads) = (&report.scenario, &report.threads);
     let refused = scenario.policy != Policy::Other && threads.iter().any(|granted| granted.policy == Policy::Other);
     let mut text = format!(
         "{} on {}, {}, releases {}, {} after a warm-up of {}",
@@ -205,6 +206,9 @@ pub fn scenario(scenario: &Scenario, threads: &[Granted]) -> String {
         amount(scenario.length),
         amount(scenario.warm_up),
     );
+    if report.traced_apart() {
+        text.push_str(", of which the traced part counts for causes alone");
+    }
     if let Some(us) = scenario.dma_latency_us {
         text = format!("{text}, with cpu_dma_latency held at {us}{}us", units::THIN);
     }

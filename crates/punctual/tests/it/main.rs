@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and may say what it saw")]
 
 mod bad_input;
+mod causes_privileged;
 mod documents;
+mod explain;
 mod interrupted;
 mod live;
 mod measuring;

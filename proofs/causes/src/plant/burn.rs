@@ -35,6 +35,8 @@ pub struct Burnt {
     pub start_ns: u64,
     /// And after.
     pub end_ns: u64,
+    /// So much of that was taken from the program itself.
+    pub gaps_ns: u64,
     /// Name of the thread that was interrupted, or that ran.
     pub comm: String,
     /// The function that the tracepoint is about, as an address of the kernel; 0 where none was asked for.
@@ -51,8 +53,8 @@ pub struct Burner {
 }
 
 /// How many burns are kept; later ones overwrite the first.
-const ENTRIES: u32 = 8192;
-/// Each is: start, end, name (16 bytes), function.
+const ENTRIES: u32 = 1 << 14;
+/// Each is: start, end, name (16 bytes), function, gaps.
 const ENTRY: u32 = 64;
 /// The value begins with: when the next burn may begin, how many there were.
 const NEXT: i16 = 0;
@@ -70,7 +72,7 @@ const ARRAY: u64 = 2;
 impl Burner {
     /// Loads the program and has it run at these tracepoints, from now on.
     pub fn start(tracepoints: &[&str], burn: Burn) -> Result<Self> {
-        let map = create_map().context("make a map to write burns down")?;
+        let map = create_map(VALUE).context("make a map to write burns down")?;
         let program =
             load(&assemble(u32::try_from(map.as_raw_fd())?, burn)).context("load a program that burns time")?;
         let attached: Result<Vec<OwnedFd>> =
@@ -108,20 +110,26 @@ fn attach(program: &OwnedFd, tracepoint: &str) -> Result<OwnedFd> {
 }
 
 fn entry(words: &[u64]) -> Option<Burnt> {
-    let [start_ns, end_ns, name @ .., function, _, _, _] = words else { return None };
+    let [start_ns, end_ns, name @ .., function, gaps_ns, _, _] = words else { return None };
     let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
     // A burn that has begun and not ended has no entry yet, or one of an older burn: both are as they should be.
     (*end_ns > 0).then(|| Burnt {
         start_ns: *start_ns,
         end_ns: *end_ns,
+        gaps_ns: *gaps_ns,
         comm: String::from_utf8_lossy(&bytes).into_owned(),
         function: *function,
     })
 }
 
-fn create_map() -> Result<OwnedFd> {
+/// A map of no use.
+pub fn small_map() -> Result<OwnedFd> {
+    create_map(8).context("make a small map")
+}
+
+fn create_map(value: usize) -> Result<OwnedFd> {
     // type, key size | value size, entries | flags
-    let mut words = [ARRAY | 4 << 32, VALUE as u64 | 1 << 32, 0, 0];
+    let mut words = [ARRAY | 4 << 32, value as u64 | 1 << 32, 0, 0];
     // SAFETY: there is no address among the words.
     Ok(own(unsafe { bpf(MAP_CREATE, &mut words) }?))
 }
@@ -158,6 +166,9 @@ const MOVE: u8 = 0xbf;
 const MOVE_VALUE: u8 = 0xb7;
 const ADD: u8 = 0x0f;
 const ADD_VALUE: u8 = 0x07;
+const SUBTRACT: u8 = 0x1f;
+const AND: u8 = 0x5f;
+const SHIFT_SIGN: u8 = 0xc7;
 const AND_VALUE: u8 = 0x57;
 const SHIFT_LEFT: u8 = 0x67;
 const JUMP_LESS: u8 = 0xad;
@@ -175,6 +186,11 @@ const GET_COMM: u32 = 16;
 const READ_KERNEL: u32 = 113;
 /// The register that points to the program's stack.
 const FRAME: u8 = 10;
+/// Places on the stack.
+const GAPS: i16 = -16;
+const LAST: i16 = -24;
+/// A round of looks at the clock takes less than this, unless something comes between.
+const ROUND_MOST_NS: u32 = 3000;
 
 /// Instructions, and jumps to the end that are not yet known.
 #[derive(Default)]
@@ -213,7 +229,8 @@ impl Assembly {
     }
 }
 
-/// The program. Registers: 6 start, 7 when to stop, 8 rounds, 9 the map's value.
+/// The program. Registers: 6 start, 7 when to stop, 8 rounds, 9 the map's value. On its stack: the first argument, the
+/// gaps so far, the last look at the clock.
 fn assemble(map: u32, burn: Burn) -> Vec<u64> {
     // The verifier wants an end whatever the clock does: rounds of several looks at the clock, few enough for it.
     const ROUNDS: u32 = 4000;
@@ -244,10 +261,13 @@ fn assemble(map: u32, burn: Burn) -> Vec<u64> {
     asm.put(MOVE, 7, 6, 0, 0);
     asm.put(ADD_VALUE, 7, 0, 0, burn.burst_ns);
     asm.put(MOVE_VALUE, 8, 0, 0, 0);
+    asm.put(STORE, FRAME, 8, GAPS, 0);
+    asm.put(STORE, FRAME, 6, LAST, 0);
     let again = asm.code.len();
     for _ in 0..LOOKS {
         asm.call(KTIME_GET_NS);
     }
+    add_gap(&mut asm);
     asm.put(JUMP_AT_LEAST, 0, 7, 2, 0);
     asm.put(ADD_VALUE, 8, 0, 0, 1);
     let back = i16::try_from(asm.code.len() + 1 - again).unwrap_or(0);
@@ -255,6 +275,23 @@ fn assemble(map: u32, burn: Burn) -> Vec<u64> {
     asm.put(MOVE, 7, 0, 0, 0);
     write_down(&mut asm, burn.function_at);
     asm.end()
+}
+
+/// Adds the time since the last look (now: register 0) to the gaps if it is one, without a jump: every jump doubles what
+/// the verifier has to look at.
+fn add_gap(asm: &mut Assembly) {
+    // 4: how long; 5: all ones if longer than a round takes by itself, else 0.
+    asm.put(LOAD, 3, FRAME, LAST, 0);
+    asm.put(STORE, FRAME, 0, LAST, 0);
+    asm.put(MOVE, 4, 0, 0, 0);
+    asm.put(SUBTRACT, 4, 3, 0, 0);
+    asm.put(MOVE_VALUE, 5, 0, 0, ROUND_MOST_NS);
+    asm.put(SUBTRACT, 5, 4, 0, 0);
+    asm.put(SHIFT_SIGN, 5, 0, 0, 63);
+    asm.put(AND, 4, 5, 0, 0);
+    asm.put(LOAD, 3, FRAME, GAPS, 0);
+    asm.put(ADD, 3, 4, 0, 0);
+    asm.put(STORE, FRAME, 3, GAPS, 0);
 }
 
 /// Writes start (register 6), end (register 7), the name of the thread and the function into the next entry.
@@ -268,6 +305,8 @@ fn write_down(asm: &mut Assembly, function_at: Option<u8>) {
     asm.put(ADD, 9, 1, 0, 0);
     asm.put(STORE, 9, 6, 32, 0);
     asm.put(STORE, 9, 7, 40, 0);
+    asm.put(LOAD, 1, FRAME, GAPS, 0);
+    asm.put(STORE, 9, 1, 72, 0);
     asm.put(MOVE, 1, 9, 0, 0);
     asm.put(ADD_VALUE, 1, 0, 0, HEAD + 16);
     asm.put(MOVE_VALUE, 2, 0, 0, 16);

@@ -53,9 +53,32 @@ impl Planting {
         Ok(())
     }
 
-    fn plant(&self, name: &str, start_ns: u64, end_ns: u64) -> Plant {
-        Plant { kind: self.kind.name(), name: name.to_owned(), start_ns, end_ns }
+    /// The truth about times that were noted.
+    fn plants(&self, name: &str, noted: &[Noted]) -> Vec<Plant> {
+        let kind = self.kind.name();
+        let plant = |noted: &Noted| Plant {
+            kind: kind.clone(),
+            name: name.to_owned(),
+            start_ns: noted.start_ns,
+            end_ns: noted.end_ns,
+            gaps_ns: noted.gaps_ns,
+        };
+        noted.iter().map(plant).collect()
     }
+}
+
+/// What a planting thread notes of a delay: making more of it would be a delay of its own.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_field_names, reason = "the unit is the last word of a name")]
+struct Noted {
+    start_ns: u64,
+    end_ns: u64,
+    gaps_ns: u64,
+}
+
+/// Room for all notes of a run, there before it begins.
+fn notes() -> Vec<Noted> {
+    Vec::with_capacity(1 << 16)
 }
 
 /// When to stop: the time is up, or somebody asked.
@@ -112,7 +135,8 @@ fn places(kind: Kind) -> Result<(&'static [&'static str], Stimulus)> {
         Kind::Rx => (&["netif_receive_skb"], Stimulus::Packets),
         Kind::Block => (&["block_rq_complete"], Stimulus::Reads),
         Kind::Disk => (&["softirq_raise"], Stimulus::Reads),
-        Kind::Irqoff => (&["sched_waking"], Stimulus::Wakes),
+        // Work is queued with interrupts off, on any kernel, and nothing that interrupts this thread queues any.
+        Kind::Irqoff => (&["workqueue_queue_work"], Stimulus::Drops),
         Kind::Preemptoff => (&["sys_enter"], Stimulus::Calls),
         Kind::Switch => (&["sched_switch"], Stimulus::None),
         Kind::Kworker => (&["workqueue_execute_start"], Stimulus::Works),
@@ -158,7 +182,8 @@ fn burn(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
         Kind::Ipi => "-".to_owned(),
         _ => burnt.comm.clone(),
     };
-    Ok(burnt.iter().map(|burnt| planting.plant(&name(burnt), burnt.start_ns, burnt.end_ns)).collect())
+    let noted = |b: &burn::Burnt| Noted { start_ns: b.start_ns, end_ns: b.end_ns, gaps_ns: b.gaps_ns };
+    Ok(burnt.iter().flat_map(|burnt| planting.plants(&name(burnt), &[noted(burnt)])).collect())
 }
 
 /// Between half of `mean` and one and a half: nothing planted keeps step with anything.

@@ -7,7 +7,6 @@ use super::net;
 use super::{Planting, Stop};
 use crate::sys::{self, Policy};
 use anyhow::{Context, Result};
-use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::mpsc;
@@ -20,8 +19,8 @@ pub enum Stimulus {
     None,
     /// Waits that run into a timer of the wheel.
     Timeouts,
-    /// A thread that wakes another.
-    Wakes,
+    /// A thread that queues work.
+    Drops,
     /// A thread that calls the kernel.
     Calls,
     /// Reads from the disk.
@@ -62,7 +61,7 @@ impl Stimulus {
         let body: fn(&Planting, &Stop) -> Result<()> = match self {
             Self::None => return Ok(Running { tid: None, threads: Vec::new() }),
             Self::Timeouts => timeouts,
-            Self::Wakes => wakes,
+            Self::Drops => drops,
             Self::Calls => calls,
             Self::Reads => reads,
             Self::Packets => net::packets,
@@ -81,7 +80,7 @@ impl Stimulus {
         let thread = thread.context("start a thread")?;
         let tid = u32::try_from(heard.recv().context("hear from a thread")?.as_raw_pid())?;
         let tid = match self {
-            Self::Wakes | Self::Calls => Some(tid),
+            Self::Drops | Self::Calls => Some(tid),
             Self::Moves => stopper(cpu),
             _ => None,
         };
@@ -120,31 +119,13 @@ fn timeouts(planting: &Planting, stop: &Stop) -> Result<()> {
     Ok(())
 }
 
-fn wakes(planting: &Planting, stop: &Stop) -> Result<()> {
-    let event = eventfd(0, EventfdFlags::empty()).context("make an event")?;
-    let event = std::sync::Arc::new(event);
-    let waiting = std::sync::Arc::clone(&event);
-    let (elsewhere, until) = (another(planting.cpu), stop.clone());
-    let waiter = std::thread::Builder::new().name("planted-waiter".to_owned()).spawn(move || {
-        sys::pin(elsewhere)?;
-        while !until.asked() {
-            rustix::io::read(&*waiting, &mut [0; 8]).context("wait for an event")?;
-        }
-        Ok::<(), anyhow::Error>(())
-    });
-    let waiter = waiter.context("start a thread")?;
+/// What a map of BPF held is given back by a worker: dropping one queues work from within this very thread.
+fn drops(planting: &Planting, stop: &Stop) -> Result<()> {
     sys::pin(planting.cpu)?;
     while !stop.asked() {
-        signal(&event)?;
+        drop(super::burn::small_map()?);
         pause(planting);
     }
-    // It may have looked at the clock just before we did.
-    signal(&event)?;
-    waiter.join().map_err(|_| anyhow::anyhow!("the waiter panicked"))?
-}
-
-fn signal(event: &std::os::fd::OwnedFd) -> Result<()> {
-    rustix::io::write(event, &1_u64.to_ne_bytes()).context("signal an event")?;
     Ok(())
 }
 

@@ -1,29 +1,38 @@
 //! Delays by threads: one that burns time at a real-time priority, under a known name.
 
-use super::{Planting, Stop, jitter};
+use super::{Noted, Planting, Stop, jitter, notes};
 use crate::sys::{self, Policy};
 use crate::truth::Plant;
 use anyhow::{Context, Result};
 
-/// Burns `burst_ns` about every `every_ns`, until told to stop. Times of what it burnt are those of its own clock reads.
+/// Burns `burst_ns` about every `every_ns`, until told to stop.
+///
+/// The thread has the CPU a little before its first look at the clock and a little after its last: its CPU clock tells
+/// how much the two come to from one burst to the next, and each burst is given half.
 pub fn hog(planting: &Planting, policy: Policy, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;
-    let mut plants = Vec::with_capacity(1 << 16);
+    let mut noted = notes();
     let mut random = sys::now_ns() | 1;
     sys::make_real_time(policy)?;
     let mut next = sys::now_ns() + planting.every_ns;
-    while !stop.asked() && plants.len() < plants.capacity() {
+    let mut used = sys::own_cpu_ns();
+    while !stop.asked() && noted.len() < noted.capacity() {
         sys::sleep_until(next);
         let start_ns = sys::now_ns();
+        let half = sys::own_cpu_ns().saturating_sub(used) / 2;
         if start_ns < next {
             continue;
         }
-        let end_ns = sys::burn_until(start_ns + planting.burst_ns);
-        plants.push(planting.plant(&planting.name, start_ns, end_ns));
+        if let Some(last) = noted.last_mut() {
+            last.end_ns += half;
+        }
+        let (end_ns, gaps_ns) = sys::burn_until(start_ns + planting.burst_ns);
+        noted.push(Noted { start_ns: start_ns - half, end_ns, gaps_ns });
         next = end_ns + jitter(&mut random, planting.every_ns);
+        used = sys::own_cpu_ns();
     }
-    Ok(plants)
+    Ok(planting.plants(&planting.name, &noted))
 }
 
 /// Names the calling thread.

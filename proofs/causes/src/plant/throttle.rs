@@ -4,7 +4,7 @@
 //! The share is put back when this ends. Kernels since 6.12 throttle only where real-time group scheduling is built in.
 
 use super::thread::rename;
-use super::{Planting, Stop};
+use super::{Noted, Planting, Stop, notes};
 use crate::sys::{self, Policy};
 use crate::truth::Plant;
 use anyhow::{Context, Result};
@@ -25,20 +25,20 @@ const EVERY_NS: u64 = 5_000_000;
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;
-    let mut plants = Vec::with_capacity(1 << 16);
+    let mut noted = notes();
     let _share = Share::lower()?;
     sys::make_real_time(Policy::Fifo(1))?;
     let mut due = sys::now_ns() + EVERY_NS;
-    while !stop.asked() && plants.len() < plants.capacity() {
+    while !stop.asked() && noted.len() < noted.capacity() {
         sys::sleep_until(due);
         // Woken late, or not running while it wanted to: both are gaps.
         let mut last = due;
         let mut ran = 0;
-        while ran < BURST_NS && plants.len() < plants.capacity() {
+        while ran < BURST_NS && noted.len() < noted.capacity() {
             let now = sys::now_ns();
             let gap = now.saturating_sub(last);
             if gap > GAP_NS {
-                plants.push(planting.plant("-", last, now));
+                noted.push(Noted { start_ns: last, end_ns: now, gaps_ns: 0 });
             } else {
                 ran += gap;
             }
@@ -46,7 +46,7 @@ pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
         }
         due = last + EVERY_NS - BURST_NS;
     }
-    Ok(plants)
+    Ok(planting.plants("-", &noted))
 }
 
 /// The share as it was, to be put back.

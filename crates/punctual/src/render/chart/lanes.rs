@@ -200,16 +200,14 @@ fn joined_parts<'a>(scale: &Scale, parts: &'a [Part]) -> Vec<Bar<'a>> {
     }
 }
 
-/// The bars of one lane, where parts shorter than `apart` and as close together are one.
+/// The bars of one lane, where parts that lie together within less than `apart` are one.
 fn lane_of<'a>(scale: &Scale, parts: &'a [Part], lane: Lane, apart: f64) -> Vec<Bar<'a>> {
     let mut bars: Vec<Bar<'a>> = Vec::new();
-    let is_short = |part: &Part| scale.at(part.from.plus(part.length)) - scale.at(part.from) < apart;
     for part in parts.iter().filter(|part| drawn(part.cause.class).0 == lane && part.length > Nanos::ZERO) {
-        match bars.last_mut() {
-            Some(bar) if is_short(part) && is_short(bar.longest) && scale.at(part.from) - scale.at(bar.to) < apart => {
-                bar.join(part);
-            }
-            _ => bars.push(Bar::of(part)),
+        let to = scale.at(part.from.plus(part.length));
+        match bars.last_mut().filter(|bar| to - scale.at(bar.from) < apart) {
+            Some(bar) => bar.join(part),
+            None => bars.push(Bar::of(part)),
         }
     }
     bars

@@ -13,7 +13,7 @@ use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
 /// So many causes.
-const CAUSES_MAX: usize = 40;
+const CAUSES_MAX: usize = 20;
 /// So many of the latest activations, and examples of so many causes.
 const LATEST_DRAWN: usize = 20;
 const EXAMPLES_DRAWN: usize = 10;
@@ -54,14 +54,15 @@ fn row(report: &Report, place: usize, ranked: &Ranked) -> Value {
             facts.push(context! { label, texts });
         }
     };
-    fact("when", words::pattern(ranked).into_iter().collect());
-    fact("where", words::places(ranked, report));
-    fact("why", words::reasons(ranked, REASONS_SHOWN));
-    let knobs: Vec<Value> =
-        words::knobs(ranked).into_iter().take(KNOBS_SHOWN).map(|(id, title)| context! { id, title }).collect();
-    if facts.is_empty() && !knobs.is_empty() {
-        facts.push(context! { label => "seen", texts => vec![units::counted(ranked.count, "time")] });
+    let in_full = super::is_told_in_full(place, ranked);
+    if in_full {
+        fact("when", words::pattern(ranked).into_iter().collect());
+        fact("where", words::places(ranked, report));
+        fact("why", words::reasons(ranked, REASONS_SHOWN));
     }
+    let shown = if in_full { KNOBS_SHOWN } else { 0 };
+    let knobs: Vec<Value> =
+        words::knobs(ranked).into_iter().take(shown).map(|(id, title)| context! { id, title }).collect();
     let share = if ranked.share.is_finite() { ranked.share.clamp(0.0, 1.0) } else { 0.0 };
     context! {
         place,

@@ -12,8 +12,8 @@ use std::path::Path;
 
 const ALL: Show = Show { top: 10, spike: None };
 
-fn paths() -> [Option<&'static Path>; 2] {
-    [Some(Path::new("bench.punctual")), None]
+fn paths() -> [Option<&'static Path>; 3] {
+    [Some(Path::new("bench.punctual")), None, Some(Path::new("bench.perfetto"))]
 }
 
 #[test]

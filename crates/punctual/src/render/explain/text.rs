@@ -32,7 +32,7 @@ pub struct Show {
 }
 
 /// The whole text: a late activation if one is asked for, else all of them.
-pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 2], style: Style) -> String {
+pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 3], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Some(causes) = &report.causes else { return sheet.finish() };
     if let Some(number) = show.spike {
@@ -44,15 +44,20 @@ pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 2], style: St
     sheet.heading("Who made it late");
     said(&mut sheet, report, causes);
     ranking(&mut sheet, causes, show.top, style.width);
-    for (place, ranked) in causes.causes.iter().take(show.top).enumerate() {
-        detail(&mut sheet, report, place + 1, ranked);
+    for (place, ranked) in (1..).zip(&causes.causes).take(show.top) {
+        if super::is_told_in_full(place, ranked) {
+            detail(&mut sheet, report, place, ranked);
+        }
     }
     aside(&mut sheet, words::rhythms(causes));
     spikes(&mut sheet, report, causes, style.width);
     aside(&mut sheet, words::ordinary(causes));
     how(&mut sheet, report, causes);
-    let [recording, html] = paths;
+    let [recording, html, trace] = paths;
     files(&mut sheet, recording, html);
+    if let Some(trace) = trace {
+        sheet.entry(2, 9, "trace", &format!("{} (open it at ui.perfetto.dev)", trace.display()));
+    }
     sheet.finish()
 }
 

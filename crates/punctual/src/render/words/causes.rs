@@ -43,7 +43,16 @@ pub fn cause(cause: &Cause) -> String {
     match (cause.class, cause.name.as_str()) {
         (_, "") => class.to_owned(),
         (Class::IrqOff | Class::PreemptOff, name) => format!("{class} by {name}"),
-        (Class::IdleExit, name) => format!("{class} state {name}"),
+        (Class::Worker, name) => format!("{class} {}", name.strip_prefix("kworker: ").unwrap_or(name)),
+        (
+            Class::Ipi
+            | Class::Vector
+            | Class::IdleExit
+            | Class::TimerInterrupt
+            | Class::Frequency
+            | Class::Unexplained,
+            name,
+        ) => format!("{class}, {name}"),
         (_, name) => format!("{class} {name}"),
     }
 }
@@ -77,6 +86,7 @@ pub fn why(why: &Why) -> String {
         Why::PreemptOff => "it held pre-emption off".to_owned(),
         Why::IrqsOff => "it held interrupts off".to_owned(),
         Why::NotPreempted => "it was asked to give way and did not".to_owned(),
+        Why::WokenBy(0, name) => format!("woken from {}", or(name, "an interrupt")),
         Why::WokenBy(tid, name) => format!("woken by {} (thread {tid})", or(name, "a thread without a name")),
         Why::SentBy(cpu, who, what) => {
             let who = if who.is_empty() { String::new() } else { format!(" while {who} ran there") };
@@ -354,7 +364,7 @@ pub fn knobs(ranked: &Ranked) -> Vec<(&'static str, &'static str)> {
 /// Why it could run, most frequent first; how often, where not always.
 pub fn reasons(ranked: &Ranked, limit: usize) -> Vec<String> {
     let said = |(reason, n): &(Why, u64)| {
-        let often = if *n < ranked.count { format!(" ({} times)", units::count(*n)) } else { String::new() };
+        let often = if *n < ranked.count { format!(" ({})", units::counted(*n, "time")) } else { String::new() };
         format!("{}{often}", why(reason))
     };
     ranked.why.iter().take(limit).map(said).collect()

@@ -1,0 +1,183 @@
+//! Recordings with causes in them, explained: made here, frame by frame, so that any machine can do it.
+
+use crate::run::Run;
+use punctual_core::recording::{
+    Clock, End, EndReason, Frame, Header, Mark, MarkKind, Placement, encode, encode_preamble,
+};
+use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_core::trace::{
+    Address, Context, Kept, LateList, LateTotal, Names, Record, Rung, TraceTotal, Tracing, Vector, What, Window,
+};
+use punctual_hist::{MonoTime, Nanos};
+use std::fs;
+
+const EPOCH: MonoTime = MonoTime::from_ns(5_000_000_000_000);
+const OURS: i32 = 70;
+const HOG: i32 = 60;
+
+fn header() -> Frame {
+    let phase = |loads: &[&str]| LoadPhase { loads: loads.iter().map(|&load| load.to_owned()).collect(), parts: 1 };
+    Frame::Header(Box::new(Header {
+        tool_version: "0.1.0".to_owned(),
+        started_unix_ns: 1_763_718_077_000_000_000,
+        epoch: EPOCH,
+        scenario: Scenario {
+            threads: vec![ProbeThread { cpu: 1, period: Nanos::from_ms(1) }],
+            policy: Policy::Fifo(90),
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Activations(0),
+            length: Amount::Time(Nanos::from_secs(10)),
+            budget: None,
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![phase(&[]), phase(&["cpu"])],
+            load_cpus: None,
+            suite: None,
+        },
+        machine: vec![("kernel".to_owned(), "6.12.9".to_owned())],
+        placement: Placement::default(),
+        clock: Clock::default(),
+        checkpoint: Nanos::from_secs(1),
+    }))
+}
+
+fn tracing() -> Frame {
+    Frame::Tracing(Tracing {
+        rung: Rung::Tracefs,
+        refused: vec![(Rung::Timerlat, "not in this kernel".to_owned())],
+        phases: vec![1],
+        events: vec!["sched:sched_switch".to_owned()],
+        blind: Vec::new(),
+        clock: "mono".to_owned(),
+        buffer_bytes: 1 << 20,
+        threshold: Some(Nanos::from_us(50)),
+        windows_max: 100,
+        self_test: Vec::new(),
+    })
+}
+
+/// A thread of a higher priority runs for so long after our timer has expired and our thread was woken.
+fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
+    let release = EPOCH.plus(at);
+    let us = |us| release.plus(Nanos::from_us(us));
+    let late = us(5).plus(hog);
+    let at = |at, tid, what| Record { at, tid, context: Context::default(), what };
+    let switch = |prev, prev_prio, next, next_prio| What::Switch { prev, prev_prio, prev_state: 1, next, next_prio };
+    let (timer, function) = (Address(0x77), Address(0x88));
+    let expires = i64::try_from(release.as_ns()).unwrap();
+    let records = vec![
+        at(release.minus(Nanos::from_us(600)), OURS, What::HrtimerStart { timer, function, expires }),
+        at(release.minus(Nanos::from_us(590)), OURS, switch(OURS, 9, HOG, 4)),
+        at(us(1), HOG, What::VectorEntry { vector: Vector::LocalTimer }),
+        at(us(2), HOG, What::HrtimerEntry { timer, function }),
+        at(us(3), HOG, What::Waking { tid: OURS, prio: 9, target: 1 }),
+        at(us(4), HOG, What::HrtimerExit { timer }),
+        at(us(5), HOG, What::VectorExit { vector: Vector::LocalTimer }),
+        at(late, HOG, switch(HOG, 4, OURS, 9)),
+        at(late.plus(Nanos::from_us(2)), OURS, switch(OURS, 9, 0, 120)),
+    ];
+    Window {
+        slot,
+        kept: Kept::Worst,
+        cpu: 1,
+        tid: OURS,
+        release,
+        woke: late.plus(Nanos::from_us(1)),
+        phase: 1,
+        records,
+        elsewhere: Vec::new(),
+        names: Names {
+            tasks: [(HOG, "hog95".to_owned()), (OURS, "punctual".to_owned())].into(),
+            functions: [(function, "hrtimer_wakeup".to_owned())].into(),
+            ..Names::default()
+        },
+        incomplete: None,
+        around: None,
+    }
+}
+
+/// A recording of so many windows; returns its name.
+fn recorded(run: &Run, windows: u32) -> &'static str {
+    let total = LateTotal {
+        cpu: 1,
+        count: u64::from(windows),
+        lateness: Nanos::from_us(u64::from(windows) * 506),
+        threshold: Nanos::from_us(50),
+        passed_over: 0,
+    };
+    let mark = |kind, at| Frame::Mark(Mark { at: Nanos::from_secs(at), kind });
+    let mut frames = vec![header(), tracing(), mark(MarkKind::PhaseStart(0), 0), mark(MarkKind::PhaseEnd(0), 5)];
+    frames.extend([mark(MarkKind::PhaseStart(1), 5), mark(MarkKind::PhaseEnd(1), 10)]);
+    frames.extend((0..windows).map(|n| {
+        let at = Nanos::from_ms(5_000 + u64::from(n) * 37);
+        Frame::Window(Box::new(hogged(n, at, Nanos::from_us(500))))
+    }));
+    frames.push(Frame::Late(LateList { late: Vec::new(), totals: vec![total] }));
+    frames.push(Frame::TraceTotals(vec![TraceTotal { cpu: 1, records: 90, lost: 0, bytes: 4_000 }]));
+    frames.push(Frame::End(End { at: Nanos::from_secs(10), reason: EndReason::Completed, write_error: None }));
+    let mut bytes = Vec::new();
+    encode_preamble(&mut bytes);
+    frames.iter().for_each(|frame| encode(frame, &mut bytes).unwrap());
+    fs::write(run.path("causes.punctual"), bytes).unwrap();
+    "causes.punctual"
+}
+
+fn fits(schema: &str, document: &serde_json::Value) {
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path)).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn a_recording_is_explained_in_every_form() {
+    let run = Run::new();
+    let file = recorded(&run, 40);
+    let said = run.punctual(&["explain", file, "--html", "page.html", "--perfetto", "trace.perfetto"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for part in ["40 activations were late", "thread of higher priority hog95", "real-time 95", "page.html"] {
+        assert!(said.out.contains(part), "no '{part}' in {}", said.out);
+    }
+    let page = fs::read_to_string(run.path("page.html")).unwrap();
+    assert!(page.contains("hog95") && page.contains("class=\"lanes") && page.trim_end().ends_with("</html>"));
+    let trace = fs::read(run.path("trace.perfetto")).unwrap();
+    assert!(trace.windows(5).any(|bytes| bytes == b"hog95"));
+    let one = run.punctual(&["explain", file, "--spike", "1"]);
+    assert!(one.code == 0 && one.out.contains("waiting for the CPU"), "{one:?}");
+
+    let document = run.json(&["explain", file, "--json"]);
+    fits(include_str!("../../../../schemas/explanation-1.schema.json"), &document);
+    assert_eq!((&document["format"], &document["kind"]), (&1.into(), &"explanation".into()));
+    assert_eq!(document["causes"][0]["name"], "hog95");
+    assert_eq!(document["spikes"][0]["causes"][0]["class"], "higher-priority");
+    let hog = document["spikes"][0]["causes"][0]["time_ns"].as_u64().unwrap();
+    assert!(hog.abs_diff(500_000) < 5_000, "{hog}");
+}
+
+#[test]
+fn a_report_tells_the_causes_apart_from_the_headline() {
+    let run = Run::new();
+    let file = recorded(&run, 40);
+    let said = run.punctual(&["report", file]);
+    assert!(said.out.contains("hog95") && said.out.contains("punctual explain causes.punctual"), "{said:?}");
+    let document = run.json(&["report", file, "--json"]);
+    fits(include_str!("../../../../schemas/check-1.schema.json"), &document);
+    assert_eq!(document["causes"]["apart"], true);
+    assert_eq!(document["causes"]["causes"][0]["name"], "hog95");
+}
+
+#[test]
+fn what_cannot_be_explained_says_why_and_what_to_do() {
+    let run = Run::new();
+    let plain = run.recording("300ms");
+    run.punctual(&["explain", plain]).refused(&["r.punctual holds nothing of causes", "measure --explain"]);
+    run.punctual(&["explain", "gone.punctual"]).refused(&["gone.punctual"]);
+    let file = recorded(&run, 3);
+    run.punctual(&["explain", file, "--spike", "4"]).refused(&["3 late activations", "--spike goes from 1 to 3"]);
+    fs::write(run.path("there.html"), "mine").unwrap();
+    run.punctual(&["explain", file, "--html", "there.html"]).refused(&["there.html", "another path"]);
+    assert_eq!(fs::read_to_string(run.path("there.html")).unwrap(), "mine");
+    let cut = fs::read(run.path(file)).unwrap();
+    fs::write(run.path("cut.punctual"), &cut[..cut.len() - 40]).unwrap();
+    assert_eq!(run.punctual(&["explain", "cut.punctual"]).code, 3);
+}
