@@ -85,6 +85,11 @@ impl Guest {
         answer.context("no answer")?.with_context(|| format!("read the answer to '{command}'"))
     }
 
+    /// The process that is the guest; it ends with this value.
+    pub fn process(&self) -> u32 {
+        self.qemu.id()
+    }
+
     fn start(kernel: &Kernel, setup: Setup<'_>) -> Result<Self> {
         let mut log = File::create(setup.log).with_context(|| format!("create {}", setup.log.display()))?;
         let errors = log.try_clone().context("write to the log twice")?;

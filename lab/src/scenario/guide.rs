@@ -7,6 +7,7 @@
 use super::facts::{self, Word};
 use super::look::{self, Look};
 use super::{Claim, Judged, Lab, Scenario, Verdict, line, skip, state};
+use crate::initramfs::Luggage;
 use crate::kernel::{Arch, Kernel};
 use crate::program;
 use anyhow::{Context, Result};
@@ -109,7 +110,7 @@ fn published(lab: &Lab) -> Result<String> {
 
 fn boot<'a>(lab: &'a Lab, kernel: &'a Kernel, name: &'static str, words: &str) -> Result<Look<'a>> {
     // The line asks for 2 GiB of huge pages.
-    let guest = lab.boot(kernel, name, words, 3072, &["i915".to_owned()])?;
+    let guest = lab.boot(kernel, name, words, 3072, Luggage { modules: &["i915".to_owned()], files: &[] })?;
     crate::say(&format!("up after {:.0} s, try {}", guest.boot_time.as_secs_f64(), guest.tries));
     Ok(Look { lab, kernel, name, guest })
 }

@@ -3,6 +3,7 @@
 //! A scenario boots a kernel once, looks, and holds several claims against what it saw. Looking and judging are apart:
 //! judges see texts only, and each is tested with texts that must fail.
 
+mod causes;
 mod facts;
 mod guide;
 mod line;
@@ -12,7 +13,7 @@ mod state;
 mod tune;
 
 use crate::guest::{Guest, Setup};
-use crate::initramfs;
+use crate::initramfs::{self, Luggage};
 use crate::kernel::{Arch, KERNELS, Kernel, Spec};
 use crate::packages::Shelf;
 use crate::product::{self, Product};
@@ -65,9 +66,20 @@ pub struct Scenario {
     pub run: fn(&Lab, &Kernel) -> Result<Judged>,
 }
 
-/// All quick ones.
-pub const SCENARIOS: &[&Scenario] =
-    &[&guide::GUIDE, &guide::POLL, &oracle::ORACLE, &tune::TUNE, &tune::FAIR, &tune::KILLED, &tune::DAYS];
+/// All of them.
+pub const SCENARIOS: &[&Scenario] = &[
+    &guide::GUIDE,
+    &guide::POLL,
+    &oracle::ORACLE,
+    &tune::TUNE,
+    &tune::FAIR,
+    &tune::KILLED,
+    &tune::DAYS,
+    &causes::CAUSES,
+];
+
+/// Those that take too long for every time: tried only when they are named.
+pub const LONG: [&str; 1] = ["causes"];
 
 /// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
@@ -135,13 +147,20 @@ impl Lab {
         Ok(cell.get_or_init(|| built).as_ref())
     }
 
-    /// A guest with that kernel and these words, and of the modules those named as files; its log has that name.
-    pub fn boot(&self, kernel: &Kernel, name: &str, words: &str, memory_mib: u32, modules: &[String]) -> Result<Guest> {
+    /// A guest with that kernel, these words and that luggage; its log has that name.
+    pub fn boot(
+        &self,
+        kernel: &Kernel,
+        name: &str,
+        words: &str,
+        memory_mib: u32,
+        luggage: Luggage<'_>,
+    ) -> Result<Guest> {
         let product = self.product(kernel.spec.arch)?.context("there is no product for this architecture")?;
         let busybox = self.shelf.busybox(kernel.spec.arch)?;
         let folder = self.folder(name, kernel)?;
         let initramfs = folder.join("initramfs");
-        let archive = initramfs::build(kernel, &busybox, product, modules)?;
+        let archive = initramfs::build(kernel, &busybox, product, luggage)?;
         fs::write(&initramfs, archive).with_context(|| format!("write {}", initramfs.display()))?;
         let log = folder.join("console.log");
         let guest = Guest::boot(kernel, Setup { words, initramfs: &initramfs, memory_mib, log: &log })?;
@@ -170,7 +189,8 @@ fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
     let by_kernel = KERNELS.iter().any(|spec| is_named(spec.id));
     let specs = KERNELS.iter().filter(|spec| !by_kernel || is_named(spec.id));
     let pairs = specs.flat_map(|spec| SCENARIOS.iter().map(move |scenario| (*scenario, spec)));
-    pairs.filter(|(scenario, spec)| (!by_scenario || is_named(scenario.name)) && (scenario.wants)(spec)).collect()
+    let is_chosen = |name| is_named(name) || (!by_scenario && !LONG.contains(&name));
+    pairs.filter(|(scenario, spec)| is_chosen(scenario.name) && (scenario.wants)(spec)).collect()
 }
 
 /// Gets all kernels that those names need.
@@ -258,6 +278,7 @@ mod tests {
         let pairs = |names: &[&str]| named(names).iter().map(|(s, spec)| (s.name, spec.id)).collect::<Vec<_>>();
         assert_eq!(pairs(&["guide", "13-amd64"]), [("guide", "13-amd64")]);
         assert_eq!(pairs(&["poll"]), [("poll", "12-amd64"), ("poll", "13-rt-amd64")]);
+        assert_eq!(pairs(&["causes"]), [("causes", "12-rt-amd64"), ("causes", "13-rt-amd64")]);
         assert_eq!(pairs(&["13-arm64"]), [("oracle", "13-arm64")]);
         assert_eq!(named(&[]).len(), 5 + 2 + 5 + 3 + 1 + 1 + 1);
     }
