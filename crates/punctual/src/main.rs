@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Guard { words } => commands::internal::guard(&words),
         Command::HoldLatency { us } => commands::internal::hold_latency(us),
         Command::Measure(args) => commands::measure::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Load(args) => commands::internal::load(&args),

@@ -7,6 +7,20 @@
 //! Nothing is guessed: what the records do not show is a part of its own, of class [`Class::Unexplained`] unless a
 //! counter speaks for firmware or the hypervisor; a window with lost records is incomplete and ranks nothing.
 
+mod account;
+pub mod advice;
+mod bursts;
+mod cause;
+mod counters;
+mod judge;
+mod names;
+mod ordinary;
+mod rank;
+mod rhythm;
+mod sweep;
+mod whole;
+mod witness;
+
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
 use punctual_hist::{MonoTime, Nanos};
 
@@ -152,7 +166,7 @@ pub struct Blame {
 }
 
 /// Why something could run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Why {
     /// Its priority is higher than ours: (its, ours), as the kernel counts, smaller is higher.
     Priority(i32, i32),

@@ -50,6 +50,8 @@ pub struct Recording {
     pub covered: Nanos,
     /// What there is to find causes in.
     pub causes: Causes,
+    /// The last interval was of a phase that is kept apart because it was traced.
+    disturbed: bool,
 }
 
 /// Totals of one CPU.
@@ -116,6 +118,7 @@ impl Recording {
             cut_off: None,
             covered: Nanos::ZERO,
             causes: Causes::default(),
+            disturbed: false,
         }
     }
 
@@ -130,7 +133,12 @@ impl Recording {
             Frame::Interval(interval) => self.add_interval(&interval),
             Frame::Mark(mark) => self.marks.push(mark),
             Frame::Event(event) => self.add_event(event),
-            Frame::Worst(worst) => self.replace_worst(worst),
+            // Written after the interval it belongs to. The list of a traced phase would push out what counts.
+            Frame::Worst(worst) => {
+                if !self.disturbed {
+                    self.replace_worst(worst);
+                }
+            }
             Frame::LoadDone(load) => self.loads.push(load),
             Frame::End(end) => self.end = Some(end),
             Frame::Tracing(tracing) => self.causes.tracing = Some(tracing),
@@ -142,7 +150,8 @@ impl Recording {
 
     fn add_interval(&mut self, interval: &Interval) {
         // What is traced is a little disturbed: it stays out of the totals where there is anything else.
-        let headline = !self.causes.apart(interval.phase, self.header.scenario.load_phases.len());
+        self.disturbed = self.causes.apart(interval.phase, self.header.scenario.load_phases.len());
+        let headline = !self.disturbed;
         if headline {
             self.covered = self.covered.plus(interval.length);
         }

@@ -22,6 +22,7 @@ impl Report {
         Self {
             tool_version: header.tool_version.clone(),
             started_unix_ns: header.started_unix_ns,
+            epoch: header.epoch,
             measured: recording.covered,
             need,
             scenario: header.scenario.clone(),
@@ -32,6 +33,7 @@ impl Report {
             phases: phase_rows(recording, &phases),
             timeline: timeline(recording),
             worst: worst_rows(recording, &phases),
+            causes: None,
             spans: phases.into_spans(),
             loads: recording.loads.clone(),
             loads_skipped: loads_skipped(recording),

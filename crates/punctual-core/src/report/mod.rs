@@ -4,6 +4,7 @@
 //! judgements each on their own page: `verdict`, `trust`, `next`.
 
 mod build;
+mod causes;
 mod next;
 mod over_time;
 #[cfg(test)]
@@ -11,11 +12,14 @@ mod tests;
 mod trust;
 mod verdict;
 
+pub use causes::CausesDoubt;
+
 use crate::cpu_set::CpuSet;
+use crate::explain::Explanation;
 use crate::finding::Finding;
 use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, WarmUp};
 use crate::scenario::Scenario;
-use punctual_hist::{Activation, Counts, Nanos};
+use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 /// Everything a reader is told of one measurement.
 #[derive(Clone, Debug)]
@@ -24,6 +28,8 @@ pub struct Report {
     pub tool_version: String,
     /// Wall clock at the start, nanoseconds since 1970.
     pub started_unix_ns: u64,
+    /// Instant all times are relative to.
+    pub epoch: MonoTime,
     /// How long was measured.
     pub measured: Nanos,
     /// What was asked for.
@@ -46,6 +52,8 @@ pub struct Report {
     pub timeline: Vec<TimelinePoint>,
     /// The worst activations, worst first.
     pub worst: Vec<WorstRow>,
+    /// Who made it late; `None` when nobody looked.
+    pub causes: Option<Explanation>,
     /// What loads achieved.
     pub loads: Vec<LoadDone>,
     /// Loads that could not run, and why.

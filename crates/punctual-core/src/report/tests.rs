@@ -7,6 +7,7 @@ use crate::recording::{
     Recording, Worst, encode, encode_preamble, read,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
+use crate::trace::{Rung, Tracing};
 use proptest::prelude::*;
 use punctual_hist::{MonoTime, bucket_index};
 
@@ -474,4 +475,47 @@ proptest! {
         again.next.clone_from(&live.next);
         prop_assert_eq!(format!("{live:?}"), format!("{again:?}"));
     }
+}
+
+/// How causes were looked for, in these load phases.
+fn tracing(phases: &[u16]) -> Frame {
+    Frame::Tracing(Tracing {
+        rung: Rung::Tracefs,
+        refused: Vec::new(),
+        phases: phases.to_vec(),
+        events: Vec::new(),
+        blind: Vec::new(),
+        clock: "mono".to_owned(),
+        buffer_bytes: 1 << 20,
+        threshold: None,
+        windows_max: 100,
+        self_test: Vec::new(),
+    })
+}
+
+/// 10 s untraced at 5 us, 10 s traced at 80 us, which is over the budget.
+fn in_two_phases(traced: &[u16]) -> Report {
+    let second = |second, phase, lateness: u64| interval(second, phase, vec![cpu(1, &[lateness; 1000], &[])]);
+    let mut frames = vec![threads(), tracing(traced)];
+    frames.extend((0..10).map(|s| second(s, 0, 5_000)));
+    frames.push(Frame::Worst(vec![worst(1, Nanos::from_secs(3), Nanos::from_us(5))]));
+    frames.extend((10..20).map(|s| second(s, 1, 80_000)));
+    frames.push(Frame::Worst(vec![worst(1, Nanos::from_secs(12), Nanos::from_us(80))]));
+    frames.push(end(20, EndReason::Completed));
+    report(header(), frames)
+}
+
+#[test]
+fn a_traced_phase_stays_out_of_the_headline() {
+    let apart = in_two_phases(&[1]);
+    assert_eq!((apart.cpus[0].row.due, apart.cpus[0].row.over_budget), (10_000, 0));
+    assert_eq!((apart.measured, apart.worst[0].activation.lateness()), (Nanos::from_secs(10), Nanos::from_us(5)));
+    assert_eq!(apart.phases.iter().map(|row| row.row.due).collect::<Vec<_>>(), [10_000, 10_000], "both are shown");
+}
+
+#[test]
+fn where_all_was_traced_the_headline_is_what_there_is() {
+    let all = in_two_phases(&[0, 1]);
+    assert_eq!((all.cpus[0].row.due, all.cpus[0].row.over_budget), (20_000, 10_000));
+    assert_eq!(all.worst[0].activation.lateness(), Nanos::from_us(80));
 }

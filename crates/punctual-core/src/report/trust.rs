@@ -4,6 +4,7 @@
 //! may lack what mattered. A *remark* is worth knowing and spoils nothing. Involuntary switches are neither: being
 //! pre-empted is what is measured.
 
+use super::causes::records;
 use super::{CpuRow, Distrust, Trust};
 use crate::recording::{CpuTotals, EndReason, EventKind, Granted, MarkKind, Moment, Recording};
 use crate::scenario::{Policy, Scenario};
@@ -25,6 +26,7 @@ pub(super) fn judge(recording: &Recording, cpus: &[CpuRow]) -> Trust {
     from_threads(recording, &mut trust);
     from_counters(recording, &mut trust);
     from_state(recording, &mut trust);
+    from_tracing(recording, &mut trust);
     from_ending(recording, &mut trust);
     from_amount(cpus, &mut trust);
     trust
@@ -156,6 +158,16 @@ fn from_state(recording: &Recording, trust: &mut Trust) {
         values().find(|(_, path, value)| is_tracer(path) && !matches!(value.trim(), "nop" | "") && is_word(value));
     if let Some((_, _, tracer)) = tracer {
         trust.doubt(Distrust::Tracing(tracer.trim().to_owned()));
+    }
+}
+
+/// What looks for causes costs little, but it is in the headline where no load phase was measured without it.
+fn from_tracing(recording: &Recording, trust: &mut Trust) {
+    let Some(tracing) = recording.causes.tracing.as_ref().filter(|tracing| records(tracing.rung)) else { return };
+    let phases = recording.header.scenario.load_phases.len();
+    let in_headline = |phase: &u16| !recording.causes.apart(*phase, phases);
+    if tracing.phases.iter().any(in_headline) {
+        trust.remark(Distrust::Tracing("punctual's own, to find causes".to_owned()));
     }
 }
 

@@ -5,6 +5,19 @@
 //! [`explain`](crate::explain), how records are got is known to `punctual-linux` alone.
 //! Instants are those of `CLOCK_MONOTONIC`.
 
+mod decode;
+mod decode_events;
+mod format;
+pub mod ledger;
+mod page;
+pub mod pulses;
+pub mod tables;
+
+pub use decode::Decoder;
+pub use decode_events::{EVENTS, Wanted};
+pub use format::{FormatError, FormatFault};
+pub use page::{Events, Missed, Page, PageError, PageLayout, RawEvent};
+
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
@@ -31,7 +44,7 @@ pub struct Record {
 /// The context in which a record was written, as the kernel's common fields tell it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
-    /// `common_flags`: bit 0 interrupts off, 2 and 3 reschedule wanted, 4 hard interrupt, 5 softirq, 6 NMI.
+    /// `common_flags`: bit 0 interrupts off, 1 (lazily) and 2 reschedule wanted, 3 hard interrupt, 4 softirq, 6 NMI.
     pub flags: u8,
     /// `common_preempt_count`: the low four bits count sections that forbid pre-emption, the high ones those that forbid
     /// migration.
@@ -43,9 +56,11 @@ pub const FLAG_IRQS_OFF: u8 = 0x01;
 /// The current task was asked to give way.
 pub const FLAG_NEED_RESCHED: u8 = 0x04;
 /// Within a hard interrupt.
-pub const FLAG_HARDIRQ: u8 = 0x10;
+pub const FLAG_HARDIRQ: u8 = 0x08;
 /// Within a softirq.
-pub const FLAG_SOFTIRQ: u8 = 0x20;
+pub const FLAG_SOFTIRQ: u8 = 0x10;
+/// Within a non-maskable interrupt.
+pub const FLAG_NMI: u8 = 0x40;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,8 +199,10 @@ pub enum What {
         /// In user mode.
         user: bool,
     },
-    /// The CPU's frequency changes.
+    /// A CPU's frequency changes, as another CPU may have decided.
     Frequency {
+        /// Whose.
+        cpu: u32,
         /// To so many kHz.
         khz: u32,
     },
@@ -347,7 +364,8 @@ pub struct Around {
     pub from: MonoTime,
     /// Read after.
     pub to: MonoTime,
-    /// What changed between, of this CPU where it is by CPU. What could be read and did not change is here with 0.
+    /// What changed between, of this CPU where it is by CPU. What could be read and did not change is here with 0,
+    /// but for lines of devices that never interrupted this CPU in the run so far.
     pub changes: Vec<Change>,
     /// The longest time that surely nothing of ours ran on any CPU, within the activation.
     pub standstill: Option<Nanos>,
@@ -371,7 +389,7 @@ pub enum Counter {
     Interrupt(String, String),
     /// A softirq of this CPU.
     Softirq(String),
-    /// Time this CPU's tasks waited to run.
+    /// Time this CPU's tasks waited to run: also those that the measuring thread kept waiting.
     RunDelay,
     /// Entries into an idle state, by its name.
     IdleState(String),
@@ -395,6 +413,8 @@ pub enum Counter {
     Migrations,
     /// The control group of the thread, or real time as a whole, was throttled.
     RtThrottled,
+    /// Time the measuring thread could have run and waited to.
+    OwnRunDelay,
 }
 
 /// An activation that was late, whether or not a window was kept of it.

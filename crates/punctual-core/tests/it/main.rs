@@ -13,6 +13,7 @@ mod plans;
 mod remedies;
 mod sizes;
 mod standing;
+mod trace;
 
 use std::path::{Path, PathBuf};
 

@@ -2,9 +2,11 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+mod explain;
 mod tune;
 mod value;
 
+pub use explain::ExplainArgs;
 pub use tune::{ArtefactName, RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Period, parse_duration};
 
@@ -50,6 +52,8 @@ pub enum Command {
     Revert(RevertArgs),
     /// Latency of a stated scenario, into one recording file
     Measure(MeasureArgs),
+    /// Who made it late: causes over a whole recording, ranked
+    Explain(ExplainArgs),
     /// Render a recording again
     Report(ReportArgs),
     /// This machine as one readable file, to be audited elsewhere or shown in a bug report

@@ -4,6 +4,7 @@ mod adopt;
 pub mod audit;
 pub mod boot;
 pub mod check;
+pub mod explain;
 mod here;
 pub mod internal;
 pub mod lint;

@@ -8,7 +8,7 @@ fn folder() -> PathBuf {
 }
 
 /// Asserts that `text` is what the golden file holds.
-fn assert_golden(name: &str, text: &str) {
+pub(in crate::render) fn assert_golden(name: &str, text: &str) {
     let path = folder().join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, text).unwrap();

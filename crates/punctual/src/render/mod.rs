@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod chart;
+pub mod explain;
 #[cfg(test)]
 mod golden;
 pub mod html;

@@ -14,7 +14,7 @@ const IDLE: &str = "idle";
 const LOADED: &str = "cpu+memory+io-write+switch+net";
 const PERIOD: Nanos = Nanos::from_ms(1);
 const RELEASES_PER_SECOND: u64 = 1_000;
-const EPOCH_NS: u64 = 5_000_000_000_000;
+pub const EPOCH_NS: u64 = 5_000_000_000_000;
 
 /// Every sample with the name of its golden files.
 pub fn all() -> Vec<(&'static str, Report)> {
@@ -238,6 +238,7 @@ impl Run {
         Report {
             tool_version: "0.1.0".to_owned(),
             started_unix_ns: 1_763_718_077_000_000_000,
+            epoch: MonoTime::from_ns(EPOCH_NS),
             measured: Nanos::from_secs(self.seconds),
             need: Need { period: PERIOD, budget: self.budget, cpus: (0..self.cpus).collect() },
             scenario: self.scenario(),
@@ -250,6 +251,7 @@ impl Run {
             spans: vec![span(IDLE, 0, split), span(LOADED, split, self.seconds)],
             timeline: drawn.iter().flat_map(|d| d.points.iter().cloned()).collect(),
             worst,
+            causes: None,
             loads: vec![load(1, "cpu", Some(41_872_334)), load(1, "cmd:glmark2 --off-screen", None)],
             loads_skipped: vec![("graphics".to_owned(), "x11perf is not installed".to_owned())],
             notes: vec!["recorded on the bench <left>, lid closed".to_owned()],

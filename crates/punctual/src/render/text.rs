@@ -5,9 +5,9 @@
 
 mod check;
 mod full;
-mod section;
+pub(super) mod section;
 pub(super) mod sheet;
-mod table;
+pub(super) mod table;
 
 pub(super) use section::shortened;
 

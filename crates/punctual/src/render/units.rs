@@ -102,6 +102,18 @@ pub fn share(part: u64, whole: u64) -> Option<String> {
     Some(format!("{}.{:0width$}{THIN}%", value / one, value % one, width = decimals as usize))
 }
 
+/// A share from 0 to 1 in percent, rounded down: `61 %`, `4.5 %`, `< 0.1 %`; only all of it is `100 %`.
+pub fn portion(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p.is_nan() => ABSENT.to_owned(),
+        p if p <= 0.0 => format!("0{THIN}%"),
+        p if p < 0.1 => format!("<{THIN}0.1{THIN}%"),
+        p if p < 10.0 => format!("{:.1}{THIN}%", (p * 10.0).floor() / 10.0),
+        p => format!("{:.0}{THIN}%", p.min(100.0).floor()),
+    }
+}
+
 /// An upper bound of a probability, as odds that never claim more than the bound does: `fewer than 1 in 20 000
 /// releases`. Bounds too large to be odds are percentages: `fewer than 54 % of releases`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
@@ -239,6 +251,16 @@ mod tests {
         assert_eq!(plain(&share(29_000, 30_000).unwrap()), "96.6 %");
         assert_eq!(plain(&share(0, 30_000).unwrap()), "0.0 %");
         assert!(share(u64::MAX - 1, u64::MAX).unwrap().starts_with("99.99"));
+    }
+
+    #[test]
+    fn a_portion_is_rounded_down() {
+        let cases =
+            [(1.0, "100 %"), (0.9999, "99 %"), (0.61, "61 %"), (0.0456, "4.5 %"), (0.0001, "< 0.1 %"), (0.0, "0 %")];
+        for (share, text) in cases {
+            assert_eq!(plain(&portion(share)), text);
+        }
+        assert_eq!(portion(f64::NAN), "-");
     }
 
     #[test]

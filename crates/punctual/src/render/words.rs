@@ -3,6 +3,7 @@
 //! One function per enum of the core, which names every variant, so that a new one does not compile until it has
 //! words. Must not know the medium: no colour, no markup, no line breaks.
 
+pub mod causes;
 mod findings;
 mod refusal;
 mod trust;
@@ -17,7 +18,7 @@ use super::units;
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::finding::{Confidence, Finding, Severity, State};
 use punctual_core::recording::{EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment};
-use punctual_core::report::Report;
+use punctual_core::report::{PhaseRow, Report};
 use punctual_core::scenario::{Amount, Mechanism, Policy, Scenario, TimerPhase};
 use punctual_hist::Nanos;
 
@@ -242,6 +243,12 @@ pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<(&'a 
 /// A row's name for the table of one load phase.
 pub fn phase_name(name: &str) -> &str {
     if name.is_empty() { "idle" } else { name }
+}
+
+/// The same, saying where the numbers are those of a traced phase.
+pub fn phase_title(report: &Report, row: &PhaseRow) -> String {
+    let name = phase_name(&row.name);
+    if report.traced(row.phase) { format!("{name} (traced)") } else { name.to_owned() }
 }
 
 #[cfg(test)]

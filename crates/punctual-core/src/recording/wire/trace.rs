@@ -39,7 +39,7 @@ variants! {
     Counter {
         0 => Interrupt(line, what), 1 => Softirq(name), 2 => RunDelay, 3 => IdleState(name), 4 => Steal, 5 => Smi,
         6 => Throttled, 7 => FrequencyRatio, 8 => MinorFaults, 9 => MajorFaults, 10 => InvoluntarySwitches,
-        11 => VoluntarySwitches, 12 => Migrations, 13 => RtThrottled
+        11 => VoluntarySwitches, 12 => Migrations, 13 => RtThrottled, 14 => OwnRunDelay
     }
     What {
         0 => Switch { prev, prev_prio, prev_state, next, next_prio }, 1 => Waking { tid, prio, target },
@@ -49,7 +49,7 @@ variants! {
         11 => HrtimerExit { timer }, 12 => TimerEntry { timer, function }, 13 => TimerExit { timer },
         14 => Nmi { handler, took }, 15 => WorkStart { function }, 16 => WorkEnd, 17 => CallEntry { function },
         18 => CallExit, 19 => IpiSend { target, callsite, callback }, 20 => Idle { state },
-        21 => Fault { address, ip, user }, 22 => Frequency { khz }, 23 => Migrate { tid, from_cpu, to_cpu },
+        21 => Fault { address, ip, user }, 22 => Frequency { cpu, khz }, 23 => Migrate { tid, from_cpu, to_cpu },
         24 => Noise { kind, id, start, took }, 25 => Timerlat { context, latency }, 26 => Lost { count }
     }
 }

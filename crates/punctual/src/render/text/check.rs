@@ -2,7 +2,7 @@
 //! way, the numbers, the verdict, whether to believe it, what to do.
 
 use super::{Style, section, sheet::Sheet};
-use crate::render::words;
+use crate::render::{explain, words};
 use punctual_core::finding::{Finding, State};
 use punctual_core::report::Report;
 use std::path::Path;
@@ -25,6 +25,7 @@ pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, sty
     section::latencies(&mut sheet, report);
     phases(&mut sheet, report);
     loads(&mut sheet, report);
+    explain::short(&mut sheet, report, recording, style.width.max(40));
     section::verdict(&mut sheet, report);
     section::trust(&mut sheet, report);
     section::next(&mut sheet, report);
@@ -67,13 +68,13 @@ fn phases(sheet: &mut Sheet, report: &Report) {
     }
     sheet.heading("What load does (lateness in us)");
     if report.phases.len() <= PHASE_ROWS_SHOWN {
-        return sheet.table(&section::phase_table(report.phases.iter()));
+        return sheet.table(&section::phase_table(report, report.phases.iter()));
     }
     let mut phases: Vec<u16> = report.phases.iter().map(|row| row.phase).collect();
     phases.dedup();
     let latest = phases.iter().filter_map(|phase| {
         report.phases.iter().filter(|row| row.phase == *phase).max_by_key(|row| row.row.latency_due.max)
     });
-    sheet.table(&section::phase_table(latest));
+    sheet.table(&section::phase_table(report, latest));
     sheet.paragraph(2, "The latest CPU of each phase; all of them: punctual report --text");
 }

@@ -3,7 +3,7 @@
 use super::sheet::Sheet;
 use super::table::{Edge, Table};
 use super::{Style, section};
-use crate::render::{units, words};
+use crate::render::{explain, units, words};
 use punctual_core::finding::State;
 use punctual_core::report::{Percentiles, Report};
 use punctual_hist::Nanos;
@@ -23,6 +23,7 @@ pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, styl
     by_core(&mut sheet, report);
     phases(&mut sheet, report);
     worst(&mut sheet, report);
+    explain::short(&mut sheet, report, recording, style.width.max(40));
     events(&mut sheet, report);
     loads(&mut sheet, report);
     threads(&mut sheet, report);
@@ -67,7 +68,7 @@ fn phases(sheet: &mut Sheet, report: &Report) {
         return;
     }
     sheet.heading("By load phase (lateness in us)");
-    sheet.table(&section::phase_table(report.phases.iter()));
+    sheet.table(&section::phase_table(report, report.phases.iter()));
     for span in &report.spans {
         let (from, to) = (units::moment(span.from), units::moment(span.to));
         sheet.point(2, &format!("{}: from {from} to {to}", words::phase_name(&span.name)));

@@ -113,12 +113,12 @@ fn asked(report: &Report) -> String {
 }
 
 /// Load phases, CPU by CPU.
-pub fn phase_table<'a>(rows: impl Iterator<Item = &'a PhaseRow>) -> Table {
+pub fn phase_table<'a>(report: &Report, rows: impl Iterator<Item = &'a PhaseRow>) -> Table {
     let mut table = Table::new(&NUMBERS);
     let mut titled = None;
     for phase in rows {
         if titled != Some(phase.phase) {
-            table.title(words::phase_name(&phase.name));
+            table.title(&words::phase_title(report, phase));
             titled = Some(phase.phase);
         }
         both_views(&mut table, &phase.cpu.to_string(), &phase.row, []);

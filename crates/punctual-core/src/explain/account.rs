@@ -1,0 +1,70 @@
+//! Spans to parts: each span is put into a stage and gets a cause. The parts of a window sum to its lateness.
+//!
+//! Judged by the records of the window alone, and by witnesses where the kernel ran nothing; what ordinary activations
+//! spend is known to [`ordinary`](super::ordinary).
+
+use super::judge::Judge;
+use super::sweep::{Span, sweep};
+use super::witness::Setting;
+use super::{Part, Why};
+use crate::trace::{Incomplete, Window};
+use punctual_hist::Nanos;
+
+/// Shorter times of a thread between our waking and our running are what switching costs.
+pub(super) const SWITCH_LEAST: Nanos = Nanos::from_us(5);
+
+/// One window, accounted for.
+#[derive(Debug)]
+pub(super) struct Account {
+    /// In order, without gaps.
+    pub parts: Vec<Part>,
+    /// Why each could be, as far as the walk tells; one entry for each part.
+    pub whys: Vec<Vec<Why>>,
+    /// Why it does not tell all.
+    pub incomplete: Option<Incomplete>,
+}
+
+/// What an account is made with.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    /// The machine.
+    pub setting: Setting,
+    /// Up to so long, the thread or idle task that was interrupted by our timer is only being switched away from.
+    pub switch_cost: Nanos,
+}
+
+/// Accounts for one window.
+pub(super) fn account(window: &Window, rules: &Rules) -> Account {
+    let mut incomplete = window.incomplete;
+    if window.records.is_empty() || incomplete == Some(Incomplete::NoTrace) {
+        incomplete = incomplete.or(Some(Incomplete::NoTrace));
+        return Account { parts: Vec::new(), whys: Vec::new(), incomplete };
+    }
+    let swept = sweep(window, rules.setting.rt);
+    let missing = if swept.begins_late { Some(Incomplete::Late) } else { swept.lost.then_some(Incomplete::Lost) };
+    let judge = Judge::new(window, rules, &swept);
+    let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: incomplete.or(missing) };
+    for span in &swept.spans {
+        for (from, to, stage) in judge.stages(span) {
+            let (cause, why) = judge.cause(&Span { from, to, ..*span }, stage);
+            account.add(Part { stage, cause, from, length: to.since(from), certain: span.certain }, why);
+        }
+    }
+    account
+}
+
+impl Account {
+    /// Adds a part, to the one before if it is more of the same.
+    fn add(&mut self, part: Part, why: Vec<Why>) {
+        if let (Some(last), Some(whys)) = (self.parts.last_mut(), self.whys.last_mut()) {
+            if last.stage == part.stage && last.cause == part.cause {
+                last.length = last.length.plus(part.length);
+                last.certain &= part.certain;
+                whys.extend(why);
+                return;
+            }
+        }
+        self.parts.push(part);
+        self.whys.push(why);
+    }
+}

@@ -1,0 +1,61 @@
+//! Singles or clusters: events that follow each other much faster than their mean spacing come in bursts.
+
+use punctual_hist::MonoTime;
+
+/// Fewer events than this tell nothing.
+const LEAST: usize = 8;
+
+/// Clusters, and events in the largest, if a third of the events or more is in clusters of three or more. Two events
+/// are of one cluster if they are closer than a tenth of the mean spacing: of events that come at random, less than
+/// one in a hundred begins such a cluster of three. `times` ascend.
+pub(super) fn bursts(times: &[MonoTime]) -> Option<(u64, u64)> {
+    let (first, last) = (times.first()?, times.last()?);
+    if times.len() < LEAST {
+        return None;
+    }
+    let mean = last.since(*first).as_ns() / (times.len() as u64 - 1);
+    let mut clusters: Vec<u64> = vec![1];
+    for pair in times.windows(2) {
+        let close = pair[1].since(pair[0]).as_ns().saturating_mul(10) < mean;
+        match clusters.last_mut() {
+            Some(size) if close => *size += 1,
+            _ => clusters.push(1),
+        }
+    }
+    let large = || clusters.iter().copied().filter(|size| *size >= 3);
+    let largest = large().max()?;
+    (large().sum::<u64>().saturating_mul(3) >= times.len() as u64).then(|| (large().count() as u64, largest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(ms: impl IntoIterator<Item = u64>) -> Vec<MonoTime> {
+        ms.into_iter().map(|ms| MonoTime::from_ns(ms * 1_000_000)).collect()
+    }
+
+    #[test]
+    fn clusters_are_told_from_singles() {
+        let clustered = times((0..5).flat_map(|c| (0..4).map(move |i| c * 10_000 + i * 3)));
+        assert_eq!(bursts(&clustered), Some((5, 4)));
+        assert_eq!(bursts(&times((0..50).map(|i| i * 250))), None, "regular");
+        assert_eq!(bursts(&times((0..7).map(|i| i / 3))), None, "too few");
+        assert_eq!(bursts(&times([5; 20])), None, "all at once: no spacing to compare with");
+    }
+
+    #[test]
+    fn what_comes_at_random_is_no_burst() {
+        let mut state = 7_u64;
+        let mut at = 0.0_f64;
+        let random = (0..500).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            #[allow(clippy::cast_precision_loss, reason = "a random number")]
+            let u = ((state >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0;
+            at -= 1e6 * u.ln();
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time")]
+            MonoTime::from_ns(at as u64)
+        });
+        assert_eq!(bursts(&random.collect::<Vec<_>>()), None);
+    }
+}

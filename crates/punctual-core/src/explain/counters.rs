@@ -1,0 +1,70 @@
+//! Causes where there is no trace: counters that grew around an activation as they usually do not.
+//!
+//! A counter speaks if it grew by more than twice what it grows in as long a time elsewhere in the run, and, where
+//! that is not known, if it grew at all. Causes are ranked by how many times more than usual it was; they have no time.
+
+use super::{Blame, Cause, Class, Why};
+use crate::trace::{Change, Counter, Window};
+use punctual_hist::Nanos;
+
+/// What counters around a window speak for, the strongest first.
+pub(super) fn blames(window: &Window) -> Vec<Blame> {
+    let Some(around) = &window.around else { return Vec::new() };
+    let mut spoken: Vec<(f64, Blame)> = around.changes.iter().filter_map(spoken).collect();
+    spoken.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cause.cmp(&b.1.cause)));
+    spoken.into_iter().map(|(_, blame)| blame).collect()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 52 bits")]
+fn spoken(change: &Change) -> Option<(f64, Blame)> {
+    let usually = change.usually.unwrap_or(0);
+    let strength = if change.counter == Counter::FrequencyRatio {
+        // It speaks by being low.
+        let low = change.by.saturating_mul(5) < usually.saturating_mul(4);
+        (low && change.by > 0).then(|| usually as f64 / change.by as f64)?
+    } else {
+        (change.by > usually.saturating_mul(2)).then(|| change.by as f64 / usually.max(1) as f64)?
+    };
+    let (cause, counter) = cause(&change.counter)?;
+    let why = vec![Why::Counter(counter, change.by)];
+    Some((strength, Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why }))
+}
+
+/// What a counter speaks for, and its name; `None` for those that only tell that something was late.
+fn cause(counter: &Counter) -> Option<(Cause, String)> {
+    let (class, name, counter) = match counter {
+        Counter::Interrupt(line, what) => return Some(interrupt(line, what)),
+        Counter::Softirq(name) => (Class::Softirq, name.clone(), name.clone()),
+        Counter::IdleState(name) => (Class::IdleExit, name.clone(), name.clone()),
+        Counter::OwnRunDelay => (Class::HigherPriority, String::new(), "run delay".to_owned()),
+        Counter::Steal => (Class::Hypervisor, String::new(), "steal".to_owned()),
+        Counter::Smi => (Class::Firmware, String::new(), "SMI".to_owned()),
+        Counter::Throttled => (Class::Frequency, "throttled for heat".to_owned(), "throttled for heat".to_owned()),
+        Counter::FrequencyRatio => (Class::Frequency, String::new(), "frequency ratio".to_owned()),
+        Counter::MinorFaults => (Class::PageFault, String::new(), "minor faults".to_owned()),
+        Counter::MajorFaults => (Class::PageFault, "from disk".to_owned(), "major faults".to_owned()),
+        Counter::InvoluntarySwitches => (Class::HigherPriority, String::new(), "involuntary switches".to_owned()),
+        Counter::VoluntarySwitches | Counter::RunDelay => return None,
+        Counter::Migrations => (Class::Migration, String::new(), "migrations".to_owned()),
+        Counter::RtThrottled => (Class::Throttled, String::new(), "throttled".to_owned()),
+    };
+    Some((Cause { class, name }, counter))
+}
+
+/// A row of the table of interrupts: a number is a device's line, a word one of the CPU's own.
+fn interrupt(line: &str, what: &str) -> (Cause, String) {
+    let class = match line {
+        number if number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty() => {
+            let name = if what.is_empty() { format!("irq {line}") } else { format!("{what} (irq {line})") };
+            return (Cause { class: Class::HardIrq, name: name.clone() }, name);
+        }
+        "NMI" => Class::Nmi,
+        "LOC" => Class::TimerInterrupt,
+        "RES" | "CAL" | "TLB" | "IWI" => Class::Ipi,
+        ipi if ipi.starts_with("IPI") => Class::Ipi,
+        _ => Class::Vector,
+    };
+    let name = if what.is_empty() { line.to_owned() } else { what.to_owned() };
+    let shown = if class == Class::TimerInterrupt { String::new() } else { name.clone() };
+    (Cause { class, name: shown }, name)
+}

@@ -1,0 +1,183 @@
+//! Whether events come at regular times: a test that finds the period itself.
+//!
+//! Periods to try come from the spacings of the events, from a coarse periodogram and from what timers often do. Each
+//! is refined on longer and longer stretches, so that hours of a quarter-second rhythm stay in step. A period is
+//! believed if chance would hardly do it, by Rayleigh's test or by how many events lie near the comb, corrected for all
+//! that was tried. Events are seen only where a release is: periods shorter than three of the grid are not asked for,
+//! because the grid itself would be found.
+//!
+//! Many events within one cycle (a burst) count as one for the odds.
+
+use super::Rhythm;
+use punctual_hist::{MonoTime, Nanos};
+use std::f64::consts::TAU;
+
+/// Fewer cycles with events than this tell nothing.
+const LEAST: usize = 8;
+/// More events than this add nothing but time.
+const MOST: usize = 300;
+/// Odds that are believed.
+const BELIEVED: f64 = 1e-3;
+/// At least this part of all events fits.
+const FITTING: f64 = 0.6;
+/// Periods of much that runs on a machine, in seconds.
+const USUAL: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0];
+
+/// The rhythm of these times, if they have one. `grid` is the time between releases, `tick` that of the kernel's tick.
+pub(super) fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhythm> {
+    let mut times: Vec<MonoTime> = times.to_vec();
+    times.sort_unstable();
+    times.dedup();
+    // A stretch of the run, and not a thinned-out whole: spacings must stay what they are.
+    let first = *times.get(times.len().saturating_sub(MOST))?;
+    let times: Vec<f64> = times.iter().filter(|at| **at >= first).map(|at| at.since(first).as_secs_f64()).collect();
+    let span = *times.last()?;
+    let events = Events { times, span, grid: grid.as_secs_f64() };
+    if events.times.len() < LEAST {
+        return None;
+    }
+    let candidates = events.candidates(tick.as_secs_f64());
+    let tried = candidates.len();
+    let scored = candidates.iter().filter_map(|period| events.score(events.refine(*period), tried));
+    scored.filter(|rhythm| rhythm.chance < BELIEVED).min_by(|a, b| a.chance.total_cmp(&b.chance))
+}
+
+/// Times in seconds from the first, ascending.
+struct Events {
+    times: Vec<f64>,
+    span: f64,
+    grid: f64,
+}
+
+impl Events {
+    /// Periods to try, longest first.
+    fn candidates(&self, tick: f64) -> Vec<f64> {
+        let mut periods: Vec<f64> = USUAL.to_vec();
+        periods.extend([1.0, 2.0, 5.0, 10.0].map(|n| n * tick));
+        for spacing in self.spacings() {
+            periods.extend((1..=4).map(|parts| spacing / f64::from(parts)));
+        }
+        periods.extend(self.peaks());
+        let (shortest, longest) = (self.grid * 3.0, self.span / 6.0);
+        periods.retain(|period| *period > shortest.max(1e-6) && *period <= longest);
+        periods.sort_by(|a, b| b.total_cmp(a));
+        periods.dedup_by(|a, b| (*a / *b - 1.0).abs() < 1e-3);
+        periods
+    }
+
+    /// The most frequent distances between events and the next few.
+    fn spacings(&self) -> Vec<f64> {
+        let far = |lag: usize| self.times.windows(lag + 1).map(move |pair| pair[lag] - pair[0]);
+        let mut all: Vec<f64> = (1..=3).flat_map(far).collect();
+        all.sort_by(f64::total_cmp);
+        let mut groups: Vec<(usize, f64)> = Vec::new();
+        let mut from = 0;
+        for (at, distance) in all.iter().enumerate() {
+            let wide = (2.0 * self.grid).max(distance * 0.01);
+            while distance - all[from] > wide {
+                from += 1;
+            }
+            groups.push((at + 1 - from, all[from..=at].iter().sum::<f64>() / as_f64(at + 1 - from)));
+        }
+        groups.sort_by(|a, b| b.0.cmp(&a.0));
+        let mut best: Vec<f64> = Vec::new();
+        for (_, distance) in groups {
+            if best.len() < 6 && best.iter().all(|other| (other - distance).abs() > (4.0 * self.grid).max(0.03 * other))
+            {
+                best.push(distance);
+            }
+        }
+        best
+    }
+
+    /// Peaks of a coarse periodogram of low frequencies.
+    fn peaks(&self) -> Vec<f64> {
+        let frequency = |k: i32| f64::from(k) / (2.0 * self.span);
+        let mut power: Vec<(f64, f64)> =
+            (12..1024).map(|k| (self.resultant(frequency(k), self.times.len()).0, frequency(k))).collect();
+        power.sort_by(|a, b| b.0.total_cmp(&a.0));
+        power.into_iter().take(4).map(|(_, frequency)| 1.0 / frequency).collect()
+    }
+
+    /// Length of the mean direction of the first `n` events on a circle of this frequency, and the direction.
+    fn resultant(&self, frequency: f64, n: usize) -> (f64, f64) {
+        let turn = |at: &f64| (at * frequency).fract() * TAU;
+        let (sine, cosine) = self.times.iter().take(n).map(turn).fold((0.0, 0.0), |(s, c), phase| {
+            let (sine, cosine) = phase.sin_cos();
+            (s + sine, c + cosine)
+        });
+        (f64::hypot(sine, cosine) / as_f64(n.max(1)), f64::atan2(sine, cosine))
+    }
+
+    /// The best period near this one, found on longer and longer stretches.
+    fn refine(&self, period: f64) -> f64 {
+        let mut frequency = 1.0 / period;
+        // As far off as spacings can be that are rounded to the grid.
+        let mut off = frequency * (1.5 * self.grid / period).clamp(1e-4, 0.05);
+        let mut length = 16.0 * period;
+        loop {
+            let n = self.times.partition_point(|at| *at <= length);
+            let step = 0.2 / length;
+            let steps = (off / step).ceil().min(60.0);
+            if n >= 6 && steps >= 1.0 {
+                let mut best = (0.0, frequency);
+                let mut offset = -steps;
+                while offset <= steps {
+                    let tried = frequency + offset * off / steps;
+                    let power = self.resultant(tried, n).0;
+                    if power > best.0 {
+                        best = (power, tried);
+                    }
+                    offset += 1.0;
+                }
+                frequency = best.1;
+                off = off.min(0.4 / length);
+            }
+            if length >= self.span {
+                return 1.0 / frequency;
+            }
+            length *= 4.0;
+        }
+    }
+
+    /// How well a period fits; `None` if not enough does.
+    fn score(&self, period: f64, tried: usize) -> Option<Rhythm> {
+        let n = self.times.len();
+        let (length, direction) = self.resultant(1.0 / period, n);
+        let middle = direction / TAU;
+        let near = (period / 20.0).max(self.grid);
+        let fits = |at: &&f64| {
+            let cycles = *at / period - middle;
+            (cycles - cycles.round()).abs() * period <= near
+        };
+        let fitting = self.times.iter().filter(fits).count();
+        let mut cycles: Vec<f64> = self.times.iter().map(|at| (at / period - middle).round()).collect();
+        cycles.dedup();
+        let independent = as_f64(cycles.len());
+        let part = as_f64(fitting) / as_f64(n);
+        if cycles.len() < LEAST || part < FITTING {
+            return None;
+        }
+        let by_chance = ((2.0 * near + self.grid) / period).min(1.0);
+        let odds = (-independent * length * length).exp().min(tail(independent, part, by_chance));
+        let tries = as_f64(tried) * (self.span / period).max(1.0) * 2.0;
+        let nanos = (period * 1e9).round();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between the grid and the run")]
+        let period = Nanos::from_ns(nanos as u64);
+        Some(Rhythm { period, chance: (odds * tries).min(1.0), fitting: (fitting as u64, n as u64) })
+    }
+}
+
+/// At most so likely is it that a part of `n` events or more does what each does with probability `q` (Chernoff).
+fn tail(n: f64, part: f64, q: f64) -> f64 {
+    if part <= q || q >= 1.0 {
+        return 1.0;
+    }
+    let term = |p: f64, q: f64| if p <= 0.0 { 0.0 } else { p * (p / q).ln() };
+    (-n * (term(part, q) + term(1.0 - part, 1.0 - q))).exp()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of events, far below 2^52")]
+fn as_f64(n: usize) -> f64 {
+    n as f64
+}

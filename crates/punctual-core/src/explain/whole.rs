@@ -1,0 +1,84 @@
+//! A recording to its explanation: windows to spikes, spikes to ranked causes.
+
+use super::account::account;
+use super::rank::{self, Run, Weights};
+use super::witness::Setting;
+use super::{Class, Explanation, LateCount, Spike, cause, ordinary, rhythm};
+use crate::recording::Recording;
+use crate::trace::{Kept, Window};
+use punctual_hist::{MonoTime, Nanos};
+use std::collections::BTreeMap;
+
+impl Explanation {
+    /// Who made the activations of this recording late.
+    pub fn of(recording: &Recording) -> Self {
+        let causes = &recording.causes;
+        let (rules, ordinary) = ordinary::learn(causes.windows.values(), Setting::of(recording));
+        let late = causes.windows.values().filter(|window| window.kept != Kept::Ordinary);
+        let explain = |window: &Window| cause::spike(window, account(window, &rules), &ordinary);
+        let mut spikes: Vec<Spike> = late.map(explain).collect();
+        rank::distinct(&mut spikes);
+        let tick = recording.header.clock.tick;
+        let run = Run { late: &causes.late_totals, grid: grid(recording, None), tick };
+        Self {
+            tracing: causes.tracing.clone(),
+            totals: causes.totals.clone(),
+            late: counts(recording, &spikes),
+            thresholds: causes.late_totals.values().map(|total| (total.cpu, total.threshold)).collect(),
+            causes: rank::rank(&spikes, &run),
+            rhythms: rhythms(recording),
+            explained: explained(&spikes, &run),
+            ordinary: ordinary.list(),
+            spikes,
+        }
+    }
+}
+
+/// Time between releases: of one CPU, or the longest of all.
+fn grid(recording: &Recording, cpu: Option<u32>) -> Nanos {
+    let threads = recording.header.scenario.threads.iter();
+    let threads = threads.filter(|thread| cpu.is_none_or(|cpu| thread.cpu == cpu));
+    threads.map(|thread| thread.period).max().unwrap_or(Nanos::ZERO)
+}
+
+/// By CPU: what there is to explain.
+fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<(u32, LateCount)> {
+    let mut counts: BTreeMap<u32, LateCount> = BTreeMap::new();
+    for total in recording.causes.late_totals.values() {
+        let count = counts.entry(total.cpu).or_default();
+        (count.late, count.lateness) = (total.count, total.lateness);
+    }
+    for spike in spikes {
+        let count = counts.entry(spike.cpu).or_default();
+        count.kept += 1;
+        count.complete += u64::from(spike.incomplete.is_none());
+        count.sampled += u64::from(spike.incomplete.is_none() && spike.kept == Kept::Sampled);
+    }
+    counts.into_iter().collect()
+}
+
+/// Rhythms of late activations as such.
+fn rhythms(recording: &Recording) -> Vec<(u32, super::Rhythm)> {
+    let mut times: BTreeMap<u32, Vec<MonoTime>> = BTreeMap::new();
+    for late in &recording.causes.late {
+        times.entry(late.cpu).or_default().push(late.release);
+    }
+    let tick = recording.header.clock.tick;
+    let found = |(cpu, times): (u32, Vec<MonoTime>)| {
+        rhythm::rhythm(&times, grid(recording, Some(cpu)), tick).map(|rhythm| (cpu, rhythm))
+    };
+    times.into_iter().filter_map(found).collect()
+}
+
+/// Share of the lateness looked at that has a cause.
+fn explained(spikes: &[Spike], run: &Run<'_>) -> Option<f64> {
+    let weights = Weights::of(spikes, run.late);
+    let (mut all, mut unknown) = (0.0, 0.0);
+    for spike in spikes.iter().filter(|spike| spike.incomplete.is_none()) {
+        let weight = weights.weight(spike);
+        all += weight * spike.lateness().as_secs_f64();
+        let unexplained = spike.causes.iter().filter(|blame| blame.cause.class == Class::Unexplained);
+        unknown += weight * unexplained.map(|blame| blame.time.as_secs_f64()).sum::<f64>();
+    }
+    (all > 0.0).then(|| (1.0 - unknown / all).clamp(0.0, 1.0))
+}

@@ -1,0 +1,123 @@
+//! What counters, the run's events and facts of the machine say of time in which the kernel ran nothing.
+//!
+//! A gap without records has no name of its own. It is given to firmware, the hypervisor or a pause only where a
+//! witness speaks for that; otherwise it stays what it looks like, or unexplained.
+
+use super::{Class, Why};
+use crate::recording::{EventKind, Recording};
+use crate::trace::{Counter, Window};
+use punctual_hist::{MonoTime, Nanos};
+
+/// Standing still for less than this is what housekeeping that comes every 10 ms always seems to do.
+const STANDSTILL_LEAST: Nanos = Nanos::from_ms(15);
+/// In a guest, the way out of an idle state is the hypervisor's business where it is longer than this.
+const GUEST_IDLE: Nanos = Nanos::from_us(50);
+/// No idle state takes so long to leave.
+const IDLE_MOST: Nanos = Nanos::from_ms(5);
+
+/// What is known of the machine of a recording.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Setting {
+    /// It is a guest.
+    pub guest: bool,
+    /// Its kernel is `PREEMPT_RT`.
+    pub rt: bool,
+    /// Times in which the machine stood still, was suspended, or the hypervisor ran others.
+    stretches: Vec<(MonoTime, MonoTime, EventKind)>,
+}
+
+impl Setting {
+    pub(super) fn of(recording: &Recording) -> Self {
+        let fact = |name: &str, word: &str| {
+            let facts = &recording.header.machine;
+            facts.iter().any(|(fact, value)| fact == name && value.contains(word))
+        };
+        let epoch = recording.header.epoch;
+        let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused | EventKind::Steal);
+        let stretch = |event: &crate::recording::Event| {
+            let to = epoch.plus(event.at);
+            (to.minus(event.length), to, event.kind)
+        };
+        Self {
+            guest: fact("virtualisation", "guest of"),
+            rt: fact("kernel", "PREEMPT_RT"),
+            stretches: recording.events.iter().filter(|event| stands(event.kind)).map(stretch).collect(),
+        }
+    }
+}
+
+/// What speaks of one window.
+#[derive(Debug)]
+pub(super) struct Witness<'a> {
+    setting: &'a Setting,
+    window: &'a Window,
+}
+
+impl<'a> Witness<'a> {
+    pub(super) fn of(setting: &'a Setting, window: &'a Window) -> Self {
+        Self { setting, window }
+    }
+
+    /// By how much a counter grew, and by how much it usually does.
+    fn grew(&self, counter: &Counter) -> Option<(u64, Option<u64>)> {
+        let around = self.window.around.as_ref()?;
+        around.changes.iter().find(|change| change.counter == *counter).map(|change| (change.by, change.usually))
+    }
+
+    /// A counter grew, and not as it always does.
+    fn stands_out(&self, counter: &Counter) -> Option<u64> {
+        let (by, usually) = self.grew(counter)?;
+        (by > usually.unwrap_or(0).saturating_mul(2)).then_some(by)
+    }
+
+    /// Real-time throttling set in.
+    pub(super) fn throttled(&self) -> Option<Why> {
+        self.stands_out(&Counter::RtThrottled).map(|by| Why::Counter("throttled".to_owned(), by))
+    }
+
+    /// The whole machine stood still for most of such a gap: whoever had the CPU is not to blame.
+    pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+        let length = to.since(from);
+        let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
+        let alive = self.window.elsewhere.iter().any(|(_, record)| record.at > from && record.at < to);
+        let stood = self.window.around.as_ref().and_then(|around| around.standstill).filter(|_| !alive);
+        if let Some(stood) = stood.filter(|stood| *stood >= STANDSTILL_LEAST && most(*stood)) {
+            return Some((Class::Paused, Why::Counter("standstill".to_owned(), stood.as_ns())));
+        }
+        self.setting.stretches.iter().find_map(|(begin, end, kind)| {
+            let common = to.min(*end).since(from.max(*begin));
+            let class = if *kind == EventKind::Steal { Class::Hypervisor } else { Class::Paused };
+            let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
+            let told = *kind != EventKind::Steal && length >= Nanos::from_us(100) && most(common);
+            told.then(|| (class, Why::Counter(name.to_owned(), common.as_ns())))
+        })
+    }
+
+    /// What was outside of the kernel, in a gap in which nothing the kernel ran can be named.
+    pub(super) fn outside(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+        if let Some(paused) = self.paused(from, to) {
+            return Some(paused);
+        }
+        if let Some(by) = self.stands_out(&Counter::Smi) {
+            return Some((Class::Firmware, Why::Counter("SMI".to_owned(), by)));
+        }
+        let enough = |by: &u64| *by >= to.since(from).as_ns() / 2;
+        let steal = self.stands_out(&Counter::Steal).filter(enough);
+        steal.map(|by| (Class::Hypervisor, Why::Counter("steal".to_owned(), by)))
+    }
+
+    /// The way out of an idle state, by how long it took.
+    pub(super) fn idle_exit(&self, length: Nanos) -> Class {
+        match length {
+            long if self.setting.guest && long > GUEST_IDLE => Class::Hypervisor,
+            long if long > IDLE_MOST => Class::Unexplained,
+            _ => Class::IdleExit,
+        }
+    }
+
+    /// A host that takes CPUs away may be behind any gap of a guest that nothing else accounts for.
+    pub(super) fn host_takes_time(&self) -> bool {
+        let seen = |(by, usually): (u64, Option<u64>)| by > 0 || usually.is_some_and(|usually| usually > 0);
+        self.setting.guest && self.grew(&Counter::Steal).is_some_and(seen)
+    }
+}

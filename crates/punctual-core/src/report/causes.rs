@@ -1,0 +1,70 @@
+//! What a report says of causes beyond the explanation itself: which load phases they are of, and whether they are an
+//! answer.
+
+use super::Report;
+use crate::explain::LateCount;
+use crate::trace::Rung;
+
+/// With more than this share of the lateness left without a cause, the ranking is not the answer.
+const UNEXPLAINED_MAX: f64 = 0.2;
+
+/// Why the causes found are not the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CausesDoubt {
+    /// Something was late, and of nothing late was kept what happened around it.
+    NothingKept,
+    /// What was seen speaks for causes, but not for how much time was theirs.
+    NoTimes,
+    /// More than a fifth of the lateness has no cause that was seen.
+    Unexplained,
+}
+
+impl Report {
+    /// Whether the kernel recorded what it did in this load phase, which disturbs what is measured a little.
+    pub fn traced(&self, phase: u16) -> bool {
+        let tracing = self.causes.as_ref().and_then(|causes| causes.tracing.as_ref());
+        tracing.is_some_and(|tracing| records(tracing.rung) && tracing.phases.contains(&phase))
+    }
+
+    /// Whether the headline numbers leave out what was traced.
+    pub fn traced_apart(&self) -> bool {
+        let phases = || (0u16..).zip(&self.scenario.load_phases).map(|(phase, _)| self.traced(phase));
+        phases().any(|traced| traced) && phases().any(|traced| !traced)
+    }
+
+    /// The load phase with this number, as the user wrote it.
+    pub fn phase_name(&self, phase: u16) -> String {
+        let row = self.phases.iter().find(|row| row.phase == phase);
+        let asked = || self.scenario.load_phases.get(usize::from(phase)).map(crate::scenario::LoadPhase::name);
+        row.map(|row| row.name.clone()).or_else(asked).unwrap_or_else(|| format!("phase {phase}"))
+    }
+
+    /// What there was to explain, all CPUs together.
+    pub fn late(&self) -> LateCount {
+        let late = self.causes.iter().flat_map(|causes| &causes.late);
+        late.fold(LateCount::default(), |sum, (_, one)| LateCount {
+            late: sum.late.saturating_add(one.late),
+            lateness: sum.lateness.plus(one.lateness),
+            kept: sum.kept.saturating_add(one.kept),
+            complete: sum.complete.saturating_add(one.complete),
+            sampled: sum.sampled.saturating_add(one.sampled),
+        })
+    }
+
+    /// Why the causes are not the answer; `None` where they are, and where nothing was late or nobody looked.
+    pub fn causes_doubt(&self) -> Option<CausesDoubt> {
+        let (causes, late) = (self.causes.as_ref()?, self.late());
+        match causes.explained {
+            _ if late.late == 0 => None,
+            Some(share) if share >= 1.0 - UNEXPLAINED_MAX => None,
+            Some(_) => Some(CausesDoubt::Unexplained),
+            None if late.kept == 0 => Some(CausesDoubt::NothingKept),
+            None => Some(CausesDoubt::NoTimes),
+        }
+    }
+}
+
+/// Whether an engine of this kind makes the kernel record.
+pub(super) fn records(rung: Rung) -> bool {
+    matches!(rung, Rung::Timerlat | Rung::Tracefs | Rung::Bpf)
+}

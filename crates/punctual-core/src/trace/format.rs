@@ -1,0 +1,137 @@
+//! What a kernel says of the layout of an event: the text of its `format` file.
+//!
+//! Offsets and sizes differ between kernels, so none is known here. Knows no event and no page.
+
+use std::fmt;
+
+/// Why an event, or the head of a page, cannot be read on this kernel. Nothing is guessed then: the event stays unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatError {
+    /// What was to be read: `group:name`, or `header_page`.
+    pub of: String,
+    /// What is wrong with it.
+    pub why: FormatFault,
+}
+
+/// What is wrong with the text of a layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FormatFault {
+    /// The event is none of those that are understood.
+    NotWanted,
+    /// There is no line `ID:` with a number that fits.
+    NoId,
+    /// The kernel's text has no such field.
+    Missing(String),
+    /// This line cannot be understood.
+    Line(String),
+    /// The field is there, and is not what can be read: its size or its kind.
+    Unfit(String),
+    /// Another event has the same number.
+    SameId(u16),
+    /// Numbers of this machine have the other order of bytes.
+    BigEndian,
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = &self.of;
+        match &self.why {
+            FormatFault::NotWanted => write!(f, "{of}: an event that punctual does not read"),
+            FormatFault::NoId => write!(f, "{of}: its format has no number of the event"),
+            FormatFault::Missing(field) => write!(f, "{of}: this kernel's format has no field `{field}`"),
+            FormatFault::Line(line) => write!(f, "{of}: a line of its format cannot be understood: {line}"),
+            FormatFault::Unfit(field) => write!(f, "{of}: field `{field}` has a size or a kind that cannot be read"),
+            FormatFault::SameId(id) => write!(f, "{of}: its number {id} is that of another event"),
+            FormatFault::BigEndian => write!(f, "{of}: traces of big-endian machines cannot be read"),
+        }
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+/// How the bytes of a field are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A number, or an address.
+    Number,
+    /// So many bytes in place.
+    Array,
+    /// Where the bytes are, from the start of the record, and how many.
+    Located,
+    /// Where the bytes are, from the end of this field, and how many.
+    Relative,
+}
+
+/// One field of a layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub name: String,
+    pub kind: Kind,
+    pub offset: u16,
+    pub size: u16,
+    pub signed: bool,
+}
+
+/// The layout of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Format {
+    pub id: u16,
+    pub fields: Vec<Field>,
+}
+
+impl Format {
+    pub fn parse(text: &str) -> Result<Self, FormatFault> {
+        let id = text
+            .lines()
+            .find_map(|line| line.strip_prefix("ID:"))
+            .and_then(|id| id.trim().parse().ok())
+            .ok_or(FormatFault::NoId)?;
+        Ok(Self { id, fields: fields(text)? })
+    }
+
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// The fields that a text declares, up to the line that says how it is printed.
+pub(super) fn fields(text: &str) -> Result<Vec<Field>, FormatFault> {
+    text.lines()
+        .take_while(|line| !line.starts_with("print fmt:"))
+        .filter_map(|line| line.trim_start().strip_prefix("field:"))
+        .map(|line| field(line).ok_or_else(|| FormatFault::Line(line.to_owned())))
+        .collect()
+}
+
+/// `TYPE NAME; offset:N; size:N; signed:N;`, with tabs between.
+fn field(line: &str) -> Option<Field> {
+    let mut parts = line.split(';').map(str::trim);
+    let declared = parts.next()?;
+    let (mut offset, mut size, mut signed) = (None, None, false);
+    for part in parts {
+        match part.split_once(':') {
+            Some(("offset", number)) => offset = Some(number.parse().ok()?),
+            Some(("size", number)) => size = Some(number.parse().ok()?),
+            Some(("signed", number)) => signed = number == "1",
+            _ => {}
+        }
+    }
+    let (kind, name) = declaration(declared)?;
+    Some(Field { name, kind, offset: offset?, size: size?, signed })
+}
+
+fn declaration(text: &str) -> Option<(Kind, String)> {
+    let (kind, rest) = match text.split_once(char::is_whitespace) {
+        Some(("__data_loc", rest)) => (Some(Kind::Located), rest),
+        Some(("__rel_loc", rest)) => (Some(Kind::Relative), rest),
+        _ => (None, text),
+    };
+    let last = rest.split_whitespace().next_back()?;
+    let (name, array) = match last.split_once('[') {
+        Some((name, _)) => (name, Kind::Array),
+        None => (last, Kind::Number),
+    };
+    let name = name.trim_start_matches('*');
+    let good = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    good.then(|| (kind.unwrap_or(array), name.to_owned()))
+}

@@ -1,0 +1,371 @@
+//! Remembers how much counters grew, step by step, and says how much they grew around an activation and how much they
+//! usually do.
+//!
+//! Only growth is remembered, so that half a minute of thousands of counters that stand still costs nothing. A counter
+//! speaks for a stretch of time only if it was read at every step of it: absent is not zero. Where values come from is
+//! not known here.
+
+use super::{Around, Change, Counter};
+use punctual_hist::{MonoTime, Nanos};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Steps are remembered for so long ...
+const REACH: Nanos = Nanos::from_secs(30);
+/// ... and until so many growths are remembered: 16 MiB.
+const MOST_GROWTHS: usize = 1 << 20;
+
+/// What is counted, with what only becomes a number of use together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counted {
+    /// It speaks for itself.
+    Plain(Counter),
+    /// A device's line: of use only once it has interrupted.
+    Device(Counter),
+    /// Cycles at the frequency the CPU had.
+    Actual,
+    /// Cycles at the nominal frequency.
+    Nominal,
+}
+
+/// A place in the ledger: one counter of one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(usize);
+
+/// How much counters grew.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    counters: Vec<Counted>,
+    slots: Vec<Held>,
+    steps: VecDeque<Step>,
+    /// The number of the first step remembered; the first of all is 1.
+    first: u64,
+    growths: usize,
+    most_growths: usize,
+    /// The step that is being taken.
+    open: Step,
+}
+
+/// One counter of one CPU.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    cpu: u32,
+    counter: usize,
+    value: u64,
+    /// Numbers of the first and last step of its newest unbroken stretch; 0: never read.
+    since: u64,
+    until: u64,
+    /// What it grew in all unbroken stretches, and their length.
+    total: u128,
+    time: Nanos,
+}
+
+/// All counters, read once.
+#[derive(Clone, Debug, Default)]
+struct Step {
+    begun: MonoTime,
+    done: MonoTime,
+    /// Slot and growth since the step before.
+    grown: Vec<(usize, u64)>,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self {
+            counters: Vec::new(),
+            slots: Vec::new(),
+            steps: VecDeque::new(),
+            first: 1,
+            growths: 0,
+            most_growths: MOST_GROWTHS,
+            open: Step::default(),
+        }
+    }
+}
+
+impl Ledger {
+    /// Something that is counted, for [`slot`](Self::slot).
+    pub fn counter(&mut self, counted: Counted) -> usize {
+        self.counters.push(counted);
+        self.counters.len() - 1
+    }
+
+    /// A place for one counter of one CPU.
+    pub fn slot(&mut self, cpu: u32, counter: usize) -> Slot {
+        self.slots.push(Held { cpu, counter, ..Held::default() });
+        Slot(self.slots.len() - 1)
+    }
+
+    /// Begins to read.
+    pub fn begin(&mut self, at: MonoTime) {
+        self.open = Step { begun: at, done: at, grown: Vec::new() };
+    }
+
+    /// The value of a counter now.
+    pub fn put(&mut self, slot: Slot, value: u64) {
+        let number = self.next_number();
+        let since_last = self.steps.back().map(|last| self.open.begun.since(last.begun));
+        let Some(held) = self.slots.get_mut(slot.0).filter(|held| held.until != number) else { return };
+        // A counter that fell began anew.
+        let growth = value.checked_sub(held.value);
+        match growth.zip(since_last).filter(|_| held.until != 0 && held.until + 1 == number) {
+            Some((growth, time)) => {
+                held.total += u128::from(growth);
+                held.time = held.time.plus(time);
+                if growth > 0 {
+                    self.open.grown.push((slot.0, growth));
+                }
+            }
+            None => held.since = number,
+        }
+        held.until = number;
+        held.value = value;
+    }
+
+    /// All has been read.
+    pub fn close(&mut self, at: MonoTime) {
+        let mut step = std::mem::take(&mut self.open);
+        step.done = at.max(step.begun);
+        self.growths += step.grown.len();
+        self.steps.push_back(step);
+        let too_old = |front: &Step| at.since(front.done) > REACH;
+        while self.steps.len() > 2 && (self.growths > self.most_growths || self.steps.front().is_some_and(too_old)) {
+            self.growths -= self.steps.pop_front().map_or(0, |step| step.grown.len());
+            self.first += 1;
+        }
+    }
+
+    /// When all was last read.
+    pub fn last(&self) -> Option<MonoTime> {
+        self.steps.back().map(|step| step.begun)
+    }
+
+    /// What changed on this CPU between the last step that was over by `from` and the first that began at `to` or
+    /// later; `None` where there is no such step (any more, or yet).
+    pub fn around(&self, cpu: u32, from: MonoTime, to: MonoTime) -> Option<Around> {
+        let before = self.steps.partition_point(|step| step.done <= from).checked_sub(1)?;
+        let after = self.steps.partition_point(|step| step.begun < to).max(before + 1);
+        let (start, end) = (self.steps.get(before)?, self.steps.get(after)?);
+        let mut grown: BTreeMap<usize, u64> = BTreeMap::new();
+        for (slot, growth) in self.steps.range(before + 1..=after).flat_map(|step| &step.grown) {
+            let sum = grown.entry(*slot).or_default();
+            *sum = sum.saturating_add(*growth);
+        }
+        let numbers = (self.first + before as u64, self.first + after as u64);
+        let length = end.begun.since(start.begun);
+        let is_known = |held: &Held| held.since != 0 && held.since <= numbers.0 && held.until >= numbers.1;
+        let known = self.slots.iter().enumerate().filter(|(_, held)| held.cpu == cpu && is_known(held));
+        let grown: Vec<Grown<'_>> = known
+            .filter_map(|(slot, held)| {
+                let by = grown.get(&slot).copied().unwrap_or_default();
+                let elsewhere = (held.total.saturating_sub(u128::from(by)), held.time.minus(length));
+                Some(Grown { counted: self.counters.get(held.counter)?, by, elsewhere })
+            })
+            .collect();
+        let changes = changes(&grown, length);
+        Some(Around { from: start.begun, to: end.done, changes, standstill: None })
+    }
+
+    fn next_number(&self) -> u64 {
+        self.first + self.steps.len() as u64
+    }
+}
+
+/// What one counter grew.
+struct Grown<'a> {
+    counted: &'a Counted,
+    by: u64,
+    /// What it grew elsewhere in the run, and in what time.
+    elsewhere: (u128, Nanos),
+}
+
+impl Grown<'_> {
+    /// In as long a time as this; not known before as long a time has been seen elsewhere.
+    fn usually(&self, length: Nanos) -> Option<u64> {
+        let (total, time) = (self.elsewhere.0, u128::from(self.elsewhere.1.as_ns()));
+        let length = u128::from(length.as_ns());
+        let usual = || (total.saturating_mul(length) + time / 2).checked_div(time);
+        (time >= length).then(usual).flatten().and_then(|usual| u64::try_from(usual).ok())
+    }
+}
+
+fn changes(grown: &[Grown<'_>], length: Nanos) -> Vec<Change> {
+    let plain = grown.iter().filter_map(|grown| match grown.counted {
+        Counted::Plain(counter) => Some((grown, counter)),
+        Counted::Device(counter) => (grown.by > 0 || grown.elsewhere.0 > 0).then_some((grown, counter)),
+        Counted::Actual | Counted::Nominal => None,
+    });
+    let change = |(grown, counter): (&Grown<'_>, &Counter)| Change {
+        counter: counter.clone(),
+        by: grown.by,
+        usually: grown.usually(length),
+    };
+    plain.map(change).chain(frequency(grown)).collect()
+}
+
+/// Cycles at the actual frequency for each thousand at the nominal one.
+fn frequency(grown: &[Grown<'_>]) -> Option<Change> {
+    let of = |wanted: &Counted| grown.iter().find(|grown| grown.counted == wanted);
+    let (actual, nominal) = (of(&Counted::Actual)?, of(&Counted::Nominal)?);
+    let ratio = |actual: u128, nominal: u128| {
+        let thousandths = actual.saturating_mul(1_000).checked_div(nominal)?;
+        u64::try_from(thousandths).ok()
+    };
+    // A CPU that slept all the time had no frequency.
+    let by = ratio(u128::from(actual.by), u128::from(nominal.by))?;
+    Some(Change { counter: Counter::FrequencyRatio, by, usually: ratio(actual.elsewhere.0, nominal.elsewhere.0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STEAL: Counted = Counted::Plain(Counter::Steal);
+
+    fn ms(ms: u64) -> MonoTime {
+        MonoTime::from_ns(ms * 1_000_000)
+    }
+
+    /// One step each 100 ms, which takes 1 ms; values in the order of the slots, `None`: not read.
+    fn steps(ledger: &mut Ledger, slots: &[Slot], values: &[&[Option<u64>]]) {
+        for values in values {
+            let at = ms(100 * ledger.next_number());
+            ledger.begin(at);
+            for (slot, value) in slots.iter().zip(*values) {
+                value.iter().for_each(|value| ledger.put(*slot, *value));
+            }
+            ledger.close(at.plus(Nanos::from_ms(1)));
+        }
+    }
+
+    fn one(counted: Counted) -> (Ledger, Slot) {
+        let mut ledger = Ledger::default();
+        let counter = ledger.counter(counted);
+        let slot = ledger.slot(3, counter);
+        (ledger, slot)
+    }
+
+    fn growths(around: Option<Around>) -> Option<Vec<(u64, Option<u64>)>> {
+        around.map(|around| around.changes.iter().map(|change| (change.by, change.usually)).collect())
+    }
+
+    #[test]
+    fn growth_is_that_of_the_steps_on_both_sides() {
+        let (mut ledger, slot) = one(STEAL);
+        steps(&mut ledger, &[slot], &[5, 7, 7, 17, 18, 20].map(|n| [Some(n)]).each_ref().map(|n| n.as_slice()));
+        let around = ledger.around(3, ms(350), ms(360)).unwrap();
+        assert_eq!((around.from, around.to), (ms(300), ms(401)));
+        assert_eq!(around.changes, [Change { counter: Counter::Steal, by: 10, usually: Some(1) }]);
+        assert_eq!(growths(ledger.around(3, ms(250), ms(410))), Some(vec![(11, None)]), "over three of five");
+        assert_eq!(growths(ledger.around(4, ms(350), ms(360))), Some(vec![]), "another CPU");
+        let in_a_step = ledger.around(3, MonoTime::from_ns(400_500_000), MonoTime::from_ns(400_600_000));
+        assert_eq!(in_a_step.map(|around| (around.from, around.to)), Some((ms(300), ms(501))));
+    }
+
+    #[test]
+    fn what_is_not_bracketed_is_not_told() {
+        let (mut ledger, slot) = one(STEAL);
+        assert_eq!(ledger.around(3, ms(0), ms(1)), None);
+        steps(&mut ledger, &[slot], &[&[Some(1)], &[Some(2)], &[Some(3)]]);
+        assert_eq!(ledger.around(3, ms(90), ms(95)), None, "before all");
+        assert_eq!(ledger.around(3, ms(310), ms(320)), None, "not yet");
+        assert_eq!(ledger.around(3, ms(290), ms(301)), None, "not yet");
+        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(1, Some(1))]));
+    }
+
+    #[test]
+    fn what_is_usual_is_not_known_at_first() {
+        let (mut ledger, slot) = one(STEAL);
+        steps(&mut ledger, &[slot], &[&[Some(1)], &[Some(9)]]);
+        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(8, None)]));
+    }
+
+    #[test]
+    fn absent_is_not_zero() {
+        let (mut ledger, slot) = one(STEAL);
+        steps(&mut ledger, &[slot], &[&[Some(1)], &[Some(2)], &[None], &[Some(90)], &[Some(91)], &[None]]);
+        assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]), "gone");
+        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![]), "and back: from when is not known");
+        assert_eq!(growths(ledger.around(3, ms(450), ms(460))), Some(vec![(1, Some(1))]));
+        assert_eq!(growths(ledger.around(3, ms(550), ms(560))), Some(vec![]), "gone again");
+    }
+
+    #[test]
+    fn a_counter_that_fell_began_anew() {
+        let (mut ledger, slot) = one(STEAL);
+        steps(&mut ledger, &[slot], &[&[Some(10)], &[Some(12)], &[Some(3)], &[Some(4)]]);
+        assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]));
+        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(2))]));
+    }
+
+    #[test]
+    fn a_line_that_never_interrupts_is_not_mentioned() {
+        let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
+        steps(&mut ledger, &[slot], &[&[Some(10)], &[Some(10)], &[Some(10)], &[Some(11)]]);
+        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(0, Some(1))]));
+        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(0))]));
+        let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
+        steps(&mut ledger, &[slot], &[&[Some(10)], &[Some(10)]]);
+        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![]));
+    }
+
+    #[test]
+    fn a_frequency_is_a_ratio_and_none_of_a_cpu_that_slept() {
+        let (mut ledger, actual) = one(Counted::Actual);
+        let nominal = ledger.counter(Counted::Nominal);
+        let nominal = ledger.slot(3, nominal);
+        let values = [[0, 0], [1_200, 1_000], [1_800, 2_000], [1_800, 2_000]].map(|n| n.map(Some));
+        steps(&mut ledger, &[actual, nominal], &values.each_ref().map(|n| n.as_slice()));
+        let around = ledger.around(3, ms(250), ms(260)).unwrap();
+        assert_eq!(around.changes, [Change { counter: Counter::FrequencyRatio, by: 600, usually: Some(1_200) }]);
+        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![]));
+    }
+
+    #[test]
+    fn memory_is_bounded_by_time_and_by_growth() {
+        let (mut ledger, slot) = one(STEAL);
+        let values: Vec<[Option<u64>; 1]> = (0..1_000).map(|n| [Some(n)]).collect();
+        steps(&mut ledger, &[slot], &values.iter().map(<[Option<u64>; 1]>::as_slice).collect::<Vec<_>>());
+        assert!(ledger.steps.len() <= 302, "{}", ledger.steps.len());
+        assert_eq!(ledger.around(3, ms(50_000), ms(50_001)), None, "forgotten");
+        assert_eq!(growths(ledger.around(3, ms(90_050), ms(90_051))), Some(vec![(1, Some(1))]));
+        ledger.most_growths = 10;
+        steps(&mut ledger, &[slot], &[&[Some(2_000)]]);
+        assert!(ledger.growths <= 10 && ledger.steps.len() <= 11);
+    }
+
+    proptest! {
+        #[test]
+        fn growths_of_neighbours_add_up(values in prop::collection::vec(0..1_000_u64, 4..40)) {
+            let (mut ledger, slot) = one(STEAL);
+            let mut sum = 0;
+            let sums: Vec<[Option<u64>; 1]> = values.iter().map(|n| { sum += n; [Some(sum)] }).collect();
+            steps(&mut ledger, &[slot], &sums.iter().map(<[Option<u64>; 1]>::as_slice).collect::<Vec<_>>());
+            let by = |from, to| ledger.around(3, ms(from), ms(to)).unwrap().changes[0].by;
+            let last = 100 * values.len() as u64;
+            let single: u64 = (1..values.len() as u64).map(|n| by(n * 100 + 10, n * 100 + 20)).sum();
+            prop_assert_eq!(single, by(110, last - 10));
+            prop_assert_eq!(single, values[1..].iter().sum::<u64>());
+        }
+
+        #[test]
+        fn no_values_and_no_instants_make_it_panic(
+            steps in prop::collection::vec((any::<u64>(), any::<u64>(), any::<[Option<u64>; 3]>()), 0..40),
+            asked in prop::collection::vec(any::<(u64, u64)>(), 1..10),
+        ) {
+            let mut ledger = Ledger::default();
+            let counters = [STEAL, Counted::Actual, Counted::Nominal].map(|counted| ledger.counter(counted));
+            let slots = counters.map(|counter| ledger.slot(3, counter));
+            for (begun, done, values) in steps {
+                ledger.begin(MonoTime::from_ns(begun));
+                for (slot, value) in slots.iter().zip(values) {
+                    value.iter().for_each(|value| ledger.put(*slot, *value));
+                }
+                ledger.close(MonoTime::from_ns(done));
+            }
+            for (from, to) in asked {
+                ledger.around(3, MonoTime::from_ns(from), MonoTime::from_ns(to));
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Pages of the kernel's ring buffer, as `trace_pipe_raw` gives them: bytes to events with their times.
+//!
+//! Knows nothing of what is in an event. Strange bytes give an error or an end, never a panic and never an endless walk:
+//! each step goes forward by four bytes at least.
+
+use super::format::{Field, FormatError, FormatFault, Kind, fields};
+use punctual_hist::MonoTime;
+use std::fmt;
+
+/// Where things are in a page, as `events/header_page` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageLayout {
+    stamp: usize,
+    commit: usize,
+    commit_bytes: usize,
+    data: usize,
+    size: usize,
+}
+
+/// Bits of the commit word that are its length; as the kernel's own library reads it.
+const LENGTH: u64 = (1 << 27) - 1;
+/// Records were lost before this page.
+const MISSED: u64 = 1 << 31;
+/// How many stands behind the data.
+const MISSED_STORED: u64 = 1 << 30;
+
+impl PageLayout {
+    /// Reads the text of `events/header_page`.
+    pub fn parse(header_page: &str) -> Result<Self, FormatError> {
+        let fault = |why| FormatError { of: "header_page".to_owned(), why };
+        if cfg!(target_endian = "big") {
+            return Err(fault(FormatFault::BigEndian));
+        }
+        let fields = fields(header_page).map_err(fault)?;
+        let find = |name: &str, fits: &dyn Fn(&Field) -> bool| {
+            let field = fields.iter().find(|field| field.name == name);
+            let field = field.ok_or_else(|| fault(FormatFault::Missing(name.to_owned())))?;
+            if fits(field) { Ok(field) } else { Err(fault(FormatFault::Unfit(name.to_owned()))) }
+        };
+        let stamp = find("timestamp", &|field| field.size == 8)?;
+        let commit = find("commit", &|field| field.size == 4 || field.size == 8)?;
+        let data = find("data", &|field| field.size >= 4 && field.kind != Kind::Located)?;
+        let data_at = usize::from(data.offset);
+        if [stamp, commit].iter().any(|field| usize::from(field.offset) + usize::from(field.size) > data_at) {
+            return Err(fault(FormatFault::Unfit("data".to_owned())));
+        }
+        Ok(Self {
+            stamp: stamp.offset.into(),
+            commit: commit.offset.into(),
+            commit_bytes: commit.size.into(),
+            data: data_at,
+            size: data_at + usize::from(data.size),
+        })
+    }
+
+    /// Bytes of a whole page (a sub-buffer, which may be several pages of memory): as many should be read at once.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The page that these bytes are; what follows its end is ignored.
+    pub fn page<'a>(&self, bytes: &'a [u8]) -> Result<Page<'a>, PageError> {
+        let short = |needs| PageError::TooShort { has: bytes.len(), needs };
+        let head = bytes.get(..self.data).ok_or(short(self.data))?;
+        let start = little(head.get(self.stamp..).unwrap_or_default(), 8).ok_or(short(self.data))?;
+        // A 32-bit kernel's word has its flags at the same places.
+        let commit = little(head.get(self.commit..).unwrap_or_default(), self.commit_bytes).ok_or(short(self.data))?;
+        let length = usize::try_from(commit & LENGTH).unwrap_or(usize::MAX);
+        let end = self.data.saturating_add(length);
+        let data = bytes.get(self.data..end).ok_or(short(end))?;
+        let missed = match (commit & MISSED != 0, commit & MISSED_STORED != 0) {
+            (false, _) => None,
+            (true, false) => Some(Missed::Unknown),
+            (true, true) => Some(self.stored(&bytes[end..])),
+        };
+        Ok(Page { start: MonoTime::from_ns(start), missed, data })
+    }
+
+    /// The number behind the data is a `long`, as the commit word is; all ones is none.
+    fn stored(&self, behind: &[u8]) -> Missed {
+        match little(behind, self.commit_bytes) {
+            Some(u64::MAX) | None => Missed::Unknown,
+            Some(number) if self.commit_bytes == 4 && number == u64::from(u32::MAX) => Missed::Unknown,
+            Some(number) => Missed::Count(number),
+        }
+    }
+}
+
+/// The first `size` bytes as a number; `None` where there are not as many.
+pub(super) fn little(bytes: &[u8], size: usize) -> Option<u64> {
+    let mut number = [0; 8];
+    number.get_mut(..size)?.copy_from_slice(bytes.get(..size)?);
+    Some(u64::from_le_bytes(number))
+}
+
+/// How many records the kernel lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// So many.
+    Count(u64),
+    /// It does not say how many.
+    Unknown,
+}
+
+impl Missed {
+    /// The number, where the kernel says it.
+    pub fn count(self) -> Option<u64> {
+        match self {
+            Self::Count(count) => Some(count),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// One page of one CPU's buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    start: MonoTime,
+    missed: Option<Missed>,
+    data: &'a [u8],
+}
+
+impl<'a> Page<'a> {
+    /// The time its first event counts from.
+    pub fn start(&self) -> MonoTime {
+        self.start
+    }
+
+    /// Records lost between the page before this one and this one.
+    pub fn missed(&self) -> Option<Missed> {
+        self.missed
+    }
+
+    /// Whether it has no bytes of events.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// Its events in order.
+    pub fn events(&self) -> Events<'a> {
+        Events { data: self.data, at: 0, now: self.start.as_ns() }
+    }
+}
+
+/// Why bytes are not a page of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageError {
+    /// There are fewer bytes than the page says it has.
+    TooShort {
+        /// Bytes there are.
+        has: usize,
+        /// Bytes there would have to be.
+        needs: usize,
+    },
+    /// The event at this offset of the data is longer than the page, or has no length. What follows cannot be read.
+    Event {
+        /// Bytes from the beginning of the data.
+        offset: usize,
+    },
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooShort { has, needs } => write!(f, "a page of the trace has {has} bytes and should have {needs}"),
+            Self::Event { offset } => write!(f, "the event at byte {offset} of a page of the trace is cut off"),
+        }
+    }
+}
+
+impl std::error::Error for PageError {}
+
+/// An event that is not decoded yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawEvent<'a> {
+    /// When it was written.
+    pub at: MonoTime,
+    /// Its bytes, beginning with the common fields; zeroes may follow up to a multiple of four.
+    pub payload: &'a [u8],
+}
+
+/// The events of a page. After an error there is nothing more.
+#[derive(Clone, Debug)]
+pub struct Events<'a> {
+    data: &'a [u8],
+    at: usize,
+    now: u64,
+}
+
+/// Kinds of entries that are no records; smaller ones say the length in words, 0 in the next word.
+const PADDING: u32 = 29;
+const TIME_EXTEND: u32 = 30;
+const TIME_STAMP: u32 = 31;
+const WORD: usize = 4;
+/// An absolute time has as many bits; the others are those of the time so far.
+const STAMP_BITS: u32 = 59;
+
+impl<'a> Events<'a> {
+    fn word(&self, at: usize) -> Option<u32> {
+        let bytes = self.data.get(at..at.checked_add(WORD)?)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    /// The next entry: `Ok(None)` where it is no record and the walk goes on.
+    fn step(&mut self) -> Result<Option<RawEvent<'a>>, PageError> {
+        let offset = self.at;
+        let cut_off = PageError::Event { offset };
+        let head = self.word(offset).ok_or(cut_off)?;
+        let (kind, delta) = (head & 31, u64::from(head >> 5));
+        let body = offset + WORD;
+        match kind {
+            PADDING if delta == 0 => self.at = self.data.len(),
+            PADDING => {
+                let length = self.word(body).ok_or(cut_off)?;
+                self.at = self.past(body, length).ok_or(cut_off)?;
+                // What was thrown away after all still counts; 1 stands for 0 there, which would end the page.
+                self.now = self.now.saturating_add(if delta == 1 { 0 } else { delta });
+            }
+            TIME_EXTEND | TIME_STAMP => {
+                let high = u64::from(self.word(body).ok_or(cut_off)?);
+                let value = (high << 27) | delta;
+                self.at = body + WORD;
+                // The clock may seem to step back by a little between two CPUs' views; records stay in order.
+                let now = if kind == TIME_EXTEND { self.now.saturating_add(value) } else { absolute(self.now, value) };
+                self.now = self.now.max(now);
+            }
+            0 => {
+                let length = self.word(body).filter(|length| *length >= 4).ok_or(cut_off)?;
+                let next = self.past(body, length).ok_or(cut_off)?;
+                return Ok(Some(self.record(delta, body + WORD, next)));
+            }
+            words => {
+                let next = self.past(body, words * 4).ok_or(cut_off)?;
+                return Ok(Some(self.record(delta, body, next)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn record(&mut self, delta: u64, from: usize, next: usize) -> RawEvent<'a> {
+        self.now = self.now.saturating_add(delta);
+        self.at = next;
+        RawEvent { at: MonoTime::from_ns(self.now), payload: &self.data[from..next] }
+    }
+
+    /// Where the entry ends that has so many bytes from `body` on; `None` past the end of the data.
+    fn past(&self, body: usize, length: u32) -> Option<usize> {
+        let length = usize::try_from(length).ok()?.checked_next_multiple_of(WORD)?;
+        body.checked_add(length).filter(|end| *end <= self.data.len())
+    }
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = Result<RawEvent<'a>, PageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.at < self.data.len() {
+            match self.step() {
+                Ok(None) => {}
+                Ok(Some(event)) => return Some(Ok(event)),
+                Err(error) => {
+                    self.at = self.data.len();
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The whole time that `stamp` is the lower bits of, not long before or after `now`.
+fn absolute(now: u64, stamp: u64) -> u64 {
+    let stamp = stamp & ((1 << STAMP_BITS) - 1);
+    let whole = stamp | (now >> STAMP_BITS << STAMP_BITS);
+    // It wrapped meanwhile if that is more than half its range ago.
+    if now.saturating_sub(whole) > 1 << (STAMP_BITS - 1) { whole.saturating_add(1 << STAMP_BITS) } else { whole }
+}

@@ -1,0 +1,116 @@
+//! How long everything of ours stood still: instants at which something of ours was seen running, and the longest time
+//! between two of them.
+//!
+//! A pulse says that its CPU ran; that there is none says something only where one would have been due. Who gives the
+//! pulses is not known here.
+
+use punctual_hist::{MonoTime, Nanos};
+use std::collections::VecDeque;
+
+/// Pulses are remembered for so long ...
+const REACH: Nanos = Nanos::from_secs(30);
+/// ... and so many of them.
+const MOST: usize = 16_384;
+/// What is usual is learnt from so many pulses before.
+const LEARNT_FROM: usize = 256;
+const LEARNT_FROM_AT_LEAST: usize = 8;
+
+/// Instants at which something of ours ran.
+#[derive(Clone, Debug, Default)]
+pub struct Pulses {
+    /// In order.
+    at: VecDeque<MonoTime>,
+}
+
+impl Pulses {
+    /// Something of ours ran then. Instants may come in any order.
+    pub fn saw(&mut self, at: MonoTime) {
+        let place = self.at.iter().rposition(|earlier| *earlier <= at).map_or(0, |place| place + 1);
+        self.at.insert(place, at);
+        let newest = self.at.back().copied().unwrap_or(at);
+        while self.at.len() > MOST || self.at.front().is_some_and(|oldest| newest.since(*oldest) > REACH) {
+            self.at.pop_front();
+        }
+    }
+
+    /// The longest time without a pulse within these two instants; `None` where pulses usually are as far apart as the
+    /// two, or are not known on both sides.
+    pub fn standstill(&self, from: MonoTime, to: MonoTime) -> Option<Nanos> {
+        let (first, last) = (self.at.partition_point(|at| *at <= from), self.at.partition_point(|at| *at < to));
+        if last == self.at.len() || self.usual_distance(first)? >= to.since(from) {
+            return None;
+        }
+        let within = self.at.range(first..last.max(first)).copied();
+        let mut before = from;
+        let mut longest = Nanos::ZERO;
+        for at in within.chain([to]) {
+            longest = longest.max(at.since(before));
+            before = at;
+        }
+        Some(longest)
+    }
+
+    /// The median distance of the pulses before this place.
+    fn usual_distance(&self, place: usize) -> Option<Nanos> {
+        let from = place.saturating_sub(LEARNT_FROM);
+        let before = self.at.range(from..place);
+        let mut distances: Vec<Nanos> = before.clone().zip(before.skip(1)).map(|(a, b)| b.since(*a)).collect();
+        if distances.len() < LEARNT_FROM_AT_LEAST {
+            return None;
+        }
+        let middle = distances.len() / 2;
+        Some(*distances.select_nth_unstable(middle).1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> MonoTime {
+        MonoTime::from_ns(us * 1_000)
+    }
+
+    fn every(step: u64, from: u64, to: u64, pulses: &mut Pulses) {
+        (from..=to).step_by(usize::try_from(step).unwrap()).for_each(|at| pulses.saw(us(at)));
+    }
+
+    #[test]
+    fn nothing_of_ours_in_all_of_it() {
+        let mut pulses = Pulses::default();
+        every(1_000, 0, 100_000, &mut pulses);
+        every(1_000, 130_000, 140_000, &mut pulses);
+        assert_eq!(pulses.standstill(us(102_000), us(128_000)), Some(Nanos::from_us(26_000)));
+        assert_eq!(pulses.standstill(us(99_500), us(130_500)), Some(Nanos::from_us(30_000)), "clipped to both");
+        assert_eq!(pulses.standstill(us(50_300), us(60_300)), Some(Nanos::from_us(1_000)), "we ran as usual");
+    }
+
+    #[test]
+    fn what_is_shorter_than_usual_says_nothing() {
+        let mut pulses = Pulses::default();
+        every(10_000, 0, 1_000_000, &mut pulses);
+        assert_eq!(pulses.standstill(us(500_100), us(500_900)), None);
+        assert_eq!(pulses.standstill(us(500_000), us(510_000)), None);
+        assert_eq!(pulses.standstill(us(500_000), us(530_000)), Some(Nanos::from_us(10_000)));
+    }
+
+    #[test]
+    fn nobody_has_told_yet_or_any_more() {
+        let mut pulses = Pulses::default();
+        assert_eq!(pulses.standstill(us(0), us(10)), None);
+        every(1_000, 10_000, 30_000, &mut pulses);
+        assert_eq!(pulses.standstill(us(29_000), us(60_000)), None, "no pulse after");
+        assert_eq!(pulses.standstill(us(5_000), us(20_000)), None, "none before");
+        assert_eq!(pulses.standstill(us(20_000), us(5_000)), None, "backwards");
+    }
+
+    #[test]
+    fn order_does_not_matter_and_memory_is_bounded() {
+        let (mut there, mut back) = (Pulses::default(), Pulses::default());
+        every(100, 0, 1_000_000, &mut there);
+        (0..=10_000).rev().for_each(|at| back.saw(us(at * 100)));
+        assert_eq!(there.at, back.at);
+        every(100, 1_000_000, 40_000_000, &mut there);
+        assert!(there.at.len() <= MOST);
+    }
+}

@@ -1,0 +1,29 @@
+//! `punctual explain`.
+
+#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
+
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// `punctual explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The recording, made with measure --explain or check
+    pub recording: PathBuf,
+    /// Print one JSON document
+    #[arg(long, conflicts_with_all = ["top", "spike"])]
+    pub json: bool,
+    /// Write a page with pictures of the latest activations here
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+    /// Write a trace for the Perfetto viewer here
+    #[arg(long, value_name = "PATH")]
+    pub perfetto: Option<PathBuf>,
+    /// Show so many causes
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub top: NonZeroUsize,
+    /// Show one late activation part by part; 1 is the latest
+    #[arg(long, value_name = "N")]
+    pub spike: Option<NonZeroUsize>,
+}

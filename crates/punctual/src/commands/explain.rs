@@ -1,0 +1,29 @@
+//! `punctual explain`: who made it late, from a recording.
+
+use crate::cli::ExplainArgs;
+use crate::commands::source::refuse_pipe;
+use crate::exit::Exit;
+use crate::render::{self, explain};
+use anyhow::{Result, bail};
+use punctual_core::report::Report;
+use punctual_linux::recording::read_file;
+use std::num::NonZeroUsize;
+
+/// Reads, ranks, renders. What is not the answer (more than a fifth without a cause, or cut off) exits with 3.
+pub fn run(args: &ExplainArgs) -> Result<Exit> {
+    refuse_pipe(&args.recording)?;
+    let recording = read_file(&args.recording)?;
+    let report = Report::of(&recording);
+    let name = args.recording.display();
+    let Some(causes) = &report.causes else {
+        bail!("{name} holds nothing of causes; record them with punctual measure --explain (best as root)");
+    };
+    let kept = causes.spikes.len();
+    if let Some(number) = args.spike.filter(|number| number.get() > kept) {
+        bail!("{name} has {kept} late activations to show, so --spike goes from 1 to {kept}; there is none {number}");
+    }
+    let show = explain::Show { top: args.top.get(), spike: args.spike.map(NonZeroUsize::get) };
+    let paths = [Some(args.recording.as_path()), args.html.as_deref()];
+    render::print(&explain::explain(&report, show, paths, render::style()))?;
+    Ok(Exit::doubtful_if(report.cut_off.is_some() || report.causes_doubt().is_some()))
+}

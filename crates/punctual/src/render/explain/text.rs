@@ -1,0 +1,267 @@
+//! Who made it late, on a terminal: the ranking, what bears on each cause, how was looked, the latest activations.
+
+use crate::render::text::Style;
+use crate::render::text::section::{files, shortened};
+use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::text::table::{Edge, Table};
+use crate::render::units;
+use crate::render::words::causes as words;
+use crate::render::words::phase_name;
+use punctual_core::explain::{Explanation, Ranked, Spike};
+use punctual_core::report::Report;
+use punctual_hist::Nanos;
+use std::path::Path;
+
+/// So many causes in the short section of other texts.
+const SHORT: usize = 5;
+/// So many of the latest activations are listed.
+const SPIKES_SHOWN: usize = 10;
+/// So many reasons why something could run.
+const REASONS_SHOWN: usize = 3;
+/// So many knobs of one cause.
+const KNOBS_SHOWN: usize = 4;
+
+/// What is to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Show {
+    /// So many causes.
+    pub top: usize,
+    /// This late activation part by part; 1 is the latest.
+    pub spike: Option<usize>,
+}
+
+/// The whole text: a late activation if one is asked for, else all of them.
+pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 2], style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let Some(causes) = &report.causes else { return sheet.finish() };
+    if let Some(number) = show.spike {
+        if let Some(spike) = causes.spikes.get(number.wrapping_sub(1)) {
+            one(&mut sheet, report, number, spike);
+        }
+        return sheet.finish();
+    }
+    sheet.heading("Who made it late");
+    said(&mut sheet, report, causes);
+    ranking(&mut sheet, causes, show.top, style.width);
+    for (place, ranked) in causes.causes.iter().take(show.top).enumerate() {
+        detail(&mut sheet, report, place + 1, ranked);
+    }
+    at_regular_times(&mut sheet, causes);
+    spikes(&mut sheet, report, causes, style.width);
+    ordinary(&mut sheet, causes);
+    how(&mut sheet, report, causes);
+    let [recording, html] = paths;
+    files(&mut sheet, recording, html);
+    sheet.finish()
+}
+
+/// The first few causes, for a text that is about more.
+pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width: usize) {
+    let Some(causes) = &report.causes else { return };
+    sheet.heading("Who made it late");
+    said(sheet, report, causes);
+    if let Some(sentence) = words::phases(report) {
+        sheet.paragraph(2, &sentence);
+    }
+    ranking(sheet, causes, SHORT, width);
+    if !causes.causes.is_empty() {
+        let file = recording.map_or_else(|| "FILE".to_owned(), |path| path.display().to_string());
+        sheet.paragraph(2, &format!("Why, when, and what bears on it: punctual explain {file}"));
+    }
+}
+
+/// What there was to explain, and how much of it is explained.
+fn said(sheet: &mut Sheet, report: &Report, causes: &Explanation) {
+    let doubtful = report.causes_doubt().is_some();
+    let sentences = words::late(report, causes);
+    let last = sentences.len().saturating_sub(1);
+    for (place, sentence) in sentences.iter().enumerate() {
+        if doubtful && place == last {
+            sheet.toned_paragraph(2, Tone::Doubt, sentence, "");
+        } else {
+            sheet.paragraph(2, sentence);
+        }
+    }
+}
+
+fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
+    if causes.causes.is_empty() {
+        return;
+    }
+    let mut table = Table::new(&[
+        ("", Edge::Right),
+        ("share", Edge::Right),
+        ("spikes", Edge::Right),
+        ("total", Edge::Right),
+        ("worst", Edge::Right),
+        ("cause", Edge::Left),
+    ]);
+    // What the other columns take at their widest usual.
+    let room = width.saturating_sub(44).max(24);
+    for (place, ranked) in causes.causes.iter().take(top).enumerate() {
+        table.row([
+            (place + 1).to_string(),
+            units::portion(ranked.share),
+            units::count(ranked.count),
+            time(ranked.total, units::duration),
+            time(ranked.worst, units::latency),
+            shortened(&words::cause(&ranked.cause), room),
+        ]);
+    }
+    sheet.gap();
+    sheet.table(&table);
+    if let Some(more) = causes.causes.len().checked_sub(top).filter(|more| *more > 0) {
+        sheet.paragraph(2, &format!("and {} more", units::count(more as u64)));
+    }
+}
+
+/// A cause that only counters speak for has no time, which is not a time of zero.
+fn time(length: Nanos, text: fn(Nanos) -> String) -> String {
+    if length == Nanos::ZERO { units::ABSENT.to_owned() } else { text(length) }
+}
+
+/// All of one cause.
+fn detail(sheet: &mut Sheet, report: &Report, place: usize, ranked: &Ranked) {
+    sheet.gap();
+    sheet.toned_entry(2, 3, Tone::Heading, &place.to_string(), &words::cause(&ranked.cause));
+    let entry = |sheet: &mut Sheet, label: &str, text: &str| sheet.entry(6, 5, label, text);
+    entry(sheet, "took", &words::weight(ranked));
+    if let Some(pattern) = words::pattern(ranked) {
+        entry(sheet, "when", &pattern);
+    }
+    let places = words::places(ranked, report);
+    if !places.is_empty() {
+        entry(sheet, "where", &places.join("; "));
+    }
+    let reasons = words::reasons(ranked, REASONS_SHOWN);
+    if !reasons.is_empty() {
+        entry(sheet, "why", &reasons.join("; "));
+    }
+    for (place, (id, title)) in words::knobs(ranked).into_iter().take(KNOBS_SHOWN).enumerate() {
+        let label = if place == 0 { "knobs" } else { "" };
+        entry(sheet, label, &format!("{id}: {title}"));
+    }
+}
+
+fn at_regular_times(sheet: &mut Sheet, causes: &Explanation) {
+    if causes.rhythms.is_empty() {
+        return;
+    }
+    let said = causes.rhythms.iter().map(|(cpu, rhythm)| format!("on CPU {cpu} {}", words::rhythm(rhythm)));
+    sheet.gap();
+    let said = said.collect::<Vec<_>>().join("; ");
+    sheet.paragraph(2, &format!("Late activations, whatever their cause, come at regular times: {said}."));
+}
+
+fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
+    if causes.spikes.is_empty() {
+        return;
+    }
+    sheet.heading("Latest activations of which it is known");
+    let mut table = Table::new(&[
+        ("", Edge::Right),
+        ("late by", Edge::Right),
+        ("CPU", Edge::Right),
+        ("released at", Edge::Right),
+        ("first cause", Edge::Left),
+    ]);
+    let room = width.saturating_sub(42).max(24);
+    for (place, spike) in causes.spikes.iter().take(SPIKES_SHOWN).enumerate() {
+        let first = spike.primary().map_or_else(String::new, |blame| {
+            format!("{} {}", time(blame.time, units::latency), words::cause(&blame.cause))
+        });
+        let first = spike.incomplete.map_or(first, |why| format!("incomplete: {}", words::incomplete(why)));
+        table.row([
+            (place + 1).to_string(),
+            units::latency(spike.lateness()),
+            spike.cpu.to_string(),
+            words::at(report, spike.release),
+            shortened(&first, room),
+        ]);
+    }
+    sheet.table(&table);
+    let more = causes.spikes.len().saturating_sub(SPIKES_SHOWN);
+    let more = if more > 0 { format!("{} more. ", units::count(more as u64)) } else { String::new() };
+    sheet.paragraph(2, &format!("{more}Each of them part by part: --spike N"));
+}
+
+/// One late activation, part by part.
+fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
+    sheet.heading(&format!(
+        "Late activation {number}: CPU {}, released at {}, late by {}",
+        spike.cpu,
+        words::at(report, spike.release),
+        units::latency(spike.lateness())
+    ));
+    let phase = report.phase_name(spike.phase);
+    sheet.paragraph(2, &format!("Load then: {}. Kept as {}.", phase_name(&phase), words::kept(spike.kept)));
+    if let Some(why) = spike.incomplete {
+        let but = format!("{}: it counts for no cause.", words::incomplete(why));
+        sheet.toned_paragraph(2, Tone::Doubt, "Incomplete:", &but);
+    }
+    parts(sheet, spike);
+    if spike.causes.is_empty() {
+        return;
+    }
+    sheet.gap();
+    sheet.paragraph(2, "To blame, largest first:");
+    for blame in &spike.causes {
+        let beyond = if blame.excess == blame.time {
+            String::new()
+        } else {
+            format!(" ({} more than ordinarily)", units::latency(blame.excess))
+        };
+        let why: Vec<String> = blame.why.iter().map(words::why).collect();
+        let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
+        let took = time(blame.time, units::latency);
+        sheet.point(2, &format!("{took} {}{beyond}{why}", words::cause(&blame.cause)));
+    }
+}
+
+fn parts(sheet: &mut Sheet, spike: &Spike) {
+    if spike.parts.is_empty() {
+        return sheet.paragraph(2, "There is no trace of it.");
+    }
+    let mut table = Table::new(&[
+        ("from (us)", Edge::Right),
+        ("for (us)", Edge::Right),
+        ("stage", Edge::Left),
+        ("what", Edge::Left),
+    ]);
+    for part in &spike.parts {
+        let doubt = if part.certain { "" } else { " (?)" };
+        table.row([
+            units::exact_us(Some(part.from.since(spike.release))),
+            units::exact_us(Some(part.length)),
+            words::stage(part.stage).to_owned(),
+            format!("{}{doubt}", words::cause(&part.cause)),
+        ]);
+    }
+    sheet.gap();
+    sheet.table(&table);
+    if spike.parts.iter().any(|part| !part.certain) {
+        sheet.paragraph(2, "(?): a record is missing at one end; what the other end says was believed.");
+    }
+}
+
+/// What an activation spends that is not late.
+fn ordinary(sheet: &mut Sheet, causes: &Explanation) {
+    if causes.ordinary.is_empty() {
+        return;
+    }
+    let said: Vec<String> = causes
+        .ordinary
+        .iter()
+        .map(|(cause, median)| format!("{} {}", units::latency(*median), words::cause(cause)))
+        .collect();
+    sheet.gap();
+    sheet.paragraph(2, &format!("An ordinary activation spends {}; blamed is what is beyond that.", said.join(", ")));
+}
+
+fn how(sheet: &mut Sheet, report: &Report, causes: &Explanation) {
+    let Some(tracing) = &causes.tracing else { return };
+    sheet.heading("How was looked");
+    for sentence in words::how(tracing, report).into_iter().chain(words::lost(causes)) {
+        sheet.point(2, &sentence);
+    }
+}

@@ -1,0 +1,318 @@
+//! Who made it late, in words: kinds of causes, where they lie, why they could run, how was looked.
+
+use super::phase_name;
+use crate::render::units;
+use punctual_core::explain::{Cause, Class, Explanation, Ranked, Rhythm, Stage, Why};
+use punctual_core::report::{CausesDoubt, Report};
+use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
+use punctual_hist::Nanos;
+
+/// A kind of cause, as a noun.
+pub fn class(class: Class) -> &'static str {
+    match class {
+        Class::Nmi => "non-maskable interrupt",
+        Class::HardIrq => "device interrupt",
+        Class::TimerCallback => "timer callback",
+        Class::TimerInterrupt => "timer interrupt",
+        Class::Ipi => "interrupt from another CPU",
+        Class::Vector => "system interrupt",
+        Class::Softirq => "softirq",
+        Class::HigherPriority => "thread of higher priority",
+        Class::SamePriority => "thread of the same priority",
+        Class::StopMachine => "CPU stopper",
+        Class::Worker => "kernel worker",
+        Class::PreemptOff => "pre-emption off",
+        Class::IrqOff => "interrupts off",
+        Class::IdleExit => "way out of idle",
+        Class::WakeUp => "waking and switching",
+        Class::OwnPath => "our thread's own path",
+        Class::PageFault => "page fault",
+        Class::Throttled => "throttled",
+        Class::Migration => "moved to another CPU",
+        Class::Frequency => "CPU frequency",
+        Class::Firmware => "firmware",
+        Class::Hypervisor => "hypervisor",
+        Class::Paused => "machine stood still",
+        Class::Unexplained => "no cause seen",
+    }
+}
+
+/// A cause with its name: `device interrupt nvme0q3 (irq 131)`.
+pub fn cause(cause: &Cause) -> String {
+    match (class(cause.class), cause.name.as_str()) {
+        (class, "") => class.to_owned(),
+        (class, name) => format!("{class} {name}"),
+    }
+}
+
+/// The shortest that still says who it was.
+pub fn cause_label(cause: &Cause) -> &str {
+    if cause.name.is_empty() { class(cause.class) } else { &cause.name }
+}
+
+/// Where between release and body.
+pub fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::TimerLate => "timer late",
+        Stage::Expiry => "timer interrupt",
+        Stage::Waking => "waking",
+        Stage::Dispatch => "waiting for the CPU",
+        Stage::Return => "back to the task",
+        Stage::Unknown => "in between",
+    }
+}
+
+/// Why something could run, as part of a sentence.
+pub fn why(why: &Why) -> String {
+    match why {
+        Why::Priority(its, ours) => format!("its priority is {}, ours {}", priority(*its), priority(*ours)),
+        Why::PreemptOff => "it held pre-emption off".to_owned(),
+        Why::IrqsOff => "it held interrupts off".to_owned(),
+        Why::NotPreempted => "it was asked to give way and did not".to_owned(),
+        Why::WokenBy(tid, name) => format!("woken by {} (thread {tid})", or(name, "a thread without a name")),
+        Why::SentBy(cpu, who, what) => {
+            let who = if who.is_empty() { String::new() } else { format!(" while {who} ran there") };
+            let what = if what.is_empty() { String::new() } else { format!(", to do {what}") };
+            format!("sent by CPU {cpu}{who}{what}")
+        }
+        Why::Affinity(cpus) => format!("it may go to CPUs {cpus}"),
+        Why::Managed => "the kernel alone decides where it goes (managed)".to_owned(),
+        Why::Counter(name, by) => format!("{name} grew by {}", units::count(*by)),
+    }
+}
+
+/// A priority as the kernel counts, in the words of those who set it.
+fn priority(kernel: i32) -> String {
+    match kernel {
+        ..0 => "deadline".to_owned(),
+        0..=99 => format!("real-time {}", 99 - kernel),
+        _ => format!("ordinary, nice {}", kernel.saturating_sub(120)),
+    }
+}
+
+fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.is_empty() { otherwise } else { text }
+}
+
+/// That something comes at regular times: `every 250 ms (57 of 58 fit)`.
+pub fn rhythm(rhythm: &Rhythm) -> String {
+    let (fitting, of) = rhythm.fitting;
+    let fit = if of == 0 { String::new() } else { format!(" ({} of {} fit)", units::count(fitting), units::count(of)) };
+    format!("every {}{fit}", units::duration(rhythm.period))
+}
+
+/// When it came: regularly or in bursts; `None` where it is neither.
+pub fn pattern(ranked: &Ranked) -> Option<String> {
+    let rhythm = ranked.rhythm.as_ref().map(rhythm);
+    let bursts = ranked.bursts.map(|(clusters, largest)| {
+        format!("in {}, the largest of {}", units::counted(clusters, "burst"), units::counted(largest, "spike"))
+    });
+    let both: Vec<String> = rhythm.into_iter().chain(bursts).collect();
+    (!both.is_empty()).then(|| both.join(", "))
+}
+
+/// On which CPUs and under which load it came; nothing where there is only one of either.
+pub fn places(ranked: &Ranked, report: &Report) -> Vec<String> {
+    let cpus = ranked.by_cpu.iter().map(|(cpu, spikes, _)| (format!("CPU {cpu}"), *spikes));
+    let phases = ranked
+        .by_phase
+        .iter()
+        .map(|(phase, spikes, _)| (format!("under {}", phase_name(&report.phase_name(*phase))), *spikes));
+    let several_cpus = report.need.cpus.len() > 1;
+    let several_phases = report.scenario.load_phases.len() > 1;
+    [(several_cpus, counts(cpus)), (several_phases, counts(phases))]
+        .into_iter()
+        .filter_map(|(several, text)| (several && !text.is_empty()).then_some(text))
+        .collect()
+}
+
+fn counts(places: impl Iterator<Item = (String, u64)>) -> String {
+    places.map(|(place, n)| format!("{place} {}", units::counted(n, "time"))).collect::<Vec<_>>().join(", ")
+}
+
+/// An engine.
+pub fn rung(rung: Rung) -> &'static str {
+    match rung {
+        Rung::Timerlat => "the kernel's trace, with the events of its own latency tracers",
+        Rung::Tracefs => "the kernel's trace",
+        Rung::Bpf => "a program in the kernel",
+        Rung::Deltas => "counters before and after",
+        Rung::InProcess => "what the process knows of itself",
+    }
+}
+
+/// What cannot be seen.
+pub fn blind(blind: &Blind) -> String {
+    match blind {
+        Blind::Records => "There are no records, only counters: they speak for a cause and give it no time.".to_owned(),
+        Blind::Event(name) => format!("This kernel does not give the event {name}."),
+        Blind::CriticalSections => {
+            "Sections with interrupts or pre-emption off are seen only by what they delay.".to_owned()
+        }
+        Blind::Firmware => "What firmware does is seen only as a gap.".to_owned(),
+        Blind::Hypervisor => "What the host does is seen only as a gap.".to_owned(),
+        Blind::Holes(cpu) => format!(
+            "Records of CPU {cpu} have holes that nothing reported: the self-test found them, so its causes may be wrong."
+        ),
+    }
+}
+
+/// What known timers came to where it was not what it should be; `None` where it was.
+pub fn self_test(test: &SelfTest) -> Option<String> {
+    (!test.passed()).then(|| {
+        format!(
+            "Self-test of CPU {}: of {} there were {} seen, {} and {}; clocks apart by up to {}.",
+            test.cpu,
+            units::counted(test.timers.into(), "timer"),
+            counted(test.expiries, "expiry", "expiries"),
+            counted(test.wakings, "waking", "wakings"),
+            counted(test.switches, "switch", "switches"),
+            units::latency(test.warp)
+        )
+    })
+}
+
+fn counted(n: u32, one: &str, more: &str) -> String {
+    format!("{}{}{}", units::count(n.into()), units::THIN, if n == 1 { one } else { more })
+}
+
+/// Why a window does not tell all.
+pub fn incomplete(why: Incomplete) -> &'static str {
+    match why {
+        Incomplete::Lost => "the kernel lost records in it",
+        Incomplete::Late => "the trace begins after the release",
+        Incomplete::Short => "the trace ends before the wake-up",
+        Incomplete::Warped => "clocks do not fit together",
+        Incomplete::TooLong => "it had more records than are kept of one activation",
+        Incomplete::NoTrace => "there are no records",
+    }
+}
+
+/// Why a window was kept.
+pub fn kept(kept: Kept) -> &'static str {
+    match kept {
+        Kept::Worst => "among the latest of its CPU",
+        Kept::Sampled => "drawn at random",
+        Kept::Ordinary => "an ordinary one, to compare with",
+    }
+}
+
+/// What there was to explain and how much of it is explained, a sentence each.
+pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
+    let all = report.late();
+    let thresholds: Vec<String> =
+        explanation.thresholds.iter().map(|(cpu, limit)| format!("{} on CPU {cpu}", units::latency(*limit))).collect();
+    let than = if thresholds.is_empty() { String::new() } else { format!(" (later than {})", thresholds.join(", ")) };
+    if all.late == 0 {
+        return vec![format!("No activation was late{than}: there is nothing to explain.")];
+    }
+    let mut sentences = vec![format!(
+        "{} late{than}, {} in all; {} kept with what happened around {}, {} of them complete.",
+        were(all.late, "activation"),
+        units::duration(all.lateness),
+        were(all.kept, "window"),
+        if all.kept == 1 { "it" } else { "them" },
+        units::count(all.complete)
+    )];
+    sentences.push(match explanation.explained {
+        None => "No time can be given to any cause.".to_owned(),
+        Some(share) => format!("{} of the lateness looked at has a cause.", units::portion(share)),
+    });
+    sentences.extend(report.causes_doubt().map(|why| doubt(why).to_owned()));
+    sentences
+}
+
+fn doubt(why: CausesDoubt) -> &'static str {
+    match why {
+        CausesDoubt::NothingKept => "Inconclusive: of no late activation was kept what happened around it.",
+        CausesDoubt::NoTimes => {
+            "Inconclusive: what was seen speaks for causes, but not for how much of the time is theirs."
+        }
+        CausesDoubt::Unexplained => "Inconclusive: more than a fifth of the lateness has no cause that was seen.",
+    }
+}
+
+fn were(n: u64, noun: &str) -> String {
+    format!("{} {}", units::counted(n, noun), if n == 1 { "was" } else { "were" })
+}
+
+/// How was looked on, a sentence each.
+pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
+    let threshold = match tracing.threshold {
+        Some(limit) => format!("later than {}", units::latency(limit)),
+        None => format!("later than 99.9{}% of the run so far", units::THIN),
+    };
+    let mut sentences = vec![format!(
+        "Seen through {}. Late is what is {threshold}; at most {} kept.",
+        rung(tracing.rung),
+        were(tracing.windows_max.into(), "window")
+    )];
+    if let Some(sentence) = phases(report) {
+        sentences.push(sentence);
+    }
+    sentences.extend(
+        tracing
+            .refused
+            .iter()
+            .map(|(better, because)| format!("Not through {}: {}.", rung(*better), because.trim_end_matches('.'))),
+    );
+    sentences.extend(tracing.blind.iter().map(blind));
+    sentences.extend(tracing.self_test.iter().filter_map(self_test));
+    sentences
+}
+
+/// Which load phases the causes are of, where not of all.
+pub fn phases(report: &Report) -> Option<String> {
+    let phases = 0..u16::try_from(report.scenario.load_phases.len()).unwrap_or(u16::MAX);
+    let traced: Vec<u16> = phases.filter(|phase| report.traced(*phase)).collect();
+    let names: Vec<String> =
+        traced.iter().map(|phase| format!("{phase} ({})", phase_name(&report.phase_name(*phase)))).collect();
+    let noun = if names.len() == 1 { "phase" } else { "phases" };
+    report.traced_apart().then(|| {
+        format!("Causes are those of load {noun} {}, traced and not in the numbers of the verdict.", names.join(", "))
+    })
+}
+
+/// What the records of each CPU came to, where any were lost.
+pub fn lost(explanation: &Explanation) -> Option<String> {
+    let lost = explanation.totals.iter().filter(|total| total.lost > 0).map(|total| {
+        format!("{} of {} on CPU {}", units::count(total.lost), units::counted(total.records, "record"), total.cpu)
+    });
+    let lost: Vec<String> = lost.collect();
+    (!lost.is_empty()).then(|| format!("The kernel lost {}; windows with a hole are marked.", lost.join(", ")))
+}
+
+/// A moment of the run, from an instant.
+pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
+    units::moment(instant.since(report.epoch))
+}
+
+/// What a cause took: `61 % of the lateness; in 58 spikes, the largest part of 51; 18.2 ms in all, 812 us at most`.
+pub fn weight(ranked: &Ranked) -> String {
+    let times = if ranked.total == Nanos::ZERO {
+        String::new()
+    } else {
+        format!("; {} in all, {} at most", units::duration(ranked.total), units::latency(ranked.worst))
+    };
+    format!(
+        "{} of the lateness; in {}, the largest part of {}{times}",
+        units::portion(ranked.share),
+        units::counted(ranked.count, "spike"),
+        units::count(ranked.first_in)
+    )
+}
+
+/// The knobs that bear on a cause: id, and what is wanted.
+pub fn knobs(ranked: &Ranked) -> Vec<(&'static str, &'static str)> {
+    let title = |id: &&'static str| (*id, punctual_core::knobs::find(id).map_or("", |knob| knob.title));
+    ranked.knobs.iter().map(title).collect()
+}
+
+/// Why it could run, most frequent first; how often, where not always.
+pub fn reasons(ranked: &Ranked, limit: usize) -> Vec<String> {
+    let said = |(reason, n): &(Why, u64)| {
+        let often = if *n < ranked.count { format!(" ({} times)", units::count(*n)) } else { String::new() };
+        format!("{}{often}", why(reason))
+    };
+    ranked.why.iter().take(limit).map(said).collect()
+}
