@@ -3,7 +3,7 @@
 //! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
 
 use crate::step::{Done, Outcome, table, verdict};
-use crate::{arrows, codegen, lab, panic_free, run, tidy};
+use crate::{arrows, causes, codegen, lab, panic_free, run, tidy};
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
 use std::time::Instant;
@@ -22,6 +22,7 @@ const STEPS: &[Step] = &[
     ("examples", |root, _| cargo(root, &["build", "--workspace", "--examples"])),
     ("test", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"], tally)),
     ("privileged", privileged),
+    ("causes", |root, _| causes::step(root)),
     ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),

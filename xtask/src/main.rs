@@ -8,6 +8,7 @@
 mod arrows;
 mod bench;
 mod capi;
+mod causes;
 mod ci;
 mod codegen;
 mod header;
@@ -33,6 +34,8 @@ usage: cargo xtask COMMAND
                  build the C library and install it (target/punctual_rt)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
                  (bench waits --seconds 30 --json)
+  causes [--quick] [--kind KIND]...
+                 plant delays of known cause and hold `punctual explain` against them; as root
   lab [WORDS...] boot kernels in QEMU and try the product in them (lab --help)";
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["codegen"] => codegen::write(&root),
         ["capi", options @ ..] => capi::run(&root, options),
         ["bench", rest @ ..] => bench::run(&root, rest),
+        ["causes", rest @ ..] => causes::run(&root, rest),
         ["lab", rest @ ..] => lab::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");

@@ -1,0 +1,86 @@
+//! What `punctual explain FILE --json` says, as far as it is judged here.
+//!
+//! It must not know what was planted.
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The explanation of a recording.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Explanation {
+    format: u32,
+    kind: String,
+    /// How was looked.
+    pub tracing: Option<Tracing>,
+    /// Late activations.
+    pub spikes: Vec<Spike>,
+}
+
+/// How was looked.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Tracing {
+    /// The means, by name.
+    pub rung: String,
+}
+
+/// A late activation.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Spike {
+    /// The measured CPU.
+    pub cpu: u32,
+    /// When it was due.
+    pub release_ns: u64,
+    /// When its body ran.
+    pub woke_ns: u64,
+    /// The difference.
+    pub lateness_ns: u64,
+    /// Whether the trace tells all of it.
+    pub complete: bool,
+    /// What took the time, the largest first.
+    pub causes: Vec<Cause>,
+}
+
+/// Something that took time.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Cause {
+    /// Its kind.
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// How much it took.
+    pub time_ns: u64,
+}
+
+/// Reads one.
+pub fn parse(text: &str) -> Result<Explanation> {
+    let explanation: Explanation = serde_json::from_str(text).context("understand the explanation")?;
+    ensure!(
+        explanation.format == 1 && explanation.kind == "explanation",
+        "this is format {} of `{}`, not format 1 of `explanation`",
+        explanation.format,
+        explanation.kind
+    );
+    Ok(explanation)
+}
+
+/// Reads one from a file.
+pub fn read(path: &Path) -> Result<Explanation> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    parse(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_format_that_is_known_is_read() {
+        let text = r#"{"format":1,"kind":"explanation","tracing":{"rung":"tracefs","x":1},"late":{},"causes":[],
+            "spikes":[{"cpu":1,"release_ns":10,"woke_ns":30,"lateness_ns":20,"complete":true,
+            "causes":[{"class":"softirq","name":"NET_RX","time_ns":15}],"parts":[]}]}"#;
+        let explanation = parse(text).unwrap();
+        assert_eq!(explanation.spikes[0].causes[0].name, "NET_RX");
+        assert!(parse(&text.replace("\"format\":1", "\"format\":2")).is_err());
+    }
+}

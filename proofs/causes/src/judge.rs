@@ -1,0 +1,215 @@
+//! The verdict: late activations matched by time with what was planted, and counted.
+//!
+//! ```text
+//!   release        plant           woke
+//!      |------|=================|----|        expected: how much of the plant lies between release and wake-up
+//! ```
+//! It must not know how things are planted or recorded.
+
+use crate::explanation::{Cause, Spike};
+use crate::kind::{Kind, Truth};
+use crate::truth::Plant;
+use std::ops::AddAssign;
+
+/// Activations less late than this are nobody's case.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// What was planted.
+    pub kind: Kind,
+    /// Where.
+    pub cpu: u32,
+    /// The least lateness that counts, in nanoseconds.
+    pub least_ns: u64,
+}
+
+/// What the explanations of one kind came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Delays that were planted.
+    pub plants: u64,
+    /// Late activations that are mostly the plant's: it took half of the lateness or more.
+    pub planted: u64,
+    /// Of these: the culprit was named, by class and name.
+    pub right: u64,
+    /// Of these: the window did not tell all, as it said itself. None of them counts as right.
+    pub incomplete: u64,
+    /// Of those named right: the time is right to 10 % or 5 us.
+    pub timed: u64,
+    /// Late activations that touch a plant, which is less than half of their lateness.
+    pub mixed: u64,
+    /// Late activations that touch none.
+    pub natural: u64,
+    /// By how much the times are off where the culprit was right, in nanoseconds: attributed less expected.
+    pub off_ns: Vec<i64>,
+    /// Those that were judged wrong, in words.
+    pub wrong: Vec<String>,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.plants += other.plants;
+        self.planted += other.planted;
+        self.right += other.right;
+        self.incomplete += other.incomplete;
+        self.timed += other.timed;
+        self.mixed += other.mixed;
+        self.natural += other.natural;
+        self.off_ns.extend(other.off_ns);
+        self.wrong.extend(other.wrong);
+    }
+}
+
+impl Tally {
+    /// Good enough: so many planted ones at least, 95 of 100 named right, and as many of these timed right where the
+    /// truth is exact; otherwise why not.
+    pub fn verdict(&self, kind: Kind, least: u64) -> Result<(), String> {
+        if self.planted < least {
+            return Err(format!("only {} of {least} late activations", self.planted));
+        }
+        if self.right * 100 < self.planted * 95 {
+            return Err("fewer than 95 % right".to_owned());
+        }
+        if kind.truth() == Truth::Exact && self.timed * 100 < self.right * 95 {
+            return Err("fewer than 95 % of the times right".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The median of how far times are off, whichever way, in nanoseconds.
+    pub fn median_off_ns(&self) -> Option<u64> {
+        let mut off: Vec<u64> = self.off_ns.iter().map(|off| off.unsigned_abs()).collect();
+        off.sort_unstable();
+        off.get(off.len() / 2).copied()
+    }
+}
+
+/// Counts.
+pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
+    let mut tally = Tally { plants: plants.len() as u64, ..Tally::default() };
+    for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.lateness_ns >= case.least_ns) {
+        let touching: Vec<(u64, &Plant)> =
+            plants.iter().map(|plant| (overlap(plant, spike), plant)).filter(|(time, _)| *time > 0).collect();
+        let expected: u64 = touching.iter().map(|(time, _)| time).sum();
+        match touching.iter().max_by_key(|(time, _)| *time) {
+            None => tally.natural += 1,
+            Some(_) if expected * 2 < spike.lateness_ns => tally.mixed += 1,
+            Some((_, plant)) => try_one(&mut tally, case.kind, plant, expected, spike),
+        }
+    }
+    tally
+}
+
+fn overlap(plant: &Plant, spike: &Spike) -> u64 {
+    plant.end_ns.min(spike.woke_ns).saturating_sub(plant.start_ns.max(spike.release_ns))
+}
+
+fn try_one(tally: &mut Tally, kind: Kind, plant: &Plant, expected: u64, spike: &Spike) {
+    tally.planted += 1;
+    if !spike.complete {
+        tally.incomplete += 1;
+        return;
+    }
+    let is_right = |cause: &&Cause| kind.is_right(&cause.class, &cause.name, &plant.name);
+    if spike.causes.first().is_none_or(|first| !is_right(&first)) {
+        tally.wrong.push(in_words(plant, expected, spike));
+        return;
+    }
+    tally.right += 1;
+    let attributed: u64 = spike.causes.iter().filter(is_right).map(|cause| cause.time_ns).sum();
+    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    let off = signed(attributed) - signed(expected);
+    tally.off_ns.push(off);
+    if off.unsigned_abs() <= (expected / 10).max(5_000) {
+        tally.timed += 1;
+    } else if kind.truth() == Truth::Exact {
+        tally.wrong.push(format!("time off by {} us: {}", off / 1000, in_words(plant, expected, spike)));
+    }
+}
+
+fn in_words(plant: &Plant, expected: u64, spike: &Spike) -> String {
+    let us = |ns: u64| ns / 1000;
+    let said: Vec<String> = spike
+        .causes
+        .iter()
+        .take(4)
+        .map(|cause| format!("{} `{}` {} us", cause.class, cause.name, us(cause.time_ns)))
+        .collect();
+    format!(
+        "late by {} us at {}, {} us of it `{}`: {}",
+        us(spike.lateness_ns),
+        spike.release_ns,
+        us(expected),
+        plant.name,
+        if said.is_empty() { "nothing is blamed".to_owned() } else { said.join(", ") }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CASE: Case = Case { kind: Kind::Hog, cpu: 1, least_ns: 50_000 };
+
+    fn plant(start_us: u64, end_us: u64) -> Plant {
+        Plant { kind: "hog".into(), name: "hog99".into(), start_ns: start_us * 1000, end_ns: end_us * 1000 }
+    }
+
+    fn spike(release_us: u64, woke_us: u64, causes: &[(&str, &str, u64)]) -> Spike {
+        Spike {
+            cpu: 1,
+            release_ns: release_us * 1000,
+            woke_ns: woke_us * 1000,
+            lateness_ns: (woke_us - release_us) * 1000,
+            complete: true,
+            causes: causes
+                .iter()
+                .map(|(class, name, us)| Cause { class: (*class).into(), name: (*name).into(), time_ns: us * 1000 })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn only_what_lies_between_release_and_wake_up_is_expected() {
+        let plants = [plant(100, 400)];
+        let right = spike(200, 420, &[("higher-priority", "hog99", 203), ("wake-up", "", 17)]);
+        let tally = judge(CASE, &plants, &[right]);
+        assert_eq!((tally.planted, tally.right, tally.timed), (1, 1, 1), "{tally:?}");
+        assert_eq!(tally.off_ns, [3000]);
+        let late = spike(200, 420, &[("higher-priority", "hog99", 160), ("wake-up", "", 60)]);
+        let tally = judge(CASE, &plants, &[late]);
+        assert_eq!((tally.right, tally.timed, tally.wrong.len()), (1, 0, 1), "{tally:?}");
+    }
+
+    #[test]
+    fn the_wrong_one_first_is_wrong() {
+        let wrong = spike(200, 420, &[("softirq", "TIMER", 120), ("higher-priority", "hog99", 100)]);
+        let none = spike(200, 420, &[]);
+        let tally = judge(CASE, &[plant(100, 400)], &[wrong, none]);
+        assert_eq!((tally.planted, tally.right, tally.wrong.len()), (2, 0, 2), "{tally:?}");
+    }
+
+    #[test]
+    fn what_is_incomplete_natural_or_mixed_is_counted_apart() {
+        let mut incomplete = spike(200, 420, &[("higher-priority", "hog99", 200)]);
+        incomplete.complete = false;
+        let natural = spike(1000, 1100, &[("softirq", "TIMER", 100)]);
+        let mixed = spike(300, 900, &[("softirq", "TIMER", 500)]);
+        let short = spike(390, 410, &[("softirq", "TIMER", 20)]);
+        let mut elsewhere = spike(200, 420, &[]);
+        elsewhere.cpu = 0;
+        let tally = judge(CASE, &[plant(100, 400)], &[incomplete, natural, mixed, short, elsewhere]);
+        assert_eq!((tally.planted, tally.incomplete, tally.right), (1, 1, 0), "{tally:?}");
+        assert_eq!((tally.natural, tally.mixed), (1, 1), "{tally:?}");
+    }
+
+    #[test]
+    fn ninety_five_of_a_hundred_is_the_line() {
+        let of = |right, timed| Tally { planted: 100, right, timed, ..Tally::default() };
+        assert!(of(95, 95).verdict(Kind::Hog, 100).is_ok());
+        assert!(of(94, 94).verdict(Kind::Hog, 100).is_err());
+        assert!(of(100, 94).verdict(Kind::Hog, 100).is_err());
+        assert!(of(100, 0).verdict(Kind::Storm, 100).is_ok());
+        assert!(of(100, 100).verdict(Kind::Hog, 101).is_err());
+        assert!(Tally::default().verdict(Kind::Hog, 1).is_err());
+    }
+}

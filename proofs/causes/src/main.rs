@@ -1,0 +1,185 @@
+//! Injected truth: plants delays whose cause and size are known, and holds what `punctual explain` says against them.
+//!
+//! ```text
+//! Planting -> kernel, threads -> Plants (truth) --\
+//! punctual measure --explain, punctual explain --json -> Spikes -> Verdict by kind -> table
+//! ```
+//! No product: it knows the product only as a program that is started, and by the JSON it prints.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a test program is for")]
+
+mod explanation;
+mod judge;
+mod kind;
+mod plant;
+mod run;
+mod sys;
+mod table;
+mod truth;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand, ValueEnum};
+use kind::Kind;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(about = "Plants delays of known cause and size, and judges what punctual makes of them")]
+struct Words {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Plant one kind of delay on one CPU, and write down what was planted
+    Plant(PlantWords),
+    /// Hold an explanation against what was planted
+    Judge(JudgeWords),
+    /// Measure, plant, explain and judge, kind by kind
+    Run(RunWords),
+}
+
+#[derive(clap::Args)]
+struct JudgeWords {
+    /// What was planted
+    kind: Kind,
+    /// On which CPU
+    #[arg(long)]
+    cpu: u32,
+    /// What the planter wrote
+    #[arg(long)]
+    truth: PathBuf,
+    /// What `punctual explain FILE --json` printed
+    #[arg(long)]
+    explanation: PathBuf,
+    /// So many late activations make a verdict
+    #[arg(long, default_value_t = 200)]
+    least: u64,
+    /// Activations less late than this do not count, in microseconds
+    #[arg(long, default_value_t = 100)]
+    threshold_us: u64,
+}
+
+#[derive(clap::Args)]
+struct RunWords {
+    /// The product
+    #[arg(long)]
+    punctual: PathBuf,
+    /// The CPU that is measured
+    #[arg(long, default_value_t = 1)]
+    cpu: u32,
+    /// A few seconds a kind, and kinds that any machine has
+    #[arg(long)]
+    quick: bool,
+    /// Only these kinds
+    #[arg(long = "kind")]
+    kinds: Vec<Kind>,
+    /// Where recordings and truths go
+    #[arg(long)]
+    folder: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct PlantWords {
+    /// What to plant
+    kind: Kind,
+    /// The CPU that is to be late
+    #[arg(long)]
+    cpu: u32,
+    /// For how many seconds
+    #[arg(long = "for", default_value_t = 10)]
+    seconds: u64,
+    /// How long each delay is, in microseconds
+    #[arg(long, default_value_t = 300)]
+    burst_us: u64,
+    /// From one to the next, about so many microseconds
+    #[arg(long, default_value_t = 7000)]
+    every_us: u64,
+    /// Priority of real-time threads
+    #[arg(long, default_value_t = 95)]
+    priority: u8,
+    /// Name of threads that are to be recognised
+    #[arg(long, default_value = "planted")]
+    name: String,
+    /// Process whose pages are taken away (fault)
+    #[arg(long)]
+    victim: Option<u32>,
+    /// Where to write what was planted
+    #[arg(long)]
+    out: PathBuf,
+}
+
+/// How it ends when nothing could be judged.
+const NOT_RUN: u8 = 3;
+/// Kinds of the quick set: one of each sort, and such as any machine has.
+const QUICK: [Kind; 7] = [Kind::Hog, Kind::Rr, Kind::Irq, Kind::Softirq, Kind::Irqoff, Kind::Preemptoff, Kind::Kworker];
+
+fn main() -> ExitCode {
+    let ended = match Words::parse().command {
+        Command::Plant(words) => plant(words).map(|()| ExitCode::SUCCESS),
+        Command::Judge(words) => judge(&words),
+        Command::Run(words) => run(words),
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("causes: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn plant(words: PlantWords) -> Result<()> {
+    let planting = plant::Planting {
+        kind: words.kind,
+        cpu: words.cpu,
+        seconds: words.seconds,
+        burst_ns: words.burst_us * 1000,
+        every_ns: words.every_us * 1000,
+        priority: words.priority,
+        name: words.name,
+        victim: words.victim,
+    };
+    let plants = plant::run(&planting)?;
+    truth::write(&words.out, &plants)?;
+    println!("{} {} planted", plants.len(), words.kind.name());
+    Ok(())
+}
+
+fn judge(words: &JudgeWords) -> Result<ExitCode> {
+    let plants = truth::read(&words.truth)?;
+    let explanation = explanation::read(&words.explanation)?;
+    let case = judge::Case { kind: words.kind, cpu: words.cpu, least_ns: words.threshold_us * 1000 };
+    let tally = judge::judge(case, &plants, &explanation.spikes);
+    let good = tally.verdict(words.kind, words.least).is_ok();
+    println!("{}", table::heading());
+    println!("{}", table::line(words.kind, &run::Outcome::Judged(tally), words.least));
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn run(words: RunWords) -> Result<ExitCode> {
+    let all = if words.quick { QUICK.to_vec() } else { Kind::value_variants().to_vec() };
+    let (seconds, least, rounds) = if words.quick { (4, 20, 2) } else { (12, 200, 4) };
+    let kinds = if words.kinds.is_empty() { all } else { words.kinds };
+    let run =
+        run::Run { punctual: words.punctual, cpu: words.cpu, kinds, seconds, least, rounds, folder: words.folder };
+    if let Some(why) = run.possible()? {
+        eprintln!("NOT RUN: {why}");
+        return Ok(ExitCode::from(NOT_RUN));
+    }
+    println!("{}", table::heading());
+    let (mut failed, mut judged) = (0, 0);
+    for kind in &run.kinds {
+        let outcome = run.kind(*kind);
+        println!("{}", table::line(*kind, &outcome, least));
+        match &outcome {
+            run::Outcome::NotRun(_) => {}
+            run::Outcome::Judged(tally) if tally.verdict(*kind, least).is_ok() => judged += 1,
+            _ => failed += 1,
+        }
+    }
+    println!("{judged} kinds held, {failed} failed, {} not run", run.kinds.len() - judged - failed);
+    Ok(ExitCode::from(match (failed, judged) {
+        (0, 0) => NOT_RUN,
+        (0, _) => 0,
+        _ => 1,
+    }))
+}

@@ -1,0 +1,170 @@
+//! Planting: one kind of delay on one CPU, for a bounded time, with the truth about it at the end.
+//!
+//! Whatever happens, it ends: after its time, when asked, with its parent, and by an alarm if all that fails. It must not
+//! know what anybody makes of the delays.
+
+pub mod burn;
+mod fault;
+mod net;
+mod stimulus;
+mod storm;
+mod symbols;
+mod thread;
+mod throttle;
+
+use crate::kind::Kind;
+use crate::sys::{self, Policy};
+use crate::truth::Plant;
+use anyhow::{Context, Result, bail, ensure};
+use burn::{Burn, Burner};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use stimulus::Stimulus;
+
+/// What is to be planted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planting {
+    /// What.
+    pub kind: Kind,
+    /// On this CPU.
+    pub cpu: u32,
+    /// For so long in all, in seconds.
+    pub seconds: u64,
+    /// Each time so long, in nanoseconds.
+    pub burst_ns: u64,
+    /// About so often, in nanoseconds.
+    pub every_ns: u64,
+    /// Priority of real-time threads.
+    pub priority: u8,
+    /// Name of threads that are to be recognised.
+    pub name: String,
+    /// Process whose pages are taken away.
+    pub victim: Option<u32>,
+}
+
+impl Planting {
+    /// Nothing that could take a machine away: short bursts, with more than half of the CPU left.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.burst_ns <= 2_000_000, "bursts are 2 ms at most");
+        ensure!(self.burst_ns * 10 <= self.every_ns * 4, "bursts may take 40 % of a CPU at most");
+        ensure!((1..=95).contains(&self.priority), "priorities are 1 to 95");
+        ensure!((1..=15).contains(&self.name.len()), "names of threads have 1 to 15 bytes");
+        ensure!((1..=600).contains(&self.seconds), "between 1 and 600 seconds");
+        Ok(())
+    }
+
+    fn plant(&self, name: &str, start_ns: u64, end_ns: u64) -> Plant {
+        Plant { kind: self.kind.name(), name: name.to_owned(), start_ns, end_ns }
+    }
+}
+
+/// When to stop: the time is up, or somebody asked.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+    at_ns: u64,
+}
+
+impl Stop {
+    fn after(seconds: u64) -> Result<Self> {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+            signal_hook::flag::register(signal, Arc::clone(&asked)).context("watch for signals")?;
+        }
+        Ok(Self { asked, at_ns: sys::now_ns() + seconds * 1_000_000_000 })
+    }
+
+    /// Whether it is time.
+    pub fn asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) || sys::now_ns() >= self.at_ns
+    }
+
+    /// Waits for it.
+    fn wait(&self) {
+        while !self.asked() {
+            sys::sleep_until(sys::now_ns() + 10_000_000);
+        }
+    }
+}
+
+/// Plants until the time is up or a signal comes, and returns the truth.
+pub fn run(planting: &Planting) -> Result<Vec<Plant>> {
+    planting.check()?;
+    sys::bound(planting.seconds)?;
+    sys::lock_memory();
+    let stop = Stop::after(planting.seconds)?;
+    match planting.kind {
+        Kind::Hog => thread::hog(planting, Policy::Fifo(planting.priority), &stop),
+        Kind::Rr => thread::hog(planting, Policy::RoundRobin(planting.priority), &stop),
+        Kind::Storm => storm::run(planting, &stop),
+        Kind::Flood => net::flood(planting, &stop),
+        Kind::Throttle => throttle::run(planting, &stop),
+        Kind::Fault => fault::run(planting, &stop),
+        _ => burn(planting, &stop),
+    }
+}
+
+/// Where the kinds that burn time inside of the kernel do it, and what makes the kernel come by there.
+fn places(kind: Kind) -> Result<(&'static [&'static str], Stimulus)> {
+    Ok(match kind {
+        Kind::Irq => (&["hrtimer_expire_entry"], Stimulus::None),
+        Kind::Softirq => (&["timer_expire_entry"], Stimulus::Timeouts),
+        Kind::Rx => (&["netif_receive_skb"], Stimulus::Packets),
+        Kind::Block => (&["block_rq_complete"], Stimulus::Reads),
+        Kind::Disk => (&["softirq_raise"], Stimulus::Reads),
+        Kind::Irqoff => (&["sched_waking"], Stimulus::Wakes),
+        Kind::Preemptoff => (&["sys_enter"], Stimulus::Calls),
+        Kind::Switch => (&["sched_switch"], Stimulus::None),
+        Kind::Kworker => (&["workqueue_execute_start"], Stimulus::Works),
+        Kind::Stopper => (&["sched_migrate_task"], Stimulus::Moves),
+        // Which of the two depends on how many CPUs there are to tell.
+        Kind::Ipi => (&["call_function_single_entry", "call_function_entry"], Stimulus::Keys),
+        other => bail!("{} needs no program in the kernel", other.name()),
+    })
+}
+
+/// Number of the softirq of block devices.
+const BLOCK_SOFTIRQ: u32 = 4;
+/// Where a `timer_list` and a `work_struct` hold their function, and where a `hrtimer` does.
+const TIMER_FUNCTION: u8 = 24;
+const HRTIMER_FUNCTION: u8 = 40;
+
+fn burn(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
+    let (tracepoints, stimulus) = places(planting.kind)?;
+    let running = stimulus.start(planting, stop)?;
+    let wanted = Burn {
+        cpu: planting.cpu,
+        burst_ns: u32::try_from(planting.burst_ns)?,
+        every_ns: u32::try_from(planting.every_ns)?,
+        tid: running.tid,
+        argument: (planting.kind == Kind::Disk).then_some(BLOCK_SOFTIRQ),
+        function_at: match planting.kind {
+            Kind::Irq => Some(HRTIMER_FUNCTION),
+            Kind::Softirq | Kind::Kworker => Some(TIMER_FUNCTION),
+            _ => None,
+        },
+    };
+    let burner = Burner::start(tracepoints, wanted)?;
+    stop.wait();
+    let burnt = burner.burnt()?;
+    drop(burner);
+    running.end()?;
+    let symbols = symbols::Symbols::read();
+    let name = |burnt: &burn::Burnt| match planting.kind {
+        Kind::Irq | Kind::Softirq | Kind::Kworker => symbols.name(burnt.function).to_owned(),
+        Kind::Rx => "NET_RX".to_owned(),
+        Kind::Block => "BLOCK".to_owned(),
+        Kind::Disk => stimulus::disk_line().unwrap_or_default(),
+        Kind::Ipi => "-".to_owned(),
+        _ => burnt.comm.clone(),
+    };
+    Ok(burnt.iter().map(|burnt| planting.plant(&name(burnt), burnt.start_ns, burnt.end_ns)).collect())
+}
+
+/// Between half of `mean` and one and a half: nothing planted keeps step with anything.
+fn jitter(random: &mut u64, mean: u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    mean / 2 + *random % mean.max(1)
+}

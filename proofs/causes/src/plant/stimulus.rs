@@ -1,0 +1,238 @@
+//! What makes the kernel come by the places where time is burnt: threads that sleep, wake, read, call and move,
+//! a few hundred times a second.
+//!
+//! What they touch of the machine they put back. They must not know what is burnt.
+
+use super::net;
+use super::{Planting, Stop};
+use crate::sys::{self, Policy};
+use anyhow::{Context, Result};
+use rustix::event::{EventfdFlags, eventfd};
+use std::fs::File;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+/// What is to happen all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stimulus {
+    /// Nothing: the measurement itself does.
+    None,
+    /// Waits that run into a timer of the wheel.
+    Timeouts,
+    /// A thread that wakes another.
+    Wakes,
+    /// A thread that calls the kernel.
+    Calls,
+    /// Reads from the disk.
+    Reads,
+    /// Packets over a loopback.
+    Packets,
+    /// Work for kernel workers of each CPU.
+    Works,
+    /// A thread that moves between CPUs.
+    Moves,
+    /// Code of the kernel is changed, which it tells all CPUs.
+    Keys,
+}
+
+/// A stimulus at work.
+#[derive(Debug)]
+pub struct Running {
+    /// The thread that the burning is to be limited to.
+    pub tid: Option<u32>,
+    threads: Vec<JoinHandle<Result<()>>>,
+}
+
+impl Running {
+    /// Waits for its threads, which have been told to stop.
+    pub fn end(self) -> Result<()> {
+        for thread in self.threads {
+            thread.join().map_err(|_| anyhow::anyhow!("a thread of the stimulus panicked"))??;
+        }
+        Ok(())
+    }
+}
+
+impl Stimulus {
+    /// Starts its threads.
+    pub fn start(self, planting: &Planting, stop: &Stop) -> Result<Running> {
+        let (said, heard) = mpsc::channel();
+        let (planting, stop) = (planting.clone(), stop.clone());
+        let body: fn(&Planting, &Stop) -> Result<()> = match self {
+            Self::None => return Ok(Running { tid: None, threads: Vec::new() }),
+            Self::Timeouts => timeouts,
+            Self::Wakes => wakes,
+            Self::Calls => calls,
+            Self::Reads => reads,
+            Self::Packets => net::packets,
+            Self::Works => works,
+            Self::Moves => moves,
+            Self::Keys => keys,
+        };
+        let cpu = planting.cpu;
+        let thread = std::thread::Builder::new().name(planting.name.clone()).spawn(move || {
+            // Nobody listens where the starter has given up.
+            let _ = said.send(rustix::thread::gettid());
+            // The lowest real-time priority: below the measuring thread, above what else a machine is busy with.
+            sys::make_real_time(Policy::Fifo(1))?;
+            body(&planting, &stop)
+        });
+        let thread = thread.context("start a thread")?;
+        let tid = u32::try_from(heard.recv().context("hear from a thread")?.as_raw_pid())?;
+        let tid = match self {
+            Self::Wakes | Self::Calls => Some(tid),
+            Self::Moves => stopper(cpu),
+            _ => None,
+        };
+        Ok(Running { tid, threads: vec![thread] })
+    }
+}
+
+/// The thread that stops a CPU.
+fn stopper(cpu: u32) -> Option<u32> {
+    let wanted = format!("migration/{cpu}");
+    let ids = std::fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut ids = ids
+        .filter(|id: &u32| std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.trim() == wanted));
+    ids.next()
+}
+
+/// Any CPU but this one.
+pub fn another(cpu: u32) -> u32 {
+    u32::from(cpu == 0)
+}
+
+/// Sleeps about half of the time between two burns, so that the next one finds something to do soon.
+fn pause(planting: &Planting) {
+    sys::sleep_until(sys::now_ns() + planting.every_ns / 2);
+}
+
+/// Waiting for a socket with a limit is one of the few waits that still take a timer of the wheel.
+fn timeouts(planting: &Planting, stop: &Stop) -> Result<()> {
+    sys::pin(planting.cpu)?;
+    let (socket, _other) = std::os::unix::net::UnixDatagram::pair().context("open a pair of sockets")?;
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(1))).context("limit the wait for a socket")?;
+    while !stop.asked() {
+        // It always runs into its limit: nobody sends.
+        let _ = socket.recv(&mut [0; 1]);
+    }
+    Ok(())
+}
+
+fn wakes(planting: &Planting, stop: &Stop) -> Result<()> {
+    let event = eventfd(0, EventfdFlags::empty()).context("make an event")?;
+    let event = std::sync::Arc::new(event);
+    let waiting = std::sync::Arc::clone(&event);
+    let (elsewhere, until) = (another(planting.cpu), stop.clone());
+    let waiter = std::thread::Builder::new().name("planted-waiter".to_owned()).spawn(move || {
+        sys::pin(elsewhere)?;
+        while !until.asked() {
+            rustix::io::read(&*waiting, &mut [0; 8]).context("wait for an event")?;
+        }
+        Ok::<(), anyhow::Error>(())
+    });
+    let waiter = waiter.context("start a thread")?;
+    sys::pin(planting.cpu)?;
+    while !stop.asked() {
+        signal(&event)?;
+        pause(planting);
+    }
+    // It may have looked at the clock just before we did.
+    signal(&event)?;
+    waiter.join().map_err(|_| anyhow::anyhow!("the waiter panicked"))?
+}
+
+fn signal(event: &std::os::fd::OwnedFd) -> Result<()> {
+    rustix::io::write(event, &1_u64.to_ne_bytes()).context("signal an event")?;
+    Ok(())
+}
+
+fn calls(planting: &Planting, stop: &Stop) -> Result<()> {
+    sys::pin(planting.cpu)?;
+    while !stop.asked() {
+        let _ = rustix::process::getppid();
+        pause(planting);
+    }
+    Ok(())
+}
+
+/// Reads our own program from the disk, past all caches.
+fn reads(planting: &Planting, stop: &Stop) -> Result<()> {
+    sys::pin(planting.cpu)?;
+    let path = std::env::current_exe().context("find our own program")?;
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(libc::O_DIRECT).open(&path);
+    let file = file.with_context(|| format!("open {} past the caches", path.display()))?;
+    let blocks = file.metadata().context("look at our own program")?.len() / 4096;
+    let mut room = vec![0_u8; 8192];
+    let aligned = room.as_ptr().align_offset(4096);
+    let room = room.get_mut(aligned..aligned + 4096).context("align memory")?;
+    let mut random = sys::now_ns() | 1;
+    while !stop.asked() {
+        let block = super::jitter(&mut random, blocks.max(2)) % blocks.max(1);
+        file.read_exact_at(room, block * 4096).with_context(|| format!("read {}", path.display()))?;
+        pause(planting);
+    }
+    Ok(())
+}
+
+/// What `/proc/interrupts` calls the line of the disk that has had most interrupts: its last word.
+pub fn disk_line() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/interrupts").ok()?;
+    let count = |line: &str| line.split_whitespace().skip(1).map_while(|word| word.parse::<u64>().ok()).sum::<u64>();
+    let named =
+        |line: &&str| ["virtio", "nvme", "ahci", "mmc"].iter().any(|word| line.contains(word)) && line.contains("req");
+    let busiest = text.lines().filter(named).max_by_key(|line| count(line))?;
+    busiest.split_whitespace().last().map(str::to_owned)
+}
+
+/// Asking for fresh statistics of the memory has each CPU's worker fold its own.
+fn works(planting: &Planting, stop: &Stop) -> Result<()> {
+    const PATH: &str = "/proc/sys/vm/stat_refresh";
+    sys::pin(another(planting.cpu))?;
+    while !stop.asked() {
+        std::fs::read(PATH).with_context(|| format!("read {PATH}"))?;
+        pause(planting);
+    }
+    Ok(())
+}
+
+/// A running thread that must leave its CPU is moved by the thread that stops the CPU.
+fn moves(planting: &Planting, stop: &Stop) -> Result<()> {
+    while !stop.asked() {
+        sys::pin(planting.cpu)?;
+        pause(planting);
+        sys::pin(another(planting.cpu))?;
+        pause(planting);
+    }
+    Ok(())
+}
+
+/// Counting the time of BPF programs is switched by a static key; it is put back as it was.
+fn keys(planting: &Planting, stop: &Stop) -> Result<()> {
+    const PATH: &str = "/proc/sys/kernel/bpf_stats_enabled";
+    sys::pin(another(planting.cpu))?;
+    let before = std::fs::read_to_string(PATH).with_context(|| format!("read {PATH}"))?;
+    let set = |value: &str| std::fs::write(PATH, value).with_context(|| format!("write {PATH}"));
+    let mut on = before.trim() == "1";
+    let mut result = Ok(());
+    while !stop.asked() && result.is_ok() {
+        on = !on;
+        result = set(if on { "1" } else { "0" });
+        pause(planting);
+    }
+    set(before.trim()).and(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_cpu_is_another_one() {
+        assert_eq!(another(0), 1);
+        assert_eq!(another(1), 0);
+        assert_eq!(another(7), 0);
+    }
+}

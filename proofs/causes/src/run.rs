@@ -1,0 +1,225 @@
+//! The runner: for each kind a measurement with a trace, a planter beside it, and a verdict.
+//!
+//! The product is a program that is started, nothing more. What cannot run here is said to be not run, never passed.
+
+use crate::explanation::{self, Explanation};
+use crate::judge::{Case, Tally, judge};
+use crate::kind::Kind;
+use crate::truth;
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A run of all or of some kinds.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The product.
+    pub punctual: PathBuf,
+    /// The CPU that is measured.
+    pub cpu: u32,
+    /// Kinds, in turn.
+    pub kinds: Vec<Kind>,
+    /// How long each round plants, in seconds.
+    pub seconds: u64,
+    /// How many late activations make a verdict.
+    pub least: u64,
+    /// Rounds, at most, until there are so many.
+    pub rounds: u32,
+    /// Where recordings and truths go.
+    pub folder: PathBuf,
+}
+
+/// What a kind came to.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It ran.
+    Judged(Tally),
+    /// It could not, because of this.
+    NotRun(String),
+    /// What should have worked did not: this.
+    Broken(String),
+}
+
+/// Less than this is not a late activation here, whatever the machine does by itself.
+const THRESHOLD_US: u64 = 100;
+/// A period that keeps step with no tick.
+const PERIOD_US: u64 = 997;
+/// The measuring thread's priority, and that of threads above it.
+const PRIORITY: u8 = 90;
+const ABOVE: u8 = 95;
+const BURST_US: u64 = 300;
+const EVERY_US: u64 = 7000;
+/// What the measurement takes before it is under way, and after the planter is done.
+const BEFORE: Duration = Duration::from_secs(2);
+const AFTER_S: u64 = 2;
+
+impl Run {
+    /// Runs one kind.
+    pub fn kind(&self, kind: Kind) -> Outcome {
+        let mut tally = Tally::default();
+        for round in 0..self.rounds {
+            match self.round(kind, round) {
+                Ok(Round::Judged(of)) => tally += of,
+                Ok(Round::NotRun(why)) => return Outcome::NotRun(why),
+                Err(error) => return Outcome::Broken(format!("{error:#}")),
+            }
+            if tally.planted >= self.least {
+                break;
+            }
+        }
+        Outcome::Judged(tally)
+    }
+
+    fn round(&self, kind: Kind, round: u32) -> Result<Round> {
+        let path = |ending: &str| self.folder.join(format!("{}-{round}.{ending}", kind.name()));
+        let (recording, plants) = (path("punctual"), path("truth"));
+        let mut measuring = self.measure(kind, &recording)?;
+        std::thread::sleep(BEFORE);
+        if let Some(status) = measuring.0.try_wait().context("look after the measurement")? {
+            bail!("the measurement ended too early, with {status}; it said: {}", said(&path("log")));
+        }
+        let planted = self.plant(kind, measuring.0.id(), &plants)?;
+        let limit = Duration::from_secs(self.seconds + AFTER_S + 30);
+        ensure!(measuring.wait(limit)?, "the measurement failed; it said: {}", said(&path("log")));
+        if let Some(why) = planted {
+            return Ok(Round::NotRun(why));
+        }
+        let plants = truth::read(&plants)?;
+        if plants.is_empty() {
+            return Ok(Round::NotRun("nothing of it could be planted on this CPU".to_owned()));
+        }
+        let explanation = self.explain(&recording, &path("json"))?;
+        match explanation.tracing.as_ref().map(|tracing| tracing.rung.to_lowercase()) {
+            Some(rung) if ["trace", "timerlat", "bpf"].iter().any(|known| rung.contains(known)) => {}
+            Some(rung) => return Ok(Round::NotRun(format!("no trace here: causes were looked for by {rung}"))),
+            None => return Ok(Round::NotRun("no trace here".to_owned())),
+        }
+        let case = Case { kind, cpu: self.cpu, least_ns: THRESHOLD_US * 1000 };
+        Ok(Round::Judged(judge(case, &plants, &explanation.spikes)))
+    }
+
+    /// Starts the measurement.
+    fn measure(&self, kind: Kind, recording: &Path) -> Result<Ours> {
+        let seconds = self.seconds + BEFORE.as_secs() + AFTER_S;
+        let log = recording.with_extension("log");
+        let log = std::fs::File::create(&log).with_context(|| format!("write {}", log.display()))?;
+        let mut command = Command::new(&self.punctual);
+        command.args(["measure", "--quiet", "--explain", "--windows", "4096", "--warm-up", "100ms"]);
+        command.args(["--cpus", &self.cpu.to_string(), "--priority", &PRIORITY.to_string()]);
+        command.args(["--period", &format!("{PERIOD_US}us"), "--explain-threshold", &format!("{THRESHOLD_US}us")]);
+        command.args(["--duration", &format!("{seconds}s")]).arg("--out").arg(recording);
+        command.stdin(Stdio::null()).stdout(log.try_clone().context("write to a log")?).stderr(log);
+        if kind == Kind::Fault {
+            crate::sys::without_locked_memory(&mut command);
+        }
+        Ours::start(&mut command)
+    }
+
+    /// Runs the planter; why nothing could be planted, if so.
+    fn plant(&self, kind: Kind, victim: u32, out: &Path) -> Result<Option<String>> {
+        let priority = if kind == Kind::Rr { PRIORITY } else { ABOVE };
+        let mut command = Command::new(std::env::current_exe().context("find our own program")?);
+        command.args(["plant", &kind.name(), "--cpu", &self.cpu.to_string(), "--for", &self.seconds.to_string()]);
+        command.args(["--burst-us", &BURST_US.to_string(), "--every-us", &EVERY_US.to_string()]);
+        command.args(["--priority", &priority.to_string(), "--name", &format!("planted-{}", name(kind))]);
+        command.args(["--victim", &victim.to_string()]).arg("--out").arg(out);
+        let output = command.stdin(Stdio::null()).output().context("start the planter")?;
+        if output.status.success() {
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&output.stderr).trim().replace('\n', " | ")))
+    }
+
+    fn explain(&self, recording: &Path, json: &Path) -> Result<Explanation> {
+        let mut command = Command::new(&self.punctual);
+        command.arg("explain").arg(recording).arg("--json").stdin(Stdio::null());
+        let output = command.output().context("start `punctual explain`")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        ensure!(!text.is_empty(), "`punctual explain` said nothing, but: {}", String::from_utf8_lossy(&output.stderr));
+        std::fs::write(json, text.as_bytes()).with_context(|| format!("write {}", json.display()))?;
+        explanation::parse(&text)
+    }
+
+    /// Whether a trace can be had here at all; why not, otherwise.
+    pub fn possible(&self) -> Result<Option<String>> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(Some("not root".to_owned()));
+        }
+        if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
+            return Ok(Some("one CPU only, and somebody must plant".to_owned()));
+        }
+        std::fs::create_dir_all(&self.folder).with_context(|| format!("make {}", self.folder.display()))?;
+        Ok(None)
+    }
+}
+
+/// The last words of kinds fit into the name of a thread.
+fn name(kind: Kind) -> String {
+    kind.name().chars().take(7).collect()
+}
+
+enum Round {
+    Judged(Tally),
+    NotRun(String),
+}
+
+fn said(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    text.trim().replace('\n', " | ")
+}
+
+/// A program that we started and that does not outlive us.
+struct Ours(Child);
+
+impl Ours {
+    fn start(command: &mut Command) -> Result<Self> {
+        Ok(Self(command.spawn().with_context(|| format!("start {:?}", command.get_program()))?))
+    }
+
+    /// Waits for its end; whether it was a good one. An error if it takes too long.
+    fn wait(&mut self, limit: Duration) -> Result<bool> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Some(status) = self.0.try_wait().context("wait for a program")? {
+                // What was late beyond a limit, or not trusted, is told by codes; a recording there is.
+                return Ok(status.code().is_some());
+            }
+            ensure!(Instant::now() < until, "a program takes longer than {} s", limit.as_secs());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        if self.0.try_wait().is_ok_and(|ended| ended.is_none()) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plant::Planting;
+    use clap::ValueEnum;
+
+    #[test]
+    fn every_kind_makes_a_planting_that_is_allowed() {
+        for kind in Kind::value_variants() {
+            let planting = Planting {
+                kind: *kind,
+                cpu: 1,
+                seconds: 4,
+                burst_ns: BURST_US * 1000,
+                every_ns: EVERY_US * 1000,
+                priority: ABOVE,
+                name: format!("planted-{}", name(*kind)),
+                victim: None,
+            };
+            planting.check().unwrap();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The system calls that have no safe wrapper: scheduling classes, limits, `bpf()`.
+//!
+//! It must not know what is planted or why.
+
+#![allow(unsafe_code, reason = "system calls that no crate here wraps")]
+
+use anyhow::{Context, Result};
+use rustix::time::{ClockId, Timespec};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// A real-time policy with its priority, 1 to 95.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// `SCHED_FIFO`.
+    Fifo(u8),
+    /// `SCHED_RR`.
+    RoundRobin(u8),
+}
+
+/// `CLOCK_MONOTONIC`, in nanoseconds.
+pub fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
+
+/// Sleeps until `CLOCK_MONOTONIC` shows that many nanoseconds; signals may end it early.
+pub fn sleep_until(ns: u64) {
+    // An early end is what the callers' loops expect: they look at the clock.
+    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &timespec(ns));
+}
+
+/// An instant as the kernel takes it.
+pub fn timespec(ns: u64) -> Timespec {
+    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    Timespec { tv_sec: number(ns / 1_000_000_000), tv_nsec: number(ns % 1_000_000_000) }
+}
+
+/// Burns time until `CLOCK_MONOTONIC` shows that many nanoseconds; returns what it showed at last.
+pub fn burn_until(ns: u64) -> u64 {
+    loop {
+        let now = now_ns();
+        if now >= ns {
+            return now;
+        }
+    }
+}
+
+/// Puts the calling thread on one CPU.
+pub fn pin(cpu: u32) -> Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(usize::try_from(cpu)?);
+    rustix::thread::sched_setaffinity(None, &set).with_context(|| format!("put a thread on CPU {cpu}"))
+}
+
+/// Gives the calling thread a real-time policy.
+pub fn make_real_time(policy: Policy) -> Result<()> {
+    let (class, priority) = match policy {
+        Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
+        Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
+    };
+    let wanted = libc::sched_param { sched_priority: i32::from(priority.clamp(1, 95)) };
+    // SAFETY: 0 is the calling thread; the parameter outlives the call.
+    let done = unsafe { libc::sched_setscheduler(0, class, &raw const wanted) };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("make a thread real-time") }
+}
+
+/// What holds whatever else goes wrong: the kernel ends this process when its parent ends, after `seconds`, and when a
+/// real-time thread of it runs for 200 ms without sleeping.
+pub fn bound(seconds: u64) -> Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
+        .context("ask to be ended with the parent")?;
+    let limit = libc::rlimit { rlim_cur: 200_000, rlim_max: 200_000 };
+    // SAFETY: the limit outlives the call.
+    let done = unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) };
+    if done != 0 {
+        return Err(std::io::Error::last_os_error()).context("limit the time of real-time threads");
+    }
+    // SAFETY: alarm takes a number and touches no memory.
+    unsafe { libc::alarm(u32::try_from(seconds.saturating_add(5)).unwrap_or(600)) };
+    Ok(())
+}
+
+/// Memory stays where it is, as far as that is allowed: a planted delay should not hold page faults of the planter.
+pub fn lock_memory() {
+    let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE);
+}
+
+/// A network and a view of the files of our own, for the calling thread and those it starts.
+pub fn own_network() -> Result<()> {
+    // SAFETY: unshare takes flags and touches no memory; file descriptors stay shared.
+    let done = unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS) };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("get a network namespace") }
+}
+
+/// Takes the interface `lo` of this namespace up.
+pub fn loopback_up() -> Result<()> {
+    use rustix::net::{AddressFamily, SocketType};
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).context("open a socket")?;
+    // SAFETY: all zeroes is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = libc::c_char::from_ne_bytes([*from]);
+    }
+    request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING)?;
+    // SAFETY: the request outlives the call, and SIOCSIFFLAGS takes an ifreq.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("take `lo` up") }
+}
+
+/// Asks the kernel to take these pages of another process away.
+pub fn page_out(pidfd: &OwnedFd, ranges: &[(u64, u64)]) -> Result<()> {
+    const PAGEOUT: i32 = 21;
+    let vectors: Vec<libc::iovec> = ranges
+        .iter()
+        .map(|(from, to)| libc::iovec {
+            iov_base: std::ptr::without_provenance_mut(usize::try_from(*from).unwrap_or(0)),
+            iov_len: usize::try_from(to - from).unwrap_or(0),
+        })
+        .collect();
+    // SAFETY: the addresses are the other process's and are not followed here; the vector outlives the call.
+    let done = unsafe {
+        libc::syscall(libc::SYS_process_madvise, pidfd.as_raw_fd(), vectors.as_ptr(), vectors.len(), PAGEOUT, 0)
+    };
+    if done >= 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("take pages of the victim away") }
+}
+
+/// Has a program start without the right to lock memory.
+pub fn without_locked_memory(command: &mut Command) {
+    let before = || {
+        const LOCK_MEMORY: libc::c_ulong = 14;
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the limit outlives the call; both calls may be made between fork and exec.
+        let limited = unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const none) };
+        // SAFETY: prctl takes numbers here; root gets no capability at exec that is not in this set.
+        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, LOCK_MEMORY, 0, 0, 0) };
+        if limited == 0 && dropped == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec it makes two system calls and neither allocates nor locks.
+    unsafe { command.pre_exec(before) };
+}
+
+/// `bpf()` with an attribute of these words; what it returns is a descriptor or 0. The attribute holds addresses: of
+/// memory that the caller keeps until this returns, and large enough for what the command does with it.
+///
+/// # Safety
+/// As said: every address among the words must be valid for the command.
+pub unsafe fn bpf(command: i32, words: &mut [u64]) -> Result<i32> {
+    let size = size_of_val(words);
+    // SAFETY: the words live through the call and their size is told; addresses in them are the caller's promise.
+    let done = unsafe { libc::syscall(libc::SYS_bpf, command, words.as_mut_ptr(), size) };
+    if done >= 0 { Ok(i32::try_from(done)?) } else { Err(std::io::Error::last_os_error()).context("bpf()") }
+}
+
+/// A descriptor that a system call has just returned.
+pub fn own(descriptor: i32) -> OwnedFd {
+    // SAFETY: the callers pass on what bpf() has just given them, which nobody else has.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
+}

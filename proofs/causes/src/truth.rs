@@ -1,0 +1,69 @@
+//! What was planted and when: the truth that explanations are held against, and how it is written down.
+//!
+//! One line for each: `kind name start_ns end_ns`, on `CLOCK_MONOTONIC`. It must not know how anything is planted.
+
+use anyhow::{Context, Result, bail};
+use std::fmt::Write;
+use std::path::Path;
+
+/// A delay that was planted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plant {
+    /// Its kind, by the name on the command line.
+    pub kind: String,
+    /// Who did it: a thread, a function of the kernel, a softirq; `-` where the kind says it all.
+    pub name: String,
+    /// From, in nanoseconds.
+    pub start_ns: u64,
+    /// To, in nanoseconds.
+    pub end_ns: u64,
+}
+
+/// Writes all of them.
+pub fn write(path: &Path, plants: &[Plant]) -> Result<()> {
+    let mut text = String::new();
+    for plant in plants {
+        let name = plant.name.replace(char::is_whitespace, "_");
+        let name = if name.is_empty() { "-" } else { &name };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{} {name} {} {}", plant.kind, plant.start_ns, plant.end_ns);
+    }
+    std::fs::write(path, text).with_context(|| format!("write what was planted to {}", path.display()))
+}
+
+/// Reads them back.
+pub fn read(path: &Path) -> Result<Vec<Plant>> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("read what was planted from {}", path.display()))?;
+    let plants: Result<Vec<Plant>> =
+        text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(parse).collect();
+    plants.with_context(|| format!("understand {}", path.display()))
+}
+
+fn parse(line: &str) -> Result<Plant> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [kind, name, start, end] = words.as_slice() else { bail!("`{line}` is not `kind name start_ns end_ns`") };
+    let number = |word: &str| word.parse::<u64>().with_context(|| format!("`{word}` in `{line}` is no time"));
+    Ok(Plant { kind: (*kind).to_owned(), name: (*name).to_owned(), start_ns: number(start)?, end_ns: number(end)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let path = std::env::temp_dir().join(format!("causes-truth-{}", std::process::id()));
+        let plants = [
+            Plant { kind: "hog".into(), name: "hog".into(), start_ns: 1, end_ns: 2 },
+            Plant { kind: "ipi".into(), name: String::new(), start_ns: 3, end_ns: 4 },
+        ];
+        write(&path, &plants).unwrap();
+        let back = read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(back[0], plants[0]);
+        assert_eq!(back[1].name, "-");
+        assert!(parse("hog hog 1").is_err());
+        assert!(parse("hog hog 1 x").is_err());
+    }
+}
