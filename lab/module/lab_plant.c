@@ -25,9 +25,9 @@
 #define LONGEST_US 10000U
 #define MOST 4096U
 
-static char *kind = "preempt-off";
+static char *kind = "preemptoff";
 module_param(kind, charp, 0444);
-MODULE_PARM_DESC(kind, "preempt-off, irq-off, hrtimer, timer, kworker, stop-machine or call");
+MODULE_PARM_DESC(kind, "preemptoff, irqoff, irq (a timer that expires in it), softirq (likewise), kworker, stopper or ipi");
 static unsigned int cpu = 1;
 module_param(cpu, uint, 0444);
 MODULE_PARM_DESC(cpu, "where");
@@ -122,7 +122,7 @@ static void plant_here(void)
 {
 	unsigned long flags;
 
-	if (is_kind("irq-off")) {
+	if (is_kind("irqoff")) {
 		local_irq_save(flags);
 		lab_plant_burn();
 		local_irq_restore(flags);
@@ -139,18 +139,18 @@ static void ask(void)
 	static struct cpumask one;
 
 	atomic_set(&is_asked, 1);
-	if (is_kind("hrtimer")) {
+	if (is_kind("irq")) {
 		hrtimer_start(&lab_hrtimer, ns_to_ktime(200 * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_HARD);
-	} else if (is_kind("timer")) {
+	} else if (is_kind("softirq")) {
 		lab_timer.expires = jiffies + 1;
 		add_timer_on(&lab_timer, cpu);
 	} else if (is_kind("kworker")) {
 		queue_work_on(cpu, queue, &lab_work);
-	} else if (is_kind("stop-machine")) {
+	} else if (is_kind("stopper")) {
 		cpumask_clear(&one);
 		cpumask_set_cpu(cpu, &one);
 		stop_machine(lab_plant_stop, NULL, &one);
-	} else if (is_kind("call")) {
+	} else if (is_kind("ipi")) {
 		smp_call_function_single(cpu, lab_plant_call, NULL, 0);
 	} else {
 		plant_here();
@@ -188,15 +188,15 @@ DEFINE_SHOW_ATTRIBUTE(lab_plant);
 /* Who is to blame, as traces call it. */
 static void name_it(void)
 {
-	if (is_kind("hrtimer"))
+	if (is_kind("irq"))
 		snprintf(name, sizeof(name), "lab_plant_hrtimer");
-	else if (is_kind("timer"))
+	else if (is_kind("softirq"))
 		snprintf(name, sizeof(name), "lab_plant_timer");
 	else if (is_kind("kworker"))
 		snprintf(name, sizeof(name), "lab_plant_work");
-	else if (is_kind("stop-machine"))
+	else if (is_kind("stopper"))
 		snprintf(name, sizeof(name), "migration/%u", cpu);
-	else if (is_kind("call"))
+	else if (is_kind("ipi"))
 		snprintf(name, sizeof(name), "lab_plant_call");
 	else
 		snprintf(name, sizeof(name), "lab-%s", kind);
@@ -205,13 +205,13 @@ static void name_it(void)
 /* The planter stands on the CPU where its sections are to be, but for those that are asked for from elsewhere. */
 static bool plants_from_elsewhere(void)
 {
-	return is_kind("timer") || is_kind("kworker") || is_kind("stop-machine") || is_kind("call");
+	return is_kind("softirq") || is_kind("kworker") || is_kind("stopper") || is_kind("ipi");
 }
 
 static int __init lab_plant_init(void)
 {
-	static const char *const kinds[] = { "preempt-off", "irq-off",	    "hrtimer", "timer",
-					     "kworker",	    "stop-machine", "call" };
+	static const char *const kinds[] = { "preemptoff", "irqoff",  "irq", "softirq",
+					     "kworker",	   "stopper", "ipi" };
 
 	if (match_string(kinds, ARRAY_SIZE(kinds), kind) < 0)
 		return -EINVAL;

@@ -21,6 +21,17 @@ const COMMAND_TIME: Duration = Duration::from_secs(300);
 /// such a boot is tried again.
 const TRIES: u32 = 3;
 
+/// What passes for time in a guest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// The host's time: what holds up the host holds up the guest.
+    #[default]
+    Host,
+    /// Executed instructions, two nanoseconds each, and leaps where nobody has anything to do: nothing outside can hold
+    /// up such a guest, so that whatever is late in it was made late in it. The CPUs take turns.
+    Instructions,
+}
+
 /// What a guest is started with.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
@@ -30,6 +41,8 @@ pub struct Setup<'a> {
     pub initramfs: &'a Path,
     /// How much memory it has.
     pub memory_mib: u32,
+    /// What passes for time in it.
+    pub clock: Clock,
     /// Where everything that it says is written.
     pub log: &'a Path,
 }
@@ -152,7 +165,13 @@ fn qemu(kernel: &Kernel, setup: Setup<'_>) -> Result<Command> {
     // Whatever becomes of the lab, its guests end with it.
     let mut command = program::find("setpriv")?;
     command.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
-    command.args(machine).args(["-accel", "tcg,thread=multi", "-smp", "4", "-m", &setup.memory_mib.to_string()]);
+    command.args(machine).args(["-m", &setup.memory_mib.to_string()]);
+    match setup.clock {
+        Clock::Host => command.args(["-accel", "tcg,thread=multi", "-smp", "4"]),
+        Clock::Instructions => {
+            command.args(["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-smp", "2"])
+        }
+    };
     command.args(["-nodefaults", "-display", "none", "-no-reboot", "-chardev", "stdio,id=line,signal=off"]);
     command.args(["-serial", "chardev:line"]);
     command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(setup.initramfs);

@@ -60,7 +60,9 @@ impl Shelf {
             .filter(|path| path.extension().is_some_and(|end| end == "deb"))
             .collect();
         // Links in place of folders come with this one; all others are unpacked through them.
-        files.sort_by_key(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("base-files_")));
+        files.sort_by_key(|path| {
+            !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("base-files_"))
+        });
         for file in &files {
             program::read(program::find("dpkg-deb")?.arg("-x").arg(file).arg(&unpacked))?;
         }

@@ -12,7 +12,7 @@ mod oracle;
 mod state;
 mod tune;
 
-use crate::guest::{Guest, Setup};
+use crate::guest::{Clock, Guest, Setup};
 use crate::initramfs::{self, Luggage};
 use crate::kernel::{Arch, KERNELS, Kernel, Spec};
 use crate::packages::Shelf;
@@ -115,6 +115,25 @@ impl Outcome {
     }
 }
 
+/// What a guest is to be like.
+#[derive(Clone, Copy, Debug)]
+pub struct Outfit<'a> {
+    /// Words of the kernel's command line.
+    pub words: &'a str,
+    /// How much memory it has.
+    pub memory_mib: u32,
+    /// What passes for time in it.
+    pub clock: Clock,
+    /// What it has that others have not.
+    pub luggage: Luggage<'a>,
+}
+
+impl Default for Outfit<'_> {
+    fn default() -> Self {
+        Self { words: "", memory_mib: 1024, clock: Clock::Host, luggage: Luggage::default() }
+    }
+}
+
 /// What scenarios work with.
 pub struct Lab {
     /// The repository.
@@ -147,23 +166,17 @@ impl Lab {
         Ok(cell.get_or_init(|| built).as_ref())
     }
 
-    /// A guest with that kernel, these words and that luggage; its log has that name.
-    pub fn boot(
-        &self,
-        kernel: &Kernel,
-        name: &str,
-        words: &str,
-        memory_mib: u32,
-        luggage: Luggage<'_>,
-    ) -> Result<Guest> {
+    /// A guest with that kernel and outfit; its log has that name.
+    pub fn boot(&self, kernel: &Kernel, name: &str, outfit: Outfit<'_>) -> Result<Guest> {
         let product = self.product(kernel.spec.arch)?.context("there is no product for this architecture")?;
         let busybox = self.shelf.busybox(kernel.spec.arch)?;
         let folder = self.folder(name, kernel)?;
         let initramfs = folder.join("initramfs");
-        let archive = initramfs::build(kernel, &busybox, product, luggage)?;
+        let archive = initramfs::build(kernel, &busybox, product, outfit.luggage)?;
         fs::write(&initramfs, archive).with_context(|| format!("write {}", initramfs.display()))?;
         let log = folder.join("console.log");
-        let guest = Guest::boot(kernel, Setup { words, initramfs: &initramfs, memory_mib, log: &log })?;
+        let Outfit { words, memory_mib, clock, .. } = outfit;
+        let guest = Guest::boot(kernel, Setup { words, initramfs: &initramfs, memory_mib, clock, log: &log })?;
         // It is in the guest's memory by now, and nobody reads it again.
         fs::remove_file(&initramfs).with_context(|| format!("remove {}", initramfs.display()))?;
         Ok(guest)

@@ -1,0 +1,100 @@
+//! A machine that is stopped from outside, as a hypervisor would: for known times, in a known order.
+
+use super::Bench;
+use crate::guest::Clock;
+use crate::initramfs::Luggage;
+use crate::kernel::Kernel;
+use crate::program;
+use crate::scenario::{Lab, Outfit, Verdict};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// How often it is stopped.
+const STOPS: u32 = 20;
+/// The shortest stop, and by how much the next is longer.
+const SHORTEST: Duration = Duration::from_millis(300);
+const STEP: Duration = Duration::from_millis(40);
+/// Between two stops.
+const BETWEEN: Duration = Duration::from_millis(1200);
+
+/// Whether each stop is explained as one.
+pub fn explained(lab: &Lab, kernel: &Kernel, luggage: Luggage<'_>) -> Result<Verdict> {
+    let mut bench = Bench::boot(lab, kernel, "stopped", Outfit { clock: Clock::Host, luggage, ..Outfit::default() })?;
+    bench.output("settled", "sleep 3")?;
+    let measure = "punctual measure --quiet --explain --windows 4096 --explain-threshold 100ms --warm-up 100ms --cpus 1 \
+                   --period 10ms --duration 60s --out /tmp/stopped.rec >/tmp/stopped.log 2>&1";
+    bench.output("measuring", &format!("{measure} & sleep 5"))?;
+    let truth = stop_and_go(bench.guest.process())?;
+    bench.output(
+        "measured",
+        "for i in $(seq 1000); do pidof punctual || break; sleep 0.2; done; cat /tmp/stopped.log",
+    )?;
+    let output = bench.output("stopped.json", "punctual explain /tmp/stopped.rec --json")?;
+    let explanation: Value = serde_json::from_str(&output.out).context("read the explanation")?;
+    let told = told(&explanation);
+    lab.keep("stopped", kernel, "truth", &format!("stopped {truth:?}\ntold    {told:?}\n"))?;
+    crate::say(&format!("stopped {} times, told {}", truth.len(), told.len()));
+    Ok(Verdict::of(&compare(&truth, &told)))
+}
+
+/// Stops the process and lets it go on; how long each stop was.
+fn stop_and_go(process: u32) -> Result<Vec<Duration>> {
+    let signal = |name: &str| program::read(program::find("kill")?.arg(name).arg(process.to_string())).map(|_| ());
+    let mut truth = Vec::new();
+    for place in 0..STOPS {
+        std::thread::sleep(BETWEEN);
+        signal("-STOP")?;
+        let since = Instant::now();
+        std::thread::sleep(SHORTEST + STEP * place);
+        let went_on = signal("-CONT");
+        truth.push(since.elapsed());
+        went_on?;
+    }
+    Ok(truth)
+}
+
+/// How long each standstill was, in order, that the explanation blames on the machine or the hypervisor.
+fn told(explanation: &Value) -> Vec<Duration> {
+    let spikes = explanation.get("spikes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut told: Vec<(u64, u64)> = spikes.iter().filter_map(standstill).collect();
+    told.sort_unstable();
+    told.into_iter().map(|(_, length)| Duration::from_nanos(length)).collect()
+}
+
+fn standstill(spike: &Value) -> Option<(u64, u64)> {
+    let first = spike.get("causes")?.as_array()?.first()?;
+    let is_one = ["paused", "hypervisor"].contains(&first.get("class")?.as_str()?);
+    is_one.then_some((spike.get("release_ns")?.as_u64()?, first.get("time_ns")?.as_u64()?))
+}
+
+/// As many, and each as long.
+fn compare(truth: &[Duration], told: &[Duration]) -> Vec<String> {
+    if truth.len() != told.len() {
+        return vec![format!("stopped {} times, and {} are told: {told:?}", truth.len(), told.len())];
+    }
+    let is_off = |(was, said): &(&Duration, &Duration)| was.abs_diff(**said) > **was / 10;
+    truth.iter().zip(told).filter(is_off).map(|(was, said)| format!("{was:?} is told as {said:?}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn count_and_length_must_both_be_right() {
+        let ms = |all: &[u64]| all.iter().copied().map(Duration::from_millis).collect::<Vec<_>>();
+        assert!(compare(&ms(&[300, 400]), &ms(&[310, 395])).is_empty());
+        assert_eq!(compare(&ms(&[300, 400]), &ms(&[310, 500])).len(), 1);
+        assert_eq!(compare(&ms(&[300, 400]), &ms(&[300])).len(), 1);
+    }
+
+    #[test]
+    fn only_what_is_blamed_on_the_machine_is_told() {
+        let spike =
+            |class: &str, at: u64| serde_json::json!({"release_ns": at, "causes": [{"class": class, "time_ns": 5}]});
+        let explanation =
+            serde_json::json!({"spikes": [spike("paused", 9), spike("softirq", 1), spike("hypervisor", 2)]});
+        assert_eq!(told(&explanation), [Duration::from_nanos(5); 2]);
+    }
+}
