@@ -2,7 +2,7 @@
 //!
 //! It decides nothing: what to do arrives as values of `punctual-core`, and what happened leaves as such. [`live`]
 //! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
-//! measuring threads, [`load`] what disturbs them, [`recording`] the file; [`apply`] changes the machine and puts it
+//! measuring threads, [`load`] what disturbs them, [`trace`] looks for causes, [`recording`] the file; [`apply`] changes the machine and puts it
 //! back, by what [`journal`] keeps; [`privilege`] explains a refusal.
 
 pub mod apply;
@@ -17,3 +17,4 @@ pub mod probe;
 pub mod recording;
 pub mod sync;
 mod sys;
+pub mod trace;

@@ -5,6 +5,7 @@
 //! [`explain`](crate::explain), how records are got is known to `punctual-linux` alone.
 //! Instants are those of `CLOCK_MONOTONIC`.
 
+pub mod keep;
 mod decode;
 mod decode_events;
 mod format;

@@ -4,6 +4,7 @@
 //! clocks, switches loads and collects what the measuring threads recorded. Nothing on the machine is changed unless
 //! the scenario asks for it.
 
+mod causes;
 mod gaps;
 mod phases;
 mod prepare;
@@ -43,6 +44,26 @@ pub struct Setting {
     pub ordinary_if_refused: bool,
     /// Version for the header.
     pub tool_version: String,
+    /// Look for causes of late activations meanwhile.
+    pub explain: Option<Explain>,
+}
+
+/// How causes of late activations are looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explain {
+    /// Later than this is late; `None`: than 99.9 % of the run so far.
+    pub threshold: Option<Nanos>,
+    /// At most so many windows are kept.
+    pub windows_max: u32,
+    /// Bytes of the kernel's buffer for each measured CPU; `None`: as many as a million records a second need.
+    pub buffer_bytes: Option<u64>,
+    /// Numbers of the load phases that are traced; empty: all.
+    pub phases: Vec<u16>,
+}
+
+impl Explain {
+    /// So many windows are kept unless told otherwise.
+    pub const WINDOWS_MAX: u32 = 2000;
 }
 
 /// Takes what a measurement hands out.

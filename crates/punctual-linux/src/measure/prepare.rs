@@ -1,5 +1,6 @@
 //! Everything before the first activation: places, privileges, threads that are set up and verified.
 
+use super::causes::Causes;
 use super::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::{Probe, ProbeError, RunControl};
@@ -23,6 +24,8 @@ pub(super) struct Prepared {
     pub notes: Vec<Mark>,
     /// Held as long as the run lasts.
     pub dma_latency: Option<LatencyRequest>,
+    /// Looks for causes.
+    pub causes: Option<Causes>,
 }
 
 pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
@@ -68,7 +71,9 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
         }
         started => started?,
     };
-    Ok(Prepared { placement, clock, probes, control, notes, dma_latency })
+    let causes = setting.explain.as_ref().map(|explain| Causes::start(explain, scenario, &probes));
+    let causes = causes.and_then(|started| started.map_err(note).ok());
+    Ok(Prepared { placement, clock, probes, control, notes, dma_latency, causes })
 }
 
 /// A real-time thread that runs on for seconds without ever sleeping is a defect of ours: then the kernel shall end us

@@ -1,5 +1,6 @@
 //! The run itself, as the housekeeping thread sees it.
 
+use super::causes::Causes;
 use super::gaps::Gaps;
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
@@ -70,6 +71,7 @@ struct Run<'a> {
     interval_from: MonoTime,
     skipped: u64,
     gaps: Gaps,
+    causes: Option<Causes>,
     /// The worst lists as last written, one per thread.
     worst: Vec<Vec<Worst>>,
     mid_state_written: bool,
@@ -79,7 +81,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(prepared: Prepared, scenario: &'a Scenario, setting: &Setting, observer: &'a mut dyn Observer) -> Self {
-        let Prepared { placement, clock, probes, control, notes, dma_latency } = prepared;
+        let Prepared { placement, clock, probes, control, notes, dma_latency, causes } = prepared;
         let watch = Watch::new(Readings::take(), Accounted::take(), setting.cpus.online.len())
             .for_clock_source(clock.source.as_deref());
         let collector = |probe: &Probe| Collector::new(&probe.granted, probe.thread.period, scenario.budget);
@@ -105,6 +107,7 @@ impl<'a> Run<'a> {
             interval_from: at,
             skipped: 0,
             gaps: Gaps::new(scenario.threads.iter().map(|t| t.period).collect()),
+            causes,
             worst: vec![Vec::new(); scenario.threads.len()],
             mid_state_written: false,
             throttled_before: 0,
@@ -115,6 +118,8 @@ impl<'a> Run<'a> {
     /// Starts the loads of a phase, lets the threads warm up under them, and begins to count.
     fn begin_phase(&mut self, phase: usize, setting: &Setting, interrupted: &AtomicBool) {
         self.phase = phase;
+        let number = self.phase_number();
+        self.causes.iter_mut().for_each(|causes| causes.prepare(number));
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
@@ -133,6 +138,7 @@ impl<'a> Run<'a> {
         self.sleep_until(from.minus(LEAD), interrupted);
         self.collectors.iter_mut().for_each(Collector::zero_counters);
         self.sleep_until(from, interrupted);
+        self.causes.iter().for_each(|causes| causes.warmed_up(&self.collectors));
         let warm_up = self.collectors.iter().map(Collector::warm_up).collect();
         let at = self.since_epoch(from);
         self.emit([Frame::WarmUp(warm_up), mark(at, MarkKind::PhaseStart(self.phase_number()))]);
@@ -153,6 +159,8 @@ impl<'a> Run<'a> {
     /// Gives each thread its stretch; releases lie at the thread's offset from multiples of its period.
     fn send_off(&mut self, from: MonoTime, second: u64) {
         self.phase_end = from;
+        let taps = self.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
+        let mut taps = taps.unwrap_or_default().into_iter();
         let threads = self.probes.iter_mut().zip(&mut self.collectors).zip(&self.clock.phase);
         for ((probe, collector), (_, offset)) in threads {
             let period = probe.thread.period;
@@ -162,6 +170,7 @@ impl<'a> Run<'a> {
             let warm_up_from = first.minus(period.times(phases::warm_ups(self.scenario, period)));
             let (warm_up, warm_up_reader) = Recorder::new(warm_up_from, period, None);
             let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);
+            let recorder = recorder.tapped(taps.next());
             let end = first.plus(period.times(count));
             let stretch = Stretch { from, first_second: second, due: count, end };
             collector.begin(&stretch, warm_up_reader, reader);
@@ -191,6 +200,8 @@ impl<'a> Run<'a> {
             Frame::Findings(setting.findings.clone()),
             Frame::InForce(state),
         ]);
+        let tracing = self.causes.as_ref().map(Causes::frame);
+        self.emit(tracing);
         let notes = std::mem::take(&mut self.notes);
         self.emit(notes.into_iter().map(Frame::Mark));
         // The first checkpoint may start a thread; that must not fall into the measurement.
@@ -228,6 +239,8 @@ impl<'a> Run<'a> {
         let at = now();
         let standstill = self.gaps.settle_all(at, &mut self.collectors, &self.watch);
         self.emit_events(standstill);
+        let causes = self.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
+        self.emit(causes.into_iter().flatten());
         // Nothing was due after the end of the phase, though it may have been noticed later.
         self.cut_interval(at.min(self.phase_end).max(self.interval_from), true);
         self.check_rt_throttling(at);
@@ -247,6 +260,8 @@ impl<'a> Run<'a> {
         self.emit_events(events);
         let standstill = self.gaps.settle(at, &mut self.collectors, &self.watch);
         self.emit_events(standstill);
+        let causes = self.causes.as_ref().map(|causes| causes.look(&mut self.collectors));
+        self.emit(causes.into_iter().flatten());
         if at >= self.next_account {
             self.next_account = at.plus(SECOND);
             self.account(at);
@@ -363,6 +378,8 @@ impl<'a> Run<'a> {
             (_, _, true) => EndReason::Interrupted,
             _ => EndReason::Completed,
         };
+        let totals = self.causes.take().map(Causes::finish);
+        self.emit(totals);
         let write_error = self.observer.write_error();
         self.emit([Frame::End(End { at: self.since_epoch(at), reason, write_error })]);
         self.observer.checkpoint();

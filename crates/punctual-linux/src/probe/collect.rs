@@ -3,7 +3,7 @@
 use super::{Block, Gap, Recorder, RecorderReader};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
-use punctual_hist::{Counts, Histogram, MonoTime, Nanos, WORST_K};
+use punctual_hist::{Activation, Counts, Histogram, MonoTime, Nanos, WORST_K};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -25,6 +25,8 @@ pub struct Collector {
     settled: u64,
     /// Gaps judged to be latencies, waiting for the next interval.
     late: Vec<Gap>,
+    /// The same, until somebody asks for them.
+    judged: Vec<Activation>,
     /// Of all intervals so far, including judged gaps, which the recorder's own extremes do not know.
     ran_min: Option<Nanos>,
     ran_max: Option<Nanos>,
@@ -86,6 +88,7 @@ impl Collector {
             counters: Counters::default(),
             settled: 0,
             late: Vec::new(),
+            judged: Vec::new(),
             ran_min: None,
             ran_max: None,
             skipped_max: Nanos::ZERO,
@@ -139,7 +142,23 @@ impl Collector {
         let second = gap.activation.woke.since(self.stretch.from).whole(Nanos::from_secs(1));
         let max = self.judged_max.entry(second).or_default();
         *max = (*max).max(gap.activation.lateness());
+        self.judged.push(gap.activation);
         self.late.push(gap);
+    }
+
+    /// Gaps that were judged to be latencies since the last call.
+    pub fn take_judged(&mut self) -> Vec<Activation> {
+        std::mem::take(&mut self.judged)
+    }
+
+    /// Lateness of what ran in this stretch, without gaps.
+    pub fn ran_so_far(&self) -> Counts {
+        self.reader.ran()
+    }
+
+    /// Lateness of what ran in the warm-up of this stretch.
+    pub fn warm_up_counts(&self) -> Counts {
+        self.warm_up.ran()
     }
 
     /// The worst activations so far.

@@ -3,11 +3,13 @@
 mod blocks;
 mod collect;
 mod gaps;
+mod late;
 mod recorder;
 mod wakeup;
 
 pub use blocks::Block;
 pub use collect::{Collector, Stretch};
 pub use gaps::Gap;
+pub use late::{LateReader, LateTap, Seen};
 pub use recorder::{GAP_DEFERRED, Recorder, RecorderReader};
 pub use wakeup::{Go, Probe, ProbeError, RunControl};

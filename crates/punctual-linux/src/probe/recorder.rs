@@ -2,6 +2,7 @@
 
 use super::blocks::{self, Block, BlockReader, BlockWriter};
 use super::gaps::{self, Gap, GapReader, GapWriter};
+use super::late::LateTap;
 use punctual_hist::{
     Activation, Counts, Histogram, HistogramReader, HistogramWriter, MonoTime, Nanos, WorstList, WorstReader,
     WorstWriter,
@@ -30,6 +31,7 @@ pub struct Recorder {
     worst: WorstWriter,
     blocks: BlockWriter,
     gaps: GapWriter,
+    late: Option<LateTap>,
     shared: Arc<Shared>,
     period: Nanos,
     budget: Nanos,
@@ -74,6 +76,7 @@ impl Recorder {
             worst,
             blocks: block_writer,
             gaps: gap_writer,
+            late: None,
             shared,
             period,
             budget: budget.unwrap_or(Nanos::MAX),
@@ -86,6 +89,12 @@ impl Recorder {
             migrations: 0,
         };
         (recorder, reader)
+    }
+
+    /// Hands late activations to `tap`, too.
+    #[must_use]
+    pub fn tapped(self, tap: Option<LateTap>) -> Self {
+        Self { late: tap, ..self }
     }
 
     /// Reads the kernel's counters once more, so that what setting up cost is not blamed on the first activation.
@@ -115,6 +124,9 @@ impl Recorder {
         self.shared.last_wake.store(at.as_ns(), Relaxed);
         if late >= GAP_DEFERRED && wake.missed >= 2 && self.defer(wake, since_last_wake) {
             return;
+        }
+        if let Some(tap) = &mut self.late {
+            tap.see(wake);
         }
         self.block.longest_gap = self.block.longest_gap.max(since_last_wake);
         self.ran.record(late);

@@ -18,7 +18,7 @@ use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_version};
+use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_size, parse_version};
 
 /// Makes a Linux machine punctual, and proves it.
 #[derive(Debug, Parser)]
@@ -343,6 +343,18 @@ pub struct MeasureArgs {
     /// Run a published suite instead of a scenario of your own
     #[arg(long, value_enum, conflicts_with_all = ["load", "mechanism", "period", "duration", "activations", "warm_up"])]
     pub suite: Option<SuiteName>,
+    /// Look for the causes of late activations meanwhile: punctual explain shows them
+    #[arg(long)]
+    pub explain: bool,
+    /// Later than this is late [default: later than 99.9 % of the run so far]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
+    pub explain_threshold: Option<Nanos>,
+    /// Keep what the kernel did around at most so many activations
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
+    pub windows: u32,
+    /// The kernel's trace buffer of each measured CPU, as in 16M [default: 16M, less where memory is short]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
+    pub trace_buffer: Option<u64>,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,

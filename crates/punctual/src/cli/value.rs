@@ -41,6 +41,21 @@ fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
     u64::try_from(value.checked_mul(u128::from(scale))? / power).ok()
 }
 
+/// A number of bytes, with an optional K, M or G for 1024 of them, 1024 of those, and so on.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let upper = text.to_ascii_uppercase();
+    let (digits, shift) = match upper.strip_suffix('K').map(|d| (d, 10)) {
+        Some(pair) => pair,
+        None => match (upper.strip_suffix('M'), upper.strip_suffix('G')) {
+            (Some(digits), _) => (digits, 20),
+            (_, Some(digits)) => (digits, 30),
+            _ => (upper.as_str(), 0),
+        },
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|n| (1..=1 << 40).contains(n));
+    bytes.ok_or_else(|| format!("'{text}' is no size: write for example 16M"))
+}
+
 /// A time, or a bare number of activations.
 pub fn parse_amount(text: &str) -> Result<Amount, String> {
     match text.parse() {

@@ -42,6 +42,7 @@ impl Here {
             notes: Vec::new(),
             ordinary_if_refused,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            explain: None,
         }
     }
 }

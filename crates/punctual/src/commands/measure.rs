@@ -13,7 +13,7 @@ use punctual_core::report::{Answer, Report};
 use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
-use punctual_linux::measure::Setting;
+use punctual_linux::measure::{Explain, Setting};
 
 /// The load of the suite's last part.
 const GRAPHICS: &str = "x11perf";
@@ -35,7 +35,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
-    let setting = Setting { notes, ..machine.setting(load_dir, Vec::new(), false) };
+    let setting = Setting { notes, explain: explain(args), ..machine.setting(load_dir, Vec::new(), false) };
     let finished = session::run(&scenario, &setting, &outputs)?;
     let report = &finished.report;
     render::print(&if args.json {
@@ -44,6 +44,16 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
     })?;
     Ok(finished.exit(exit_of(report)))
+}
+
+/// How causes are to be looked for.
+fn explain(args: &MeasureArgs) -> Option<Explain> {
+    args.explain.then(|| Explain {
+        threshold: args.explain_threshold,
+        windows_max: args.windows,
+        buffer_bytes: args.trace_buffer,
+        phases: Vec::new(),
+    })
 }
 
 /// 2 when the stop limit or the budget was exceeded, 3 when the run cannot be trusted, 1 when it was not all written.

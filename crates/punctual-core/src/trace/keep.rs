@@ -1,0 +1,227 @@
+//! Which activations get a window kept: all late ones have the same chance, the worst are always there.
+//!
+//! Each CPU has slots of its own. Late activations are drawn into the sampled ones by Vitter's Algorithm R, so that a
+//! spike of the last minute is as likely kept as one of the first. The worst ones are kept besides: one that is drawn
+//! out of the sample moves to a slot of the worst. Pure arithmetic: who cuts windows is told where they go.
+
+use super::Kept;
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+
+/// So many of the worst are kept of each CPU, where there is room.
+const WORST: u32 = 64;
+/// So many ordinary ones are kept in all, where there is room.
+const ORDINARY: u32 = 200;
+
+/// Where a window goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its slot in the recording.
+    pub slot: u32,
+    /// As what.
+    pub kept: Kept,
+}
+
+/// What is to be done for a late activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Where its window goes.
+    pub place: Place,
+    /// First the window that is in `place` moves there: it is among the worst.
+    pub moved: Option<Place>,
+}
+
+/// Decides which windows are kept.
+#[derive(Clone, Debug)]
+pub struct Keeper {
+    cpus: BTreeMap<u32, OneCpu>,
+    random: u64,
+}
+
+/// The slots of one CPU: sampled ones first, then those of the worst, then ordinary ones.
+#[derive(Clone, Debug)]
+struct OneCpu {
+    first_slot: u32,
+    sampled: u32,
+    worst: u32,
+    ordinary: u32,
+    late_seen: u64,
+    ordinary_seen: u64,
+    /// The worst of all that were seen: (lateness, slot), in no order.
+    top: Vec<(Nanos, u32)>,
+}
+
+impl Keeper {
+    /// A keeper of at most `windows_max` windows for these CPUs. The same seed makes the same choices.
+    pub fn new(cpus: impl IntoIterator<Item = u32>, windows_max: u32, seed: u64) -> Self {
+        let cpus: Vec<u32> = cpus.into_iter().collect();
+        let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX).max(1);
+        let share = windows_max / count;
+        let worst = WORST.min(share / 4);
+        let ordinary = (ORDINARY / count).max(8).min(share / 4);
+        let sampled = share - worst - ordinary;
+        let slots = |(i, cpu): (u32, u32)| {
+            let first_slot = i * share;
+            let top = Vec::new();
+            (cpu, OneCpu { first_slot, sampled, worst, ordinary, late_seen: 0, ordinary_seen: 0, top })
+        };
+        Self { cpus: (0..).zip(cpus).map(slots).collect(), random: seed }
+    }
+
+    /// A late activation of a CPU: where its window is to be kept, if at all.
+    pub fn late(&mut self, cpu: u32, lateness: Nanos) -> Option<Keep> {
+        let cpu = self.cpus.get_mut(&cpu)?;
+        cpu.late_seen += 1;
+        match draw(&mut self.random, cpu.late_seen, cpu.sampled) {
+            Some(n) => {
+                let slot = cpu.first_slot + n;
+                let moved = cpu.move_away(slot);
+                cpu.offer(lateness, slot);
+                Some(Keep { place: Place { slot, kept: Kept::Sampled }, moved })
+            }
+            None => {
+                let slot = cpu.free_worst_slot(lateness)?;
+                cpu.offer(lateness, slot);
+                Some(Keep { place: Place { slot, kept: Kept::Worst }, moved: None })
+            }
+        }
+    }
+
+    /// An ordinary activation of a CPU.
+    pub fn ordinary(&mut self, cpu: u32) -> Option<Place> {
+        let cpu = self.cpus.get_mut(&cpu)?;
+        cpu.ordinary_seen += 1;
+        let n = draw(&mut self.random, cpu.ordinary_seen, cpu.ordinary)?;
+        Some(Place { slot: cpu.first_slot + cpu.sampled + cpu.worst + n, kept: Kept::Ordinary })
+    }
+
+    /// Whether the window in this slot may have to move: who cuts windows holds on to it.
+    pub fn may_move(&self, cpu: u32, slot: u32) -> bool {
+        self.cpus.get(&cpu).is_some_and(|cpu| slot < cpu.first_slot + cpu.sampled && cpu.top.iter().any(|t| t.1 == slot))
+    }
+}
+
+impl OneCpu {
+    /// The window in this slot is about to be replaced: where it goes if it is among the worst.
+    fn move_away(&mut self, slot: u32) -> Option<Place> {
+        let at = self.top.iter().position(|(_, in_slot)| *in_slot == slot)?;
+        let to = self.unused_worst_slot()?;
+        self.top.get_mut(at)?.1 = to;
+        Some(Place { slot: to, kept: Kept::Worst })
+    }
+
+    /// A slot of the worst for an activation that is not sampled, if it is bad enough.
+    fn free_worst_slot(&mut self, lateness: Nanos) -> Option<u32> {
+        if self.top.len() < self.worst as usize {
+            return self.unused_worst_slot();
+        }
+        let (least, at) = self.top.iter().zip(0..).map(|((lateness, _), at)| (*lateness, at)).min()?;
+        if lateness <= least {
+            return None;
+        }
+        // It makes room, and if it was in a slot of the worst, that one is free.
+        self.top.swap_remove(at);
+        self.unused_worst_slot()
+    }
+
+    /// Notes an activation that is kept in a slot.
+    fn offer(&mut self, lateness: Nanos, slot: u32) {
+        self.top.push((lateness, slot));
+        if self.top.len() > self.worst as usize {
+            let least = self.top.iter().zip(0..).map(|((lateness, _), at)| (*lateness, at)).min();
+            least.map(|(_, at)| self.top.swap_remove(at));
+        }
+    }
+
+    fn unused_worst_slot(&self) -> Option<u32> {
+        let first = self.first_slot + self.sampled;
+        (first..first + self.worst).find(|slot| !self.top.iter().any(|(_, used)| used == slot))
+    }
+}
+
+/// Algorithm R: which of `slots` the `seen`-th item gets, if any.
+fn draw(random: &mut u64, seen: u64, slots: u32) -> Option<u32> {
+    let n = if seen <= u64::from(slots) { seen - 1 } else { below(random, seen) };
+    u32::try_from(n).ok().filter(|n| *n < slots)
+}
+
+/// A number below `limit`, by the generator SplitMix64.
+fn below(state: &mut u64, limit: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^= z >> 31;
+    u64::try_from((u128::from(z) * u128::from(limit)) >> 64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Plays the recording: what is in each slot after these latenesses came in order.
+    fn kept(windows_max: u32, seed: u64, latenesses: &[u64]) -> BTreeMap<u32, (Kept, u64)> {
+        let mut keeper = Keeper::new([3], windows_max, seed);
+        let mut slots: BTreeMap<u32, (Kept, u64)> = BTreeMap::new();
+        for lateness in latenesses {
+            let Some(Keep { place, moved }) = keeper.late(3, Nanos::from_ns(*lateness)) else { continue };
+            if let Some(to) = moved {
+                slots.insert(to.slot, (to.kept, slots[&place.slot].1));
+            }
+            slots.insert(place.slot, (place.kept, *lateness));
+        }
+        slots
+    }
+
+    proptest! {
+        #[test]
+        fn the_worst_are_always_kept(
+            windows_max in 0_u32..80, seed: u64, latenesses in prop::collection::vec(0_u64..1_000_000, 0..400)
+        ) {
+            let kept = kept(windows_max, seed, &latenesses);
+            prop_assert!(kept.len() <= windows_max as usize);
+            let mut worst = latenesses.clone();
+            worst.sort_unstable_by(|a, b| b.cmp(a));
+            let mut there: Vec<u64> = kept.values().map(|(_, lateness)| *lateness).collect();
+            there.sort_unstable_by(|a, b| b.cmp(a));
+            let bound = WORST.min(windows_max / 4) as usize;
+            prop_assert_eq!(there.get(..bound.min(worst.len())), worst.get(..bound.min(worst.len())));
+        }
+    }
+
+    #[test]
+    fn early_and_late_ones_are_sampled_alike() {
+        let mut early = 0;
+        for seed in 0..200 {
+            let latenesses: Vec<u64> = (0..2_000).collect();
+            let sampled = |(kept, _): &&(Kept, u64)| *kept == Kept::Sampled;
+            let kept = kept(40, seed, &latenesses);
+            early += kept.values().filter(sampled).filter(|(_, lateness)| *lateness < 1_000).count();
+        }
+        // 20 slots, 200 times: 2000 of the first half are expected, with a deviation of 32.
+        assert!((1_850..2_150).contains(&early), "{early}");
+    }
+
+    #[test]
+    fn every_cpu_has_slots_of_its_own() {
+        let mut keeper = Keeper::new([0, 5], 100, 1);
+        let mut slots = [0, 5].map(|cpu| {
+            let late = (0..500).filter_map(|n| keeper.late(cpu, Nanos::from_ns(n)).map(|keep| keep.place.slot));
+            let mut slots: Vec<u32> = late.collect();
+            slots.extend((0..500).filter_map(|_| keeper.ordinary(cpu).map(|place| place.slot)));
+            slots
+        });
+        slots.iter_mut().for_each(|slots| slots.sort_unstable());
+        assert!(slots[0].last() < slots[1].first());
+        assert!(slots[1].last() < Some(&100));
+        assert_eq!(keeper.late(7, Nanos::MAX), None, "nobody measures there");
+    }
+
+    #[test]
+    fn the_same_seed_chooses_the_same() {
+        let latenesses: Vec<u64> = (0..1_000).map(|n| n * 7_919 % 1_009).collect();
+        assert_eq!(kept(50, 9, &latenesses), kept(50, 9, &latenesses));
+        assert_ne!(kept(50, 9, &latenesses), kept(50, 10, &latenesses));
+    }
+}

@@ -1,0 +1,207 @@
+//! Looking for causes while a scenario runs: which phases are traced, what is late, and what of it goes into the
+//! recording.
+
+use super::{Explain, phases};
+use crate::probe::{Collector, LateReader, LateTap, Probe};
+use crate::trace::{Engine, Flight, TraceError};
+use punctual_core::recording::Frame;
+use punctual_core::scenario::Scenario;
+use punctual_core::trace::{Blind, Rung, Tracing};
+use punctual_hist::{Counts, Nanos};
+
+/// What is late before anything is known.
+const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
+/// Until a thousand times as many activations have run, so many of them may be late.
+const LATE_AT_LEAST: u64 = 10;
+/// Ordinary activations handed over by each thread in a phase, to choose from.
+const ORDINARY: u64 = 400;
+
+/// Looks for causes.
+pub(super) struct Causes {
+    flight: Flight,
+    tracing: Tracing,
+    explain: Explain,
+    /// What ran in former phases, by thread.
+    former: Vec<Counts>,
+    /// The current phase is traced.
+    on: bool,
+}
+
+impl Causes {
+    /// Starts looking, by the best means that can be had; `None` with the reason where there is none.
+    pub(super) fn start(explain: &Explain, scenario: &Scenario, probes: &[Probe]) -> Result<Self, String> {
+        let threads: Vec<(u32, u32)> = probes.iter().map(|probe| (probe.granted.cpu, probe.granted.tid)).collect();
+        let mut tracing = Tracing {
+            rung: Rung::Deltas,
+            refused: Vec::new(),
+            phases: traced_phases(explain, scenario),
+            events: Vec::new(),
+            blind: vec![Blind::Records],
+            clock: String::new(),
+            buffer_bytes: 0,
+            threshold: explain.threshold,
+            windows_max: explain.windows_max,
+            self_test: Vec::new(),
+        };
+        let engine = match open(explain, scenario, &threads, &mut tracing) {
+            Ok(engine) => Some(engine),
+            Err(error) => {
+                tracing.refused.push((Rung::Tracefs, error.to_string()));
+                None
+            }
+        };
+        let flight = Flight::start(engine, &threads, explain.windows_max, 1)
+            .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
+        Ok(Self { flight, tracing, explain: explain.clone(), former: vec![Counts::new(); probes.len()], on: false })
+    }
+
+    /// How is looked on, for the recording.
+    pub(super) fn frame(&self) -> Frame {
+        Frame::Tracing(self.tracing.clone())
+    }
+
+    /// A phase is about to begin. Stops every CPU for moments.
+    pub(super) fn prepare(&mut self, phase: u16) {
+        self.on = self.tracing.phases.contains(&phase);
+        self.flight.prepare(self.on);
+    }
+
+    /// What each measuring thread takes along in phase number `phase`; empty where it is not traced.
+    pub(super) fn taps(&self, scenario: &Scenario, phase: usize) -> Vec<LateTap> {
+        if !self.on {
+            return Vec::new();
+        }
+        let tap = |(thread, former): (&_, &Counts)| {
+            let punctual_core::scenario::ProbeThread { period, .. } = *thread;
+            let each = phases::activations(scenario, phase, period) / ORDINARY;
+            LateTap::new(self.threshold(former), each)
+        };
+        let (taps, readers): (Vec<_>, Vec<LateReader>) = scenario.threads.iter().zip(&self.former).map(tap).unzip();
+        self.flight.begin(u16::try_from(phase).unwrap_or(u16::MAX), readers);
+        taps
+    }
+
+    /// The warm-up of a phase is over: what it showed tells what is late at first.
+    pub(super) fn warmed_up(&self, collectors: &[Collector]) {
+        self.set_thresholds(collectors.iter().map(Collector::warm_up_counts));
+    }
+
+    /// What was found since the last call; what is late is judged anew.
+    pub(super) fn look(&self, collectors: &mut [Collector]) -> Vec<Frame> {
+        if !self.on {
+            return Vec::new();
+        }
+        self.set_thresholds(collectors.iter().map(Collector::ran_so_far));
+        self.collect(collectors)
+    }
+
+    /// The phase is over.
+    pub(super) fn end_phase(&mut self, collectors: &mut [Collector]) -> Vec<Frame> {
+        let frames = if self.on {
+            self.hand_over_gaps(collectors);
+            self.flight.end();
+            self.collect(collectors)
+        } else {
+            Vec::new()
+        };
+        for (former, collector) in self.former.iter_mut().zip(collectors) {
+            former.merge(&collector.ran_so_far());
+        }
+        self.on = false;
+        frames
+    }
+
+    /// The run is over.
+    pub(super) fn finish(self) -> Frame {
+        Frame::TraceTotals(self.flight.totals())
+    }
+
+    fn collect(&self, collectors: &mut [Collector]) -> Vec<Frame> {
+        self.hand_over_gaps(collectors);
+        let found = self.flight.take();
+        let mut frames: Vec<Frame> =
+            found.windows.into_iter().map(|window| Frame::Window(Box::new(window))).collect();
+        if found.late.totals.iter().any(|total| total.count > 0) {
+            frames.push(Frame::Late(found.late));
+        }
+        frames
+    }
+
+    /// Gaps that were judged to be latencies.
+    fn hand_over_gaps(&self, collectors: &mut [Collector]) {
+        for (thread, collector) in collectors.iter_mut().enumerate() {
+            for activation in collector.take_judged() {
+                self.flight.add_late(thread, activation.release, activation.woke);
+            }
+        }
+    }
+
+    fn set_thresholds(&self, counts: impl Iterator<Item = Counts>) {
+        for (thread, (mut so_far, former)) in counts.zip(&self.former).enumerate() {
+            so_far.merge(former);
+            self.flight.set_threshold(thread, self.threshold(&so_far));
+        }
+    }
+
+    fn threshold(&self, so_far: &Counts) -> Nanos {
+        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far))
+    }
+}
+
+fn open(
+    explain: &Explain,
+    scenario: &Scenario,
+    threads: &[(u32, u32)],
+    tracing: &mut Tracing,
+) -> Result<Engine, TraceError> {
+    let mut engine = Engine::open(&scenario.cpus(), explain.buffer_bytes)?;
+    let self_test = engine.self_test()?;
+    engine.only_timers_of(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
+    tracing.refused.push((Rung::Timerlat, engine.no_timerlat.clone()));
+    tracing.rung = engine.rung();
+    tracing.events = engine.event_names();
+    tracing.blind = engine.blind();
+    tracing.blind.extend(self_test.iter().filter(|test| !test.passed()).map(|test| Blind::Holes(test.cpu)));
+    crate::trace::CLOCK.clone_into(&mut tracing.clock);
+    tracing.buffer_bytes = engine.buffer_bytes;
+    tracing.self_test = self_test;
+    Ok(engine)
+}
+
+/// All phases, or those that were asked for.
+fn traced_phases(explain: &Explain, scenario: &Scenario) -> Vec<u16> {
+    let count = u16::try_from(scenario.load_phases.len()).unwrap_or(u16::MAX);
+    (0..count).filter(|phase| explain.phases.is_empty() || explain.phases.contains(phase)).collect()
+}
+
+/// The 99.9 % of what ran so far; at first less of it, so that early spikes are not missed.
+fn running_threshold(so_far: &Counts) -> Nanos {
+    let later = (so_far.count() / 1000).max(LATE_AT_LEAST);
+    match so_far.count().checked_sub(later) {
+        None | Some(0) => LATE_AT_FIRST,
+        Some(rank) => so_far.value_at_rank(rank).unwrap_or(LATE_AT_FIRST),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(values_us: impl IntoIterator<Item = u64>) -> Counts {
+        let mut counts = Counts::new();
+        values_us.into_iter().for_each(|us| counts.record(Nanos::from_us(us)));
+        counts
+    }
+
+    #[test]
+    fn late_is_what_ten_were_and_then_the_thousandth_part() {
+        assert_eq!(running_threshold(&counts([])), LATE_AT_FIRST);
+        assert_eq!(running_threshold(&counts([1; 10])), LATE_AT_FIRST);
+        let near = |counts: &Counts, us: u64| {
+            let threshold = running_threshold(counts).as_ns();
+            assert!(threshold.abs_diff(us * 1_000) < us * 20, "{threshold} ns is not about {us} us");
+        };
+        near(&counts(1..=1_000), 990);
+        near(&counts(1..=100_000), 99_900);
+    }
+}

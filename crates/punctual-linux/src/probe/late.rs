@@ -1,0 +1,152 @@
+//! Late activations, handed from the loop to whoever looks for their causes.
+//!
+//! The loop compares its lateness with a number that the housekeeping side moves, and pushes what is above it into a
+//! ring; it allocates nothing, waits for nobody and enters no kernel. A full ring is counted.
+
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::Wake;
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Late activations that may wait to be looked at.
+const ROOM: usize = 4096;
+
+/// An activation that is worth a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// When it was due.
+    pub release: MonoTime,
+    /// When its body ran.
+    pub woke: MonoTime,
+    /// It was late; else it is an ordinary one, to compare with.
+    pub late: bool,
+}
+
+impl Seen {
+    /// By how much it was late.
+    pub fn lateness(&self) -> Nanos {
+        self.woke.since(self.release)
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    threshold: AtomicU64,
+    /// Late ones that found no room, and the sum of their latenesses.
+    crowded_out: AtomicU64,
+    crowded_out_ns: AtomicU64,
+}
+
+/// The loop's side.
+#[derive(Debug)]
+pub struct LateTap {
+    ring: Producer<Seen>,
+    shared: Arc<Shared>,
+    /// Every so many activations one that is not late is handed over, too.
+    each: u64,
+    until_next: u64,
+}
+
+/// The other side.
+#[derive(Debug)]
+pub struct LateReader {
+    ring: Consumer<Seen>,
+    shared: Arc<Shared>,
+}
+
+impl LateTap {
+    /// The two sides; later than `threshold` is late, and each `each`-th activation is handed over as an ordinary one.
+    ///
+    /// # Real-time
+    /// Allocates: call before the loop.
+    pub fn new(threshold: Nanos, each: u64) -> (Self, LateReader) {
+        let (producer, consumer) = RingBuffer::new(ROOM);
+        let shared = Arc::new(Shared {
+            threshold: AtomicU64::new(threshold.as_ns()),
+            crowded_out: AtomicU64::new(0),
+            crowded_out_ns: AtomicU64::new(0),
+        });
+        let reader = LateReader { ring: consumer, shared: Arc::clone(&shared) };
+        (Self { ring: producer, shared, each: each.max(1), until_next: each.max(1) }, reader)
+    }
+
+    /// Looks at one activation.
+    ///
+    /// # Real-time
+    /// Wait-free, allocates nothing.
+    #[inline]
+    pub fn see(&mut self, wake: &Wake) {
+        let lateness = wake.lateness();
+        self.until_next = self.until_next.saturating_sub(1);
+        let late = lateness.as_ns() > self.shared.threshold.load(Relaxed);
+        if late || self.until_next == 0 {
+            self.push(wake, late);
+        }
+    }
+
+    #[cold]
+    fn push(&mut self, wake: &Wake, late: bool) {
+        if !late {
+            self.until_next = self.each;
+        }
+        let seen = Seen { release: wake.release, woke: wake.woke, late };
+        if self.ring.push(seen).is_err() && late {
+            let add = |counter: &AtomicU64, n: u64| counter.store(counter.load(Relaxed).saturating_add(n), Relaxed);
+            add(&self.shared.crowded_out, 1);
+            add(&self.shared.crowded_out_ns, seen.lateness().as_ns());
+        }
+    }
+}
+
+impl LateReader {
+    /// The oldest one not yet taken.
+    pub fn take(&mut self) -> Option<Seen> {
+        self.ring.pop().ok()
+    }
+
+    /// Later than this is late from now on.
+    pub fn set_threshold(&self, threshold: Nanos) {
+        self.shared.threshold.store(threshold.as_ns(), Relaxed);
+    }
+
+    /// What is late now.
+    pub fn threshold(&self) -> Nanos {
+        Nanos::from_ns(self.shared.threshold.load(Relaxed))
+    }
+
+    /// Late ones that found no room so far, and the sum of their latenesses.
+    pub fn crowded_out(&self) -> (u64, Nanos) {
+        let Shared { crowded_out, crowded_out_ns, .. } = &*self.shared;
+        (crowded_out.load(Relaxed), Nanos::from_ns(crowded_out_ns.load(Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wake(n: u64, late_us: u64) -> Wake {
+        let release = MonoTime::from_ns(n * 1_000_000);
+        Wake { index: n, release, woke: release.plus(Nanos::from_us(late_us)), ..Wake::default() }
+    }
+
+    #[test]
+    fn what_is_late_is_handed_over_and_each_tenth_of_the_rest() {
+        let (mut tap, mut reader) = LateTap::new(Nanos::from_us(50), 10);
+        (0..40).for_each(|n| tap.see(&wake(n, if n == 15 { 60 } else { 50 })));
+        let seen: Vec<_> = std::iter::from_fn(|| reader.take()).collect();
+        let at: Vec<_> = seen.iter().map(|s| (s.release.as_ns() / 1_000_000, s.late)).collect();
+        assert_eq!(at, [(9, false), (15, true), (19, false), (29, false), (39, false)]);
+        reader.set_threshold(Nanos::from_us(49));
+        tap.see(&wake(40, 50));
+        assert_eq!(reader.take().map(|s| s.late), Some(true));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let (mut tap, reader) = LateTap::new(Nanos::ZERO, 1);
+        (0..ROOM as u64 + 3).for_each(|n| tap.see(&wake(n, 7)));
+        assert_eq!(reader.crowded_out(), (3, Nanos::from_us(21)));
+    }
+}

@@ -1,0 +1,108 @@
+//! Cuts the window of one activation out of the trace of its CPU.
+
+use super::engine::Engine;
+use super::names::NameBook;
+use punctual_core::trace::keep::Place;
+use punctual_core::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
+use punctual_hist::{MonoTime, Nanos};
+
+/// Who ran at the release is told by the last switch at least so long before it.
+const LEAD: Nanos = Nanos::from_us(200);
+/// A switch is looked for no longer before the release than this.
+const LEAD_MAX: Nanos = Nanos::from_ms(20);
+/// What comes just after the wake-up closes what was going on.
+pub const TRAIL: Nanos = Nanos::from_us(20);
+/// More records of one activation are not kept.
+const RECORDS_MAX: usize = 4000;
+
+/// What is cut out.
+#[derive(Clone, Copy, Debug)]
+pub struct Activation {
+    /// The measured CPU.
+    pub cpu: u32,
+    /// The measuring thread.
+    pub tid: Tid,
+    /// When it was due.
+    pub release: MonoTime,
+    /// When its body ran.
+    pub woke: MonoTime,
+    /// Load phase.
+    pub phase: u16,
+}
+
+/// Cuts. Without an engine the window has no records and says so.
+pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut NameBook) -> Window {
+    let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
+    let earliest = a.release.minus(LEAD_MAX);
+    let (mut records, seen) = engine.records(a.cpu, (earliest, a.woke.plus(TRAIL)));
+    let pages = engine.pages(a.cpu);
+    let covered = pages.map(super::pages::Pages::covered).unwrap_or_default();
+    let mut incomplete = match () {
+        () if pages.is_some_and(|pages| pages.warped) => Some(Incomplete::Warped),
+        () if covered.0 > a.release => Some(Incomplete::Late),
+        () if covered.1 < a.woke => Some(Incomplete::Short),
+        () => None,
+    };
+    records.drain(..beginning(&records, a.release.minus(LEAD)));
+    if records.len() > RECORDS_MAX {
+        records.drain(..beginning(&records, a.release));
+    }
+    if records.len() > RECORDS_MAX {
+        records.truncate(RECORDS_MAX);
+        incomplete = incomplete.or(Some(Incomplete::TooLong));
+    }
+    if records.iter().any(|record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke) {
+        incomplete = Some(Incomplete::Lost);
+    }
+    let names = book.of(records.iter(), seen);
+    window(a, place, records, names, incomplete)
+}
+
+/// The first record that is worth keeping: the last switch before `by`, else the first record after the last loss before
+/// it. A loss before that switch tells nothing about what follows.
+fn beginning(records: &[Record], by: MonoTime) -> usize {
+    let before = records.partition_point(|record| record.at < by);
+    let before = records.get(..before).unwrap_or_default();
+    before.iter().rposition(|record| matches!(record.what, What::Switch { .. } | What::Lost { .. })).unwrap_or(0)
+}
+
+fn window(a: &Activation, place: Place, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
+    let Place { slot, kept } = place;
+    let &Activation { cpu, tid, release, woke, phase } = a;
+    Window { slot, kept, cpu, tid, release, woke, phase, records, elsewhere: Vec::new(), names, incomplete, around: None }
+}
+
+/// About as many bytes as a window takes in a file.
+pub fn bytes(window: &Window) -> u64 {
+    const EACH_RECORD: u64 = 12;
+    EACH_RECORD * (window.records.len() + window.elsewhere.len()) as u64 + 512
+}
+
+/// The same window in another slot.
+pub fn moved(window: Window, Place { slot, kept }: Place) -> Window {
+    debug_assert_eq!(kept, Kept::Worst, "only the worst move");
+    Window { slot, kept, ..window }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::trace::Context;
+
+    fn record(at_us: u64, what: What) -> Record {
+        Record { at: MonoTime::from_ns(at_us * 1_000), tid: 0, context: Context::default(), what }
+    }
+
+    #[test]
+    fn a_window_begins_with_the_last_switch_before_or_the_last_loss() {
+        let switch = || What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next: 2, next_prio: 120 };
+        let lost = || What::Lost { count: None };
+        let records = [record(1, lost()), record(2, switch()), record(3, What::WorkEnd), record(9, switch())];
+        let by = MonoTime::from_ns(5_000);
+        assert_eq!(beginning(&records, by), 1, "the loss is before the switch");
+        let records = [record(2, switch()), record(3, lost()), record(4, What::WorkEnd), record(9, switch())];
+        assert_eq!(beginning(&records, by), 1);
+        assert_eq!(beginning(&records[2..], by), 0);
+        assert_eq!(beginning(&[], by), 0);
+    }
+}

@@ -1,0 +1,169 @@
+//! The kernel's trace of the measured CPUs, as one thing: an instance, its events, its pages.
+
+use super::events::Events;
+use super::instance::Instance;
+use super::pages::Pages;
+use super::place::{Folder, tracefs};
+use super::{TraceError, self_test};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::trace::{Blind, Names, PageLayout, Record, Rung, SelfTest, TraceTotal};
+use punctual_hist::MonoTime;
+use punctual_rt::now;
+use std::fs;
+
+/// Room for 400,000 records of 40 bytes: a million a second are read every 10 ms, with time to spare.
+const BUFFER_BYTES: u64 = 16 << 20;
+/// The trace may take this part of the memory that is available.
+const PART_OF_MEMORY: u64 = 8;
+/// A buffer smaller than this holds nothing worth reading.
+const BUFFER_BYTES_MIN: u64 = 64 << 10;
+
+/// The trace of the measured CPUs. Its files are closed before the instance is removed: the order of fields matters.
+pub struct Engine {
+    pages: Vec<Pages>,
+    layout: PageLayout,
+    events: Events,
+    instance: Instance,
+    enabled: bool,
+    /// Bytes of the kernel's buffer for each CPU.
+    pub buffer_bytes: u64,
+    /// Why the kernel's own latency tracers are not used.
+    pub no_timerlat: String,
+}
+
+impl Engine {
+    /// Opens it; events are on, nothing is recorded yet.
+    pub fn open(cpus: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
+        let tracefs = tracefs()?;
+        let instance = Instance::new(&tracefs, "")?;
+        let count = cpus.len() as u64;
+        let asked = buffer_bytes.unwrap_or_else(|| default_bytes(count)).max(BUFFER_BYTES_MIN);
+        let granted = instance.set_up(cpus, asked)?;
+        let events = Events::learn(instance.folder())?;
+        let header = tracefs.read("events/header_page")?;
+        let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
+        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));
+        let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
+        let no_timerlat = no_timerlat(&tracefs);
+        let mut engine = Self { pages, layout, events, instance, enabled: false, buffer_bytes: granted, no_timerlat };
+        engine.enable();
+        Ok(engine)
+    }
+
+    /// Lets known timers fire on every CPU and counts what is seen of them.
+    pub fn self_test(&mut self) -> Result<Vec<SelfTest>, TraceError> {
+        let cpus: Vec<u32> = self.pages.iter().map(|pages| pages.cpu).collect();
+        self.begin()?;
+        let mut results = self_test::run(&cpus, self);
+        for _ in 0..2 {
+            // A busy machine may have kept a thread from sleeping: what is missing once may be there the next time.
+            let failed: Vec<u32> = results.iter().filter(|test| !test.passed()).map(|test| test.cpu).collect();
+            if failed.is_empty() {
+                break;
+            }
+            for again in self_test::run(&failed, self) {
+                results.iter_mut().filter(|test| test.cpu == again.cpu && again.passed()).for_each(|test| *test = again);
+            }
+        }
+        self.end();
+        Ok(results)
+    }
+
+    /// Begins to record.
+    pub fn begin(&mut self) -> Result<(), TraceError> {
+        let at = now();
+        self.instance.switch(true)?;
+        // What is left of a former stretch goes first.
+        self.pages.iter_mut().for_each(|pages| {
+            pages.drain(&self.layout, now);
+            pages.begin(at);
+        });
+        Ok(())
+    }
+
+    /// Ends recording; what was recorded is still there.
+    pub fn end(&mut self) {
+        let _ = self.instance.switch(false);
+        self.drain();
+    }
+
+    /// Takes what the kernel has.
+    pub fn drain(&mut self) {
+        self.pages.iter_mut().for_each(|pages| pages.drain(&self.layout, now));
+    }
+
+    /// Switches its events on. Stops every CPU for moments: not while measuring.
+    pub fn enable(&mut self) {
+        if !std::mem::replace(&mut self.enabled, true) {
+            self.events.enable(self.instance.folder());
+        }
+    }
+
+    /// Switches its events off, so that nothing at all is paid for them.
+    pub fn disable(&mut self) {
+        if std::mem::replace(&mut self.enabled, false) {
+            self.events.disable(self.instance.folder());
+        }
+    }
+
+    /// Of timers that are armed, records only those of these threads.
+    pub fn only_timers_of(&self, threads: &[u32]) {
+        self.events.only_timers_of(self.instance.folder(), threads);
+    }
+
+    /// The pages of a CPU.
+    pub fn pages(&self, cpu: u32) -> Option<&Pages> {
+        self.pages.iter().find(|pages| pages.cpu == cpu)
+    }
+
+    /// Records of a CPU between two instants, and the names in them.
+    pub fn records(&self, cpu: u32, span: (MonoTime, MonoTime)) -> (Vec<Record>, Names) {
+        let mut names = Names::default();
+        let Some(pages) = self.pages(cpu) else { return (Vec::new(), names) };
+        (pages.records(span, &self.layout, &self.events.decoder, &mut names), names)
+    }
+
+    /// The rung this is.
+    pub fn rung(&self) -> Rung {
+        Rung::Tracefs
+    }
+
+    /// Events recorded: `group:name`.
+    pub fn event_names(&self) -> Vec<String> {
+        self.events.names()
+    }
+
+    /// What it cannot see.
+    pub fn blind(&self) -> Vec<Blind> {
+        let mut blind = vec![Blind::CriticalSections, Blind::Firmware, Blind::Hypervisor];
+        blind.extend(self.events.blind.iter().cloned());
+        blind
+    }
+
+    /// What it came to.
+    pub fn totals(&self) -> Vec<TraceTotal> {
+        let total = |pages: &Pages| {
+            let (records, lost) = self.instance.records(pages.cpu);
+            TraceTotal { cpu: pages.cpu, records, lost, bytes: pages.bytes_read }
+        };
+        self.pages.iter().map(total).collect()
+    }
+}
+
+fn default_bytes(cpus: u64) -> u64 {
+    let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    let each = available.map_or(BUFFER_BYTES, |kb| kb.saturating_mul(1024) / PART_OF_MEMORY / cpus.max(1));
+    each.min(BUFFER_BYTES)
+}
+
+fn no_timerlat(tracefs: &Folder) -> String {
+    let tracers = tracefs.read("available_tracers").unwrap_or_default();
+    if tracers.split_whitespace().any(|tracer| tracer == "timerlat") {
+        "its options are shared by all instances: using it could disturb another's tracing".to_owned()
+    } else {
+        "the kernel was built without CONFIG_TIMERLAT_TRACER".to_owned()
+    }
+}

@@ -1,0 +1,47 @@
+//! Why the kernel's trace could not be used. Never the end of a measurement: a lower rung is taken and says why.
+
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// Why the kernel's trace could not be used.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// There is no tracefs.
+    #[error("no tracefs: {0}")]
+    NoTracefs(String),
+    /// A file of it refused something.
+    #[error("{operation} {path}: {errno}{}", remedy(*.errno))]
+    File {
+        /// What was tried.
+        operation: &'static str,
+        /// With which file.
+        path: String,
+        /// The system's reason.
+        errno: Errno,
+    },
+    /// A setting was taken and then read back as something else.
+    #[error("{file}: asked for {asked}, got {got}")]
+    Otherwise {
+        /// The setting.
+        file: &'static str,
+        /// What was asked.
+        asked: String,
+        /// What was read back.
+        got: String,
+    },
+    /// What a file says is not understood.
+    #[error("{0}")]
+    NotUnderstood(String),
+    /// No thread could be started.
+    #[error("start a thread for the trace: {0}; look at RLIMIT_NPROC and at pids.max of the control group")]
+    NoThread(std::io::Error),
+}
+
+fn remedy(errno: Errno) -> &'static str {
+    match errno {
+        Errno::PERM => "; the kernel may be locked down (lockdown=confidentiality), or root's rights are missing",
+        Errno::ACCESS => "; run as root",
+        Errno::NOMEM => "; ask for a smaller --trace-buffer",
+        _ => "",
+    }
+}

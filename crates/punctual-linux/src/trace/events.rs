@@ -1,0 +1,81 @@
+//! Which events of an instance are recorded: those the decoder can read, in pairs or not at all.
+
+use super::TraceError;
+use super::place::Folder;
+use punctual_core::trace::{Blind, Decoder, EVENTS, Rung, Wanted};
+use std::collections::BTreeSet;
+
+/// Events that can be read, and what is missing.
+pub struct Events {
+    /// Reads them.
+    pub decoder: Decoder,
+    wanted: Vec<&'static Wanted>,
+    /// Events every kernel should have, and this one has not or not as we know them.
+    pub blind: Vec<Blind>,
+}
+
+impl Events {
+    /// Learns the events of an instance.
+    pub fn learn(instance: &Folder) -> Result<Self, TraceError> {
+        let mut decoder = Decoder::new();
+        let mut blind = Vec::new();
+        let mut learned = BTreeSet::new();
+        for event in EVENTS {
+            let format = instance.read(&format!("events/{}/{}/format", event.group, event.name));
+            let known = format.ok().is_some_and(|format| decoder.learn(event.group, event.name, &format).is_ok());
+            if known {
+                learned.insert((event.group, event.name));
+            } else if event.everywhere {
+                blind.push(Blind::Event(event.path()));
+            }
+        }
+        let whole = |event: &&Wanted| {
+            let has = |name| learned.contains(&(event.group, name));
+            has(event.name) && event.pair.is_none_or(has) && event.switchable && event.rung != Rung::Timerlat
+        };
+        let wanted: Vec<_> = EVENTS.iter().filter(whole).collect();
+        if !["sched_switch", "sched_waking"].iter().all(|name| wanted.iter().any(|event| event.name == *name)) {
+            return Err(TraceError::NotUnderstood("the kernel's switches of tasks cannot be read".to_owned()));
+        }
+        Ok(Self { decoder, wanted, blind })
+    }
+
+    /// Switches them on; those that are refused are left out with their other half. Takes the kernel some milliseconds
+    /// each, in which it stops every CPU for a moment: never while measuring.
+    pub fn enable(&mut self, instance: &Folder) {
+        let refused: BTreeSet<(&str, &str)> =
+            self.wanted.iter().filter(|event| switch(instance, event, "1").is_err()).map(|e| (e.group, e.name)).collect();
+        let half = |event: &&&Wanted| {
+            let is_refused = |name| refused.contains(&(event.group, name));
+            is_refused(event.name) || event.pair.is_some_and(is_refused)
+        };
+        for event in self.wanted.iter().filter(half) {
+            let _ = switch(instance, event, "0");
+            self.blind.push(Blind::Event(event.path()));
+        }
+        self.wanted.retain(|event| !half(&event));
+    }
+
+    /// Switches all off.
+    pub fn disable(&self, instance: &Folder) {
+        for event in &self.wanted {
+            let _ = switch(instance, event, "0");
+        }
+    }
+
+    /// Those that are recorded: `group:name`.
+    pub fn names(&self) -> Vec<String> {
+        self.wanted.iter().map(|event| event.path()).collect()
+    }
+
+    /// Of timers that are armed only those of these threads matter, and there are very many others.
+    pub fn only_timers_of(&self, instance: &Folder, threads: &[u32]) {
+        let any: Vec<String> = threads.iter().map(|tid| format!("common_pid=={tid}")).collect();
+        // Where the filter is refused, all are recorded.
+        let _ = instance.write("events/timer/hrtimer_start/filter", &any.join("||"));
+    }
+}
+
+fn switch(instance: &Folder, event: &Wanted, on: &str) -> Result<(), TraceError> {
+    instance.write(&format!("events/{}/{}/enable", event.group, event.name), on)
+}

@@ -1,0 +1,304 @@
+//! The flight recorder: a thread beside the measurement that drains the trace, takes late activations, and cuts windows
+//! of those that are kept.
+//!
+//! Runs on housekeeping CPUs as an ordinary thread and looks every few milliseconds; what it found is taken by the
+//! housekeeping thread at its own pace, so that the order of frames is one thread's.
+
+use super::cut::{self, Activation, TRAIL, cut};
+use super::engine::Engine;
+use super::names::NameBook;
+use crate::probe::{LateReader, Seen};
+use punctual_core::trace::keep::{Keep, Keeper};
+use punctual_core::trace::{Late, LateList, LateTotal, Tid, TraceTotal, Window};
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::{kernel, now};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// How often it looks.
+const TICK: Nanos = Nanos::from_ms(10);
+/// Cutting stops after so long, so that nobody waits for it; the rest comes the next time.
+const AT_ONCE: Nanos = Nanos::from_ms(5);
+/// So many activations may wait for their windows.
+const WAITING_MAX: usize = 4096;
+/// A trace that is not read up to an activation so long after it will never be.
+const PATIENCE: Nanos = Nanos::from_secs(1);
+/// Late activations that are written one by one between two looks of the housekeeping thread.
+const LATE_MAX: usize = 4096;
+/// A window may have been moved to another slot if it is of the worst: so many bytes of windows are written in all.
+pub const BYTES_MAX: u64 = 64 << 20;
+
+/// A measuring thread, as the recorder knows it.
+struct Thread {
+    cpu: u32,
+    tid: Tid,
+    tap: Option<LateReader>,
+    crowded_out: (u64, Nanos),
+    total: LateTotal,
+}
+
+/// An activation that waits until the trace is read up to its end.
+struct Waiting {
+    activation: Activation,
+    late: bool,
+}
+
+/// What was found since the last look.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Windows, a later one in the same slot replaces an earlier one.
+    pub windows: Vec<Window>,
+    /// Late activations.
+    pub late: LateList,
+}
+
+struct Core {
+    engine: Option<Engine>,
+    threads: Vec<Thread>,
+    phase: u16,
+    keeper: Keeper,
+    book: NameBook,
+    waiting: VecDeque<Waiting>,
+    /// Windows that may have to move to another slot.
+    held: BTreeMap<u32, Window>,
+    bytes: u64,
+    windows: Vec<Window>,
+    late: Vec<Late>,
+}
+
+/// The recorder and its thread.
+pub struct Flight {
+    core: Arc<Mutex<Core>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Flight {
+    /// Starts it for these measuring threads, (CPU, task). Nothing is recorded yet.
+    pub fn start(
+        engine: Option<Engine>,
+        threads: &[(u32, u32)],
+        windows_max: u32,
+        seed: u64,
+    ) -> std::io::Result<Self> {
+        let book = if engine.is_some() { NameBook::read() } else { NameBook::default() };
+        let thread = |(cpu, tid): &(u32, u32)| Thread {
+            cpu: *cpu,
+            tid: Tid::try_from(*tid).unwrap_or_default(),
+            tap: None,
+            crowded_out: (0, Nanos::ZERO),
+            total: LateTotal { cpu: *cpu, ..LateTotal::default() },
+        };
+        let core = Arc::new(Mutex::new(Core {
+            engine,
+            threads: threads.iter().map(thread).collect(),
+            phase: 0,
+            keeper: Keeper::new(threads.iter().map(|(cpu, _)| *cpu), windows_max, seed),
+            book,
+            waiting: VecDeque::new(),
+            held: BTreeMap::new(),
+            bytes: 0,
+            windows: Vec::new(),
+            late: Vec::new(),
+        }));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (of_thread, until) = (Arc::clone(&core), Arc::clone(&stop));
+        let thread = std::thread::Builder::new().name("trace".into()).spawn(move || run(&of_thread, &until))?;
+        Ok(Self { core, stop, thread: Some(thread) })
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Switches events on or off, for a phase that is traced or not. Not while measuring.
+    pub fn prepare(&self, traced: bool) {
+        let mut core = self.core();
+        let Some(engine) = &mut core.engine else { return };
+        if traced { engine.enable() } else { engine.disable() }
+    }
+
+    /// A traced phase begins; a tap for each measuring thread, in order.
+    pub fn begin(&self, phase: u16, taps: Vec<LateReader>) {
+        let mut core = self.core();
+        core.phase = phase;
+        for (thread, tap) in core.threads.iter_mut().zip(taps) {
+            (thread.tap, thread.crowded_out) = (Some(tap), (0, Nanos::ZERO));
+        }
+        if let Some(engine) = &mut core.engine {
+            // Where it cannot be switched on, windows will be empty and say that they are.
+            let _ = engine.begin();
+        }
+    }
+
+    /// The traced phase has ended: what is still to be cut is cut.
+    pub fn end(&self) {
+        let mut core = self.core();
+        if let Some(engine) = &mut core.engine {
+            engine.end();
+        }
+        core.take_late();
+        core.cut_ripe(None);
+        core.threads.iter_mut().for_each(|thread| thread.tap = None);
+    }
+
+    /// What thread number `thread` is to take for late from now on.
+    pub fn set_threshold(&self, thread: usize, threshold: Nanos) {
+        if let Some(tap) = self.core().threads.get(thread).and_then(|thread| thread.tap.as_ref()) {
+            tap.set_threshold(threshold);
+        }
+    }
+
+    /// A gap of thread number `thread` that was judged to be a latency.
+    pub fn add_late(&self, thread: usize, release: MonoTime, woke: MonoTime) {
+        self.core().note(thread, Seen { release, woke, late: true });
+    }
+
+    /// What was found since the last call.
+    pub fn take(&self) -> Found {
+        let mut core = self.core();
+        let windows = std::mem::take(&mut core.windows);
+        let late = std::mem::take(&mut core.late);
+        let totals = core.threads.iter_mut().map(Thread::take_total).collect();
+        Found { windows, late: LateList { late, totals } }
+    }
+
+    /// What the trace of each CPU came to.
+    pub fn totals(&self) -> Vec<TraceTotal> {
+        self.core().engine.as_ref().map(Engine::totals).unwrap_or_default()
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // The last owner of the instance is gone with `core`.
+    }
+}
+
+fn run(core: &Mutex<Core>, stop: &AtomicBool) {
+    // Before other ordinary work, behind all real-time work; where that is refused it is late now and then.
+    let _ = rustix::process::nice(-10);
+    while !stop.load(Relaxed) {
+        kernel::sleep_for(TICK);
+        core.lock().unwrap_or_else(PoisonError::into_inner).step();
+    }
+}
+
+impl Thread {
+    fn take_total(&mut self) -> LateTotal {
+        if let Some(tap) = &self.tap {
+            self.total.threshold = tap.threshold();
+        }
+        let LateTotal { cpu, threshold, .. } = self.total;
+        std::mem::replace(&mut self.total, LateTotal { cpu, threshold, ..LateTotal::default() })
+    }
+}
+
+impl Core {
+    fn step(&mut self) {
+        if !self.threads.iter().any(|thread| thread.tap.is_some()) {
+            return;
+        }
+        // First: what is taken out then was woken before the trace was read.
+        self.take_late();
+        if let Some(engine) = &mut self.engine {
+            engine.drain();
+        }
+        self.cut_ripe(Some(now().plus(AT_ONCE)));
+    }
+
+    fn take_late(&mut self) {
+        for n in 0..self.threads.len() {
+            while let Some(seen) = self.threads.get_mut(n).and_then(|thread| thread.tap.as_mut()?.take()) {
+                self.note(n, seen);
+            }
+            let Some(thread) = self.threads.get_mut(n) else { continue };
+            let Some(tap) = &thread.tap else { continue };
+            let (count, sum) = tap.crowded_out();
+            let (count_before, sum_before) = std::mem::replace(&mut thread.crowded_out, (count, sum));
+            let more = count.saturating_sub(count_before);
+            thread.total.count += more;
+            thread.total.passed_over += more;
+            thread.total.lateness = thread.total.lateness.plus(sum.minus(sum_before));
+        }
+    }
+
+    fn note(&mut self, thread: usize, seen: Seen) {
+        let Some(thread) = self.threads.get_mut(thread) else { return };
+        let Seen { release, woke, late } = seen;
+        let Thread { cpu, tid, .. } = *thread;
+        let crowded = self.waiting.len() >= WAITING_MAX;
+        if late {
+            thread.total.count += 1;
+            thread.total.lateness = thread.total.lateness.plus(seen.lateness());
+            thread.total.passed_over += u64::from(crowded);
+            if self.late.len() < LATE_MAX {
+                self.late.push(Late { cpu, release, lateness: seen.lateness() });
+            }
+        }
+        if !crowded {
+            let activation = Activation { cpu, tid, release, woke, phase: self.phase };
+            self.waiting.push_back(Waiting { activation, late });
+        }
+    }
+
+    /// Cuts windows of what the trace is read up to; of everything where no time is set.
+    fn cut_ripe(&mut self, until: Option<MonoTime>) {
+        while let Some(first) = self.waiting.front() {
+            let at = now();
+            if until.is_some_and(|until| at >= until || !self.is_ripe(&first.activation, at)) {
+                break;
+            }
+            if let Some(waiting) = self.waiting.pop_front() {
+                self.keep(&waiting);
+            }
+        }
+    }
+
+    fn is_ripe(&self, activation: &Activation, at: MonoTime) -> bool {
+        let Some(engine) = &self.engine else { return true };
+        let read_up_to = engine.pages(activation.cpu).map(|pages| pages.covered().1).unwrap_or_default();
+        read_up_to >= activation.woke.plus(TRAIL) || at.since(activation.woke) > PATIENCE
+    }
+
+    fn keep(&mut self, Waiting { activation, late }: &Waiting) {
+        if self.bytes > BYTES_MAX {
+            return self.pass_over(activation.cpu, *late);
+        }
+        let cpu = activation.cpu;
+        let (place, moved) = if *late {
+            let Some(Keep { place, moved }) = self.keeper.late(cpu, activation.woke.since(activation.release)) else {
+                return;
+            };
+            (place, moved)
+        } else {
+            let Some(place) = self.keeper.ordinary(cpu) else { return };
+            (place, None)
+        };
+        if let Some((to, window)) = moved.zip(self.held.remove(&place.slot)) {
+            self.hand_out(cut::moved(window, to));
+        }
+        let window = cut(activation, place, self.engine.as_ref(), &mut self.book);
+        self.held.retain(|slot, held| self.keeper.may_move(held.cpu, *slot));
+        if self.keeper.may_move(cpu, place.slot) {
+            self.held.insert(place.slot, window.clone());
+        }
+        self.hand_out(window);
+    }
+
+    fn hand_out(&mut self, window: Window) {
+        self.bytes += cut::bytes(&window);
+        self.windows.push(window);
+    }
+
+    fn pass_over(&mut self, cpu: u32, late: bool) {
+        let thread = self.threads.iter_mut().find(|thread| thread.cpu == cpu).filter(|_| late);
+        thread.into_iter().for_each(|thread| thread.total.passed_over += 1);
+    }
+}

@@ -1,0 +1,150 @@
+//! Raw pages of one CPU's trace as they were read, the last seconds of them.
+//!
+//! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
+
+use punctual_core::trace::{Context, Decoder, Names, PageLayout, Record, What};
+use punctual_hist::{MonoTime, Nanos};
+use rustix::io::{Errno, read};
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+/// Pages older than this are dropped.
+const KEPT: Nanos = Nanos::from_secs(3);
+/// So many pages are read in one go at most: then other CPUs have their turn.
+const PAGES_AT_ONCE: usize = 4096;
+
+/// One page, and the time of its first record.
+struct Kept {
+    start: MonoTime,
+    bytes: Box<[u8]>,
+}
+
+/// The trace of one CPU.
+pub struct Pages {
+    /// The CPU.
+    pub cpu: u32,
+    fd: OwnedFd,
+    pages: VecDeque<Kept>,
+    bytes: u64,
+    bytes_max: u64,
+    /// Everything between these was read and is still here.
+    covered: (MonoTime, MonoTime),
+    /// A page claimed to be of the future.
+    pub warped: bool,
+    /// Bytes read so far.
+    pub bytes_read: u64,
+    /// Pages that were not understood.
+    pub damaged: u64,
+    buffer: Box<[u8]>,
+}
+
+impl Pages {
+    /// Reads pages of `size` bytes; holds at most `bytes_max`.
+    pub fn new(cpu: u32, fd: OwnedFd, size: usize, bytes_max: u64) -> Self {
+        Self {
+            cpu,
+            fd,
+            pages: VecDeque::new(),
+            bytes: 0,
+            bytes_max,
+            covered: (MonoTime::default(), MonoTime::default()),
+            warped: false,
+            bytes_read: 0,
+            damaged: 0,
+            buffer: vec![0; size].into_boxed_slice(),
+        }
+    }
+
+    /// Recording has begun: what was read before is of no use.
+    pub fn begin(&mut self, at: MonoTime) {
+        self.pages.clear();
+        self.bytes = 0;
+        self.covered = (at, at);
+    }
+
+    /// Takes what is there, without waiting; `now` reads the clock.
+    pub fn drain(&mut self, layout: &PageLayout, now: impl Fn() -> MonoTime) {
+        let before = now();
+        for _ in 0..PAGES_AT_ONCE {
+            match read(&self.fd, &mut *self.buffer) {
+                Ok(0) | Err(Errno::AGAIN) => {
+                    self.covered.1 = self.covered.1.max(before);
+                    break;
+                }
+                Ok(n) => self.keep(layout, n),
+                Err(Errno::INTR) => {}
+                // The CPU has gone: its trace ends here.
+                Err(_) => break,
+            }
+        }
+        if self.pages.back().is_some_and(|page| page.start > now()) {
+            self.warped = true;
+        }
+        self.forget(before);
+    }
+
+    fn keep(&mut self, layout: &PageLayout, length: usize) {
+        let bytes: Box<[u8]> = self.buffer.get(..length).unwrap_or_default().into();
+        let Ok(page) = layout.page(&bytes) else {
+            self.damaged += 1;
+            return;
+        };
+        if page.is_empty() && page.missed().is_none() {
+            return;
+        }
+        let start = page.start();
+        self.covered.1 = self.covered.1.max(start);
+        self.bytes += bytes.len() as u64;
+        self.bytes_read += bytes.len() as u64;
+        self.pages.push_back(Kept { start, bytes });
+    }
+
+    fn forget(&mut self, now: MonoTime) {
+        while self.bytes > self.bytes_max || self.pages.get(1).is_some_and(|next| now.since(next.start) > KEPT) {
+            let Some(old) = self.pages.pop_front() else { break };
+            self.bytes = self.bytes.saturating_sub(old.bytes.len() as u64);
+            self.covered.0 = self.pages.front().map_or(self.covered.1, |page| page.start);
+        }
+    }
+
+    /// From when to when the trace is here.
+    pub fn covered(&self) -> (MonoTime, MonoTime) {
+        self.covered
+    }
+
+    /// Records between two instants, in order; losses are records of their own.
+    pub fn records(
+        &self,
+        (from, to): (MonoTime, MonoTime),
+        layout: &PageLayout,
+        decoder: &Decoder,
+        names: &mut Names,
+    ) -> Vec<Record> {
+        let first = self.pages.partition_point(|page| page.start <= from).saturating_sub(1);
+        let mut records = Vec::new();
+        for kept in self.pages.range(first..).take_while(|page| page.start <= to) {
+            let Ok(page) = layout.page(&kept.bytes) else { continue };
+            if let Some(missed) = page.missed().filter(|_| kept.start >= from) {
+                records.push(lost(kept.start, missed.count()));
+            }
+            for event in page.events() {
+                let Ok(event) = event else {
+                    // What follows in this page cannot be found any more.
+                    records.push(lost(kept.start, None));
+                    break;
+                };
+                if event.at > to {
+                    break;
+                }
+                if event.at >= from {
+                    decoder.decode_each(&event, names, |record| records.push(record));
+                }
+            }
+        }
+        records
+    }
+}
+
+fn lost(at: MonoTime, count: Option<u64>) -> Record {
+    Record { at, tid: 0, context: Context::default(), what: What::Lost { count } }
+}

@@ -1,0 +1,137 @@
+//! Where the kernel's trace is: a mounted tracefs, or one mounted detached that nobody else sees.
+//!
+//! Everything below is opened from the directory's descriptor, so a detached mount works like any other, and a test
+//! may hand in any folder. Knows nothing of events or instances.
+
+use super::TraceError;
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstatfs, openat};
+use rustix::io::{Errno, read, write};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What `statfs` calls a tracefs.
+const TRACEFS_MAGIC: u64 = 0x7472_6163;
+/// Where distributions mount it.
+const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// A folder of files that the kernel answers in.
+#[derive(Debug)]
+pub struct Folder {
+    fd: OwnedFd,
+    /// For messages.
+    name: String,
+}
+
+/// The kernel's trace, mounted somewhere or detached.
+///
+/// # Errors
+/// Why there is none.
+pub fn tracefs() -> Result<Folder, TraceError> {
+    MOUNTED.iter().find_map(|path| mounted(path)).map_or_else(detached, Ok)
+}
+
+fn mounted(path: &str) -> Option<Folder> {
+    let fd = open_folder(CWD, path).ok()?;
+    let kind = fstatfs(&fd).ok()?.f_type;
+    (u64::try_from(kind).ok()? == TRACEFS_MAGIC).then(|| Folder { fd, name: path.to_owned() })
+}
+
+/// Mounts a tracefs that has no place in the file system; it is gone with its descriptor.
+fn detached() -> Result<Folder, TraceError> {
+    let refused = |errno: Errno| TraceError::NoTracefs(why_no_mount(errno));
+    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(refused)?;
+    fsconfig_create(context.as_fd()).map_err(refused)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let fd = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(refused)?;
+    let folder = Folder { fd, name: "tracefs (mounted detached)".to_owned() };
+    // Lockdown lets it be mounted and then shows nothing in it.
+    folder.read("trace_clock")?;
+    Ok(folder)
+}
+
+fn why_no_mount(errno: Errno) -> String {
+    let why = match errno {
+        Errno::PERM | Errno::ACCESS => "this process may not mount it (CAP_SYS_ADMIN, or a filter of system calls)",
+        Errno::NODEV => "the kernel was built without CONFIG_TRACING",
+        Errno::NOSYS => "it is not mounted, and the kernel is too old to mount it detached: mount it at /sys/kernel/tracing",
+        _ => "it is not mounted and cannot be",
+    };
+    format!("{why}: {errno}")
+}
+
+fn open_folder(at: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
+    openat(at, path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
+impl Folder {
+    /// A folder of the file system, for tests.
+    #[cfg(test)]
+    pub fn of(path: &std::path::Path) -> Self {
+        let name = path.display().to_string();
+        Self { fd: open_folder(CWD, &name).unwrap(), name }
+    }
+
+    /// A folder below.
+    pub fn folder(&self, path: &str) -> Result<Self, TraceError> {
+        let fd = open_folder(self.fd.as_fd(), path).map_err(|errno| self.error("open", path, errno))?;
+        Ok(Self { fd, name: format!("{}/{path}", self.name) })
+    }
+
+    /// The descriptor.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// An error about a file in it.
+    pub fn error(&self, operation: &'static str, path: &str, errno: Errno) -> TraceError {
+        TraceError::File { operation, path: format!("{}/{path}", self.name), errno }
+    }
+
+    /// Whether there is such a file or folder.
+    pub fn has(&self, path: &str) -> bool {
+        rustix::fs::accessat(&self.fd, path, rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty()).is_ok()
+    }
+
+    /// Opens a file below.
+    pub fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, TraceError> {
+        openat(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| self.error("open", path, errno))
+    }
+
+    /// What a file says.
+    pub fn read(&self, path: &str) -> Result<String, TraceError> {
+        let fd = self.open(path, OFlags::RDONLY)?;
+        let mut text = Vec::new();
+        let mut chunk = [0; 4096];
+        loop {
+            match read(&fd, &mut chunk) {
+                Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
+                Ok(n) => text.extend_from_slice(chunk.get(..n).unwrap_or_default()),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.error("read", path, errno)),
+            }
+        }
+    }
+
+    /// Tells a file something, all at once, as the kernel wants it.
+    pub fn write(&self, path: &str, text: &str) -> Result<(), TraceError> {
+        let fd = self.open(path, OFlags::WRONLY | OFlags::TRUNC)?;
+        loop {
+            match write(&fd, text.as_bytes()) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.error("write", path, errno)),
+            }
+        }
+    }
+
+    /// Names of the folders in a folder.
+    pub fn folders(&self, path: &str) -> Vec<String> {
+        let Ok(fd) = open_folder(self.fd.as_fd(), path) else { return Vec::new() };
+        let Ok(entries) = Dir::read_from(&fd) else { return Vec::new() };
+        let name = |entry: rustix::fs::DirEntry| {
+            let known = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
+            known.then(|| entry.file_name().to_string_lossy().into_owned())
+        };
+        entries.flatten().filter_map(name).filter(|name| name != "." && name != "..").collect()
+    }
+}

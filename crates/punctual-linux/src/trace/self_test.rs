@@ -1,0 +1,148 @@
+//! Known timers on every CPU: what the trace shows of them says whether it can be believed there.
+//!
+//! Holes that no counter of lost records admits were seen on real machines.
+
+use super::engine::Engine;
+use punctual_core::trace::{Address, Record, SelfTest, Tid, What};
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::{Policy, kernel, now, setup};
+use std::collections::BTreeSet;
+
+/// Timers on each CPU.
+const TIMERS: u32 = 20;
+const APART: Nanos = Nanos::from_ms(1);
+/// The kernel may let a timer of an ordinary thread be late by this much.
+const SLACK: Nanos = Nanos::from_us(100);
+
+/// One sleep, by the thread's own clock.
+#[derive(Clone, Copy, Debug)]
+struct Sleep {
+    before: MonoTime,
+    release: MonoTime,
+    after: MonoTime,
+}
+
+/// What the sleeps on these CPUs look like in the trace. Recording must have begun.
+pub fn run(cpus: &[u32], engine: &mut Engine) -> Vec<SelfTest> {
+    let sleeper = |cpu: u32| {
+        let spawned = std::thread::Builder::new().name(format!("self-test/{cpu}")).spawn(move || sleeps_on(cpu));
+        (cpu, spawned.ok())
+    };
+    let started: Vec<_> = cpus.iter().map(|cpu| sleeper(*cpu)).collect();
+    let slept: Vec<_> =
+        started.into_iter().map(|(cpu, thread)| (cpu, thread.and_then(|thread| thread.join().ok()))).collect();
+    kernel::sleep_for(APART);
+    engine.drain();
+    let judged = |(cpu, slept): (u32, Option<Option<(Tid, Vec<Sleep>)>>)| {
+        let Some((tid, sleeps)) = slept.flatten() else { return SelfTest { cpu, timers: TIMERS, ..SelfTest::default() } };
+        let from = sleeps.first().map(|sleep| sleep.before).unwrap_or_default();
+        let (records, _) = engine.records(cpu, (from, now()));
+        judge(cpu, tid, &sleeps, &records)
+    };
+    slept.into_iter().map(judged).collect()
+}
+
+/// `None` where the thread cannot be kept to the CPU.
+fn sleeps_on(cpu: u32) -> Option<(Tid, Vec<Sleep>)> {
+    setup::pin_current(&[cpu]).ok()?;
+    // As an ordinary thread it is woken later, and seen all the same.
+    let _ = setup::set_policy(Policy::Fifo(50));
+    setup::quiet_current();
+    let tid = Tid::try_from(setup::granted().ok()?.tid).ok()?;
+    let sleep = |_| {
+        let before = now();
+        let release = before.plus(APART);
+        kernel::sleep_until(release);
+        Sleep { before, release, after: now() }
+    };
+    Some((tid, (0..TIMERS).map(sleep).collect()))
+}
+
+fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[Record]) -> SelfTest {
+    let armed = |expires: MonoTime| sleeps.iter().any(|s| expires.plus(SLACK) >= s.release && expires <= s.release.plus(SLACK));
+    let timers: BTreeSet<Address> = records
+        .iter()
+        .filter(|record| record.tid == tid)
+        .filter_map(|record| match record.what {
+            What::HrtimerStart { timer, expires, .. } => {
+                armed(MonoTime::from_ns(u64::try_from(expires).unwrap_or_default())).then_some(timer)
+            }
+            _ => None,
+        })
+        .collect();
+    let expired = |record: &&Record| matches!(record.what, What::HrtimerEntry { timer, .. } if timers.contains(&timer));
+    let woken = |record: &&Record| matches!(record.what, What::Waking { tid: woken, .. } if woken == tid);
+    let switched = |record: &&Record| matches!(record.what, What::Switch { next, .. } if next == tid);
+    let seen = |kind: &dyn Fn(&&Record) -> bool| {
+        let times: Vec<MonoTime> = records.iter().filter(|record| kind(record)).map(|record| record.at).collect();
+        let within = |sleep: &&Sleep| times.iter().any(|at| (sleep.before..=sleep.after).contains(at));
+        u32::try_from(sleeps.iter().filter(within).count()).unwrap_or(u32::MAX)
+    };
+    let outside = |at: MonoTime| sleeps.iter().map(|s| s.release.since(at).max(at.since(s.after))).min();
+    let warp = records.iter().filter(expired).filter_map(|record| outside(record.at)).max().unwrap_or_default();
+    SelfTest {
+        cpu,
+        timers: TIMERS,
+        expiries: seen(&expired),
+        wakings: seen(&woken),
+        switches: seen(&switched),
+        warp,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::trace::Context;
+
+    fn us(n: u64) -> MonoTime {
+        MonoTime::from_ns(n * 1_000)
+    }
+
+    /// A trace of a thread 77 that sleeps as told; expiry 2 us after the release.
+    fn trace(sleeps: &[Sleep]) -> Vec<Record> {
+        let record = |at, tid, what| Record { at, tid, context: Context::default(), what };
+        let timer = Address(0xabc);
+        let of = |s: &Sleep| {
+            let expires = i64::try_from(s.release.as_ns()).unwrap();
+            let at = s.release.plus(Nanos::from_us(2));
+            [
+                record(s.before, 77, What::HrtimerStart { timer, function: Address(1), expires }),
+                record(at, 0, What::HrtimerEntry { timer, function: Address(1) }),
+                record(at, 0, What::Waking { tid: 77, prio: 49, target: 1 }),
+                record(at, 0, What::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: 77, next_prio: 49 }),
+            ]
+        };
+        sleeps.iter().flat_map(of).collect()
+    }
+
+    fn sleeps() -> Vec<Sleep> {
+        let sleep = |n: u64| Sleep { before: us(n * 2_000 + 500), release: us(n * 2_000 + 1_500), after: us(n * 2_000 + 1_550) };
+        (0..u64::from(TIMERS)).map(sleep).collect()
+    }
+
+    #[test]
+    fn a_whole_trace_passes() {
+        let test = judge(1, 77, &sleeps(), &trace(&sleeps()));
+        assert!(test.passed(), "{test:?}");
+    }
+
+    #[test]
+    fn a_hole_is_found() {
+        let mut records = trace(&sleeps());
+        let hole = records.iter().rposition(|r| matches!(r.what, What::Switch { .. })).unwrap();
+        records.remove(hole);
+        let test = judge(1, 77, &sleeps(), &records);
+        assert_eq!((test.expiries, test.wakings, test.switches), (20, 20, 19));
+        assert!(!test.passed());
+        assert!(!judge(1, 77, &sleeps(), &[]).passed());
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_is_found() {
+        let mut records = trace(&sleeps());
+        records.iter_mut().for_each(|record| record.at = record.at.minus(Nanos::from_us(12)));
+        let test = judge(1, 77, &sleeps(), &records);
+        assert_eq!((test.warp, test.passed()), (Nanos::from_us(10), false));
+    }
+}
