@@ -2,6 +2,7 @@
 //!
 //! Seeds are not committed, because they say nothing the golden files do not say.
 
+use punctual_core::trace::EVENTS;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 fn main() -> io::Result<()> {
     recording_decode()?;
     machines()?;
+    traces()?;
     texts()
 }
 
@@ -30,6 +32,29 @@ fn recording_decode() -> io::Result<()> {
         fs::write(directory.join(format!("frame-{number}")), &framed[..1 + length])?;
         rest = &framed[1 + length + 4..];
         number += 1;
+    }
+    Ok(())
+}
+
+/// Pages of real kernels, and formats with a page behind them.
+fn traces() -> io::Result<()> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/trace");
+    let (pages, formats) = (corpus("trace_page")?, corpus("trace_format")?);
+    for entry in fs::read_dir(fixtures.join("6.18"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "pages") {
+            for (number, page) in fs::read_to_string(&path)?.split("\n\n").enumerate() {
+                let digits: Vec<u8> = page.bytes().filter(u8::is_ascii_hexdigit).collect();
+                let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0) as u8;
+                let bytes: Vec<u8> = digits.chunks(2).map(|pair| value(pair[0]) << 4 | value(pair[1])).collect();
+                fs::write(pages.join(format!("page-{number}")), bytes)?;
+            }
+        }
+    }
+    for (number, part) in fs::read_to_string(fixtures.join("6.18/formats"))?.split("== ").skip(1).enumerate() {
+        let (path, text) = part.split_once('\n').unwrap_or_default();
+        let which = EVENTS.iter().position(|wanted| wanted.path() == path).unwrap_or(0) as u8;
+        fs::write(formats.join(format!("format-{number}")), [&[which, 255], text.as_bytes()].concat())?;
     }
     Ok(())
 }

@@ -73,7 +73,9 @@ impl Kind {
         match self {
             Self::Hog => class == "higherpriority" && has(planted),
             Self::Rr => class == "samepriority" && has(planted),
-            Self::Irq => class == "timercallback" && has(planted),
+            // The tick is such a callback, and has a name of its own.
+            Self::Irq if planted.starts_with("tick_") => class == "timerinterrupt",
+            Self::Irq => matches!(class.as_str(), "timercallback" | "softirq") && has(planted),
             Self::Storm => matches!(class.as_str(), "timercallback" | "timerinterrupt"),
             Self::Softirq => is_softirq(&class, name, "TIMER"),
             Self::Rx | Self::Flood => is_softirq(&class, name, "NET_RX"),

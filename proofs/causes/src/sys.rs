@@ -60,9 +60,10 @@ pub fn make_real_time(policy: Policy) -> Result<()> {
         Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
         Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
     };
-    let wanted = libc::sched_param { sched_priority: i32::from(priority.clamp(1, 95)) };
+    // All that the kernel knows of a sched_param. (The function of some C libraries always refuses.)
+    let wanted = i32::from(priority.clamp(1, 95));
     // SAFETY: 0 is the calling thread; the parameter outlives the call.
-    let done = unsafe { libc::sched_setscheduler(0, class, &raw const wanted) };
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class, &raw const wanted) };
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("make a thread real-time") }
 }
 

@@ -5,6 +5,9 @@
 
 use super::{Cause, Class, Why};
 
+#[cfg(test)]
+mod tests;
+
 /// Knobs that bear on causes of a class whose name begins with a prefix; every row that fits adds its knobs.
 struct Row {
     class: Class,

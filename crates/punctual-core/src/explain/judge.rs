@@ -142,7 +142,7 @@ impl<'a> Judge<'a> {
 
     /// Our own thread waits for something after it had been switched to.
     fn blocked(&self, span: &Span) -> Verdict {
-        if span.fault { verdict(Class::PageFault, "waiting", []) } else { verdict(Class::OwnPath, "waiting", []) }
+        if span.fault { verdict(Class::PageFault, "", []) } else { verdict(Class::OwnPath, "waiting", []) }
     }
 
     /// The moments between stages are not known: nobody can be blamed for having the CPU.
@@ -200,6 +200,10 @@ impl<'a> Judge<'a> {
 
     /// A thread ran while the timer interrupt that was due did not come.
     fn unserved(&self, name: String, span: &Span) -> Verdict {
+        if span.length() <= self.rules.switch_cost {
+            // No interrupt is entered in no time.
+            return verdict(Class::TimerInterrupt, "", []);
+        }
         let long = span.length() > LONG;
         if span.off_after {
             return verdict(Class::IrqOff, name, [Why::IrqsOff]);

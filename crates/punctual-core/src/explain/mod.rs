@@ -13,11 +13,13 @@ mod bursts;
 mod cause;
 mod counters;
 mod judge;
-mod names;
+pub mod names;
 mod ordinary;
 mod rank;
 mod rhythm;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod whole;
 mod witness;
 
@@ -92,6 +94,36 @@ pub enum Class {
     Paused,
     /// Nothing the kernel ran, and no counter that speaks.
     Unexplained,
+}
+
+impl Class {
+    /// Every class, in the order of their declaration.
+    pub const ALL: [Self; 24] = [
+        Self::Nmi,
+        Self::HardIrq,
+        Self::TimerCallback,
+        Self::TimerInterrupt,
+        Self::Ipi,
+        Self::Vector,
+        Self::Softirq,
+        Self::HigherPriority,
+        Self::SamePriority,
+        Self::StopMachine,
+        Self::Worker,
+        Self::PreemptOff,
+        Self::IrqOff,
+        Self::IdleExit,
+        Self::WakeUp,
+        Self::OwnPath,
+        Self::PageFault,
+        Self::Throttled,
+        Self::Migration,
+        Self::Frequency,
+        Self::Firmware,
+        Self::Hypervisor,
+        Self::Paused,
+        Self::Unexplained,
+    ];
 }
 
 /// Something with a name that took time.

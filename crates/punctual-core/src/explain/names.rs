@@ -7,13 +7,13 @@ const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 /// Number of the softirq that serves network packets; of wheel timers; of soft high-resolution timers.
-pub(super) fn softirq(vector: u32) -> String {
+pub fn softirq(vector: u32) -> String {
     let known = usize::try_from(vector).ok().and_then(|vector| SOFTIRQS.get(vector));
     known.map_or_else(|| format!("softirq {vector}"), |name| (*name).to_owned())
 }
 
 /// An interrupt that is no device's, in the words of `/proc/interrupts` as far as those are words.
-pub(super) fn vector(vector: Vector) -> &'static str {
+pub fn vector(vector: Vector) -> &'static str {
     match vector {
         Vector::LocalTimer => "local timer",
         Vector::Reschedule => "reschedule",
@@ -30,7 +30,7 @@ pub(super) fn vector(vector: Vector) -> &'static str {
 
 impl Names {
     /// A task's name, or its number where no record told it.
-    pub(super) fn task(&self, tid: Tid) -> String {
+    pub fn task(&self, tid: Tid) -> String {
         match self.tasks.get(&tid).filter(|name| !name.is_empty()) {
             Some(name) => name.clone(),
             None if tid == 0 => "idle".to_owned(),
@@ -39,7 +39,7 @@ impl Names {
     }
 
     /// A function's name, or its address; empty where not even that is known.
-    pub(super) fn function(&self, address: Address) -> String {
+    pub fn function(&self, address: Address) -> String {
         match self.functions.get(&address).filter(|name| !name.is_empty()) {
             // `name+0x12/0x40`, `name [module]`: where in it makes no difference to who it is.
             Some(name) => name.split(['+', ' ']).next().unwrap_or(name).to_owned(),
@@ -49,7 +49,7 @@ impl Names {
     }
 
     /// A device's line: `nvme0q3 (irq 131)`.
-    pub(super) fn line(&self, irq: u32) -> String {
+    pub fn line(&self, irq: u32) -> String {
         match self.irqs.get(&irq).map(|line| line.action.as_str()).filter(|action| !action.is_empty()) {
             Some(action) => format!("{action} (irq {irq})"),
             None => format!("irq {irq}"),

@@ -111,7 +111,7 @@ pub(super) struct Span {
     pub ours: Ours,
     /// Our thread is within a page fault.
     pub fault: bool,
-    /// The record that begins it was written in the task with interrupts off.
+    /// The record that begins it was written in the task with interrupts off, when the release was due already.
     pub off_before: bool,
     /// The record that ends it was.
     pub off_after: bool,
@@ -408,10 +408,11 @@ impl Walk<'_> {
 
     fn apply(&mut self, record: &Record) {
         let flags = record.context.flags;
-        self.off = flags & FLAG_IRQS_OFF != 0 && flags & FLAG_HARDIRQ == 0;
+        let due = record.at >= self.window.release;
+        self.off = due && flags & FLAG_IRQS_OFF != 0 && flags & FLAG_HARDIRQ == 0;
         if let Some(frame) = entered(&record.what) {
             if frame.is_interrupt() {
-                self.served |= record.at >= self.window.release;
+                self.served |= due;
                 self.off = false;
             }
             if !self.is_of_the_task(record, frame) {
@@ -488,7 +489,8 @@ impl Walk<'_> {
         });
         self.out.anchors.waking = Some(at);
         self.out.anchors.expiry = timer;
-        self.out.anchors.entry = self.stack.first().map(|open| open.at);
+        let interrupt = self.stack.iter().rev().find(|open| open.frame.is_interrupt());
+        self.out.anchors.entry = interrupt.or(self.stack.first()).map(|open| open.at);
     }
 
     fn switch_to(&mut self, next: Tid, at: Option<MonoTime>) {

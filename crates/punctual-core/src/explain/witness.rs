@@ -23,7 +23,7 @@ pub(super) struct Setting {
     /// Its kernel is `PREEMPT_RT`.
     pub rt: bool,
     /// Times in which the machine stood still, was suspended, or the hypervisor ran others.
-    stretches: Vec<(MonoTime, MonoTime, EventKind)>,
+    pub stretches: Vec<(MonoTime, MonoTime, EventKind)>,
 }
 
 impl Setting {
@@ -81,7 +81,7 @@ impl<'a> Witness<'a> {
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
         let alive = self.window.elsewhere.iter().any(|(_, record)| record.at > from && record.at < to);
         let stood = self.window.around.as_ref().and_then(|around| around.standstill).filter(|_| !alive);
-        if let Some(stood) = stood.filter(|stood| *stood >= STANDSTILL_LEAST && most(*stood)) {
+        if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
             return Some((Class::Paused, Why::Counter("standstill".to_owned(), stood.as_ns())));
         }
         self.setting.stretches.iter().find_map(|(begin, end, kind)| {

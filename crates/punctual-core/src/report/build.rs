@@ -2,6 +2,7 @@
 
 use super::over_time::{Phases, timeline};
 use super::{CpuRow, Need, Percentiles, PhaseRow, Report, Row, WorstRow, next, trust, verdict};
+use crate::explain::Explanation;
 use crate::finding::{Finding, State};
 use crate::recording::{CpuTotals, MarkKind, Recording};
 use punctual_hist::{Counts, Nanos};
@@ -33,7 +34,7 @@ impl Report {
             phases: phase_rows(recording, &phases),
             timeline: timeline(recording),
             worst: worst_rows(recording, &phases),
-            causes: None,
+            causes: recording.causes.tracing.is_some().then(|| Explanation::of(recording)),
             spans: phases.into_spans(),
             loads: recording.loads.clone(),
             loads_skipped: loads_skipped(recording),

@@ -7,7 +7,7 @@ use super::decode_events::{EVENTS, Shape, Wanted};
 use super::format::{Field, Format, FormatError, FormatFault, Kind};
 use super::page::{RawEvent, little};
 use super::{Address, Context, Names, NoiseKind, Record, Tid, What};
-use punctual_hist::{MonoTime, Nanos};
+use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
 /// Knows the formats of one kernel's events.
@@ -160,9 +160,8 @@ impl Decoder {
     /// What an event says; `None` when it is none that was learned. Names in it are put into `names`. Of several CPUs that
     /// were asked for an interrupt at once, only the first is told: see [`Self::decode_each`].
     pub fn decode(&self, event: &RawEvent<'_>, names: &mut Names) -> Option<Record> {
-        let payload = event.payload;
-        let learned = self.find(payload)?;
-        let what = learned.what(payload, names)?;
+        let learned = self.find(event.payload)?;
+        let what = learned.what(event, names)?;
         Some(learned.record(event, what))
     }
 
@@ -173,7 +172,7 @@ impl Decoder {
             for target in set(learned.texts[0].read(event.payload)) {
                 each(learned.record(event, learned.send(event.payload, target)));
             }
-        } else if let Some(what) = learned.what(event.payload, names) {
+        } else if let Some(what) = learned.what(event, names) {
             each(learned.record(event, what));
         }
     }
@@ -233,12 +232,13 @@ impl Learned {
         Record { at: event.at, tid: tid(self.pid.read(payload)), context: Context { flags, preempt }, what }
     }
 
-    fn what(&self, payload: &[u8], names: &mut Names) -> Option<What> {
-        let number = |at: usize| self.numbers[at].read(payload);
-        let address = |at: usize| Address(number(at));
-        let task = |at: usize| tid(number(at));
-        let small = |at: usize| low(number(at));
-        let text = |at: usize| self.texts[at].read(payload);
+    fn what(&self, event: &RawEvent<'_>, names: &mut Names) -> Option<What> {
+        let RawEvent { at, payload } = *event;
+        let number = |place: usize| self.numbers[place].read(payload);
+        let address = |place: usize| Address(number(place));
+        let task = |place: usize| tid(number(place));
+        let small = |place: usize| low(number(place));
+        let text = |place: usize| self.texts[place].read(payload);
         Some(match self.shape {
             Shape::Switch => {
                 let (prev, next) = (task(0), task(3));
@@ -286,10 +286,11 @@ impl Learned {
             Shape::Fault(user) => What::Fault { address: address(0), ip: address(1), user },
             Shape::Noise(kind) => {
                 if kind == NoiseKind::Thread {
-                    name(names, task(2), text(0));
+                    name(names, task(1), text(0));
                 }
-                let start = MonoTime::from_ns(number(0));
-                What::Noise { kind, id: task(2), start, took: took(number(1)) }
+                // The kernel's `start` is of the clock `local`, whatever the trace's clock is.
+                let took = took(number(0));
+                What::Noise { kind, id: task(1), start: at.minus(took), took }
             }
             Shape::Timerlat => {
                 let [context, ..] = number(0).to_le_bytes();

@@ -167,10 +167,10 @@ const PLAIN: &[Wanted] = &[
     event("power", "cpu_frequency", Shape::Frequency, &["state", "cpu_id"]),
     event("exceptions", "page_fault_user", Shape::Fault(true), &["address", "ip"]).maybe(),
     event("exceptions", "page_fault_kernel", Shape::Fault(false), &["address", "ip"]).maybe(),
-    event("osnoise", "nmi_noise", Shape::Noise(NoiseKind::Nmi), &["start", "duration"]).of_timerlat(),
-    event("osnoise", "irq_noise", Shape::Noise(NoiseKind::Irq), &["start", "duration", "vector"]).of_timerlat(),
-    event("osnoise", "softirq_noise", Shape::Noise(NoiseKind::Softirq), &["start", "duration", "vector"]).of_timerlat(),
-    event("osnoise", "thread_noise", Shape::Noise(NoiseKind::Thread), &["start", "duration", "pid"])
+    event("osnoise", "nmi_noise", Shape::Noise(NoiseKind::Nmi), &["duration"]).of_timerlat(),
+    event("osnoise", "irq_noise", Shape::Noise(NoiseKind::Irq), &["duration", "vector"]).of_timerlat(),
+    event("osnoise", "softirq_noise", Shape::Noise(NoiseKind::Softirq), &["duration", "vector"]).of_timerlat(),
+    event("osnoise", "thread_noise", Shape::Noise(NoiseKind::Thread), &["duration", "pid"])
         .texts(&["comm"])
         .of_timerlat(),
     event("osnoise", "timerlat_sample", Shape::Timerlat, &["context", "timer_latency"]).of_timerlat(),

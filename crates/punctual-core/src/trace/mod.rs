@@ -222,7 +222,8 @@ pub enum What {
         kind: NoiseKind,
         /// Interrupt number, softirq number or task.
         id: i32,
-        /// When it began.
+        /// When it began at the latest: the record is written when it is over, and the kernel says its beginning by another
+        /// clock.
         start: MonoTime,
         /// How long it took.
         took: Nanos,

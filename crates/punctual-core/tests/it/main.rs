@@ -14,6 +14,7 @@ mod remedies;
 mod sizes;
 mod standing;
 mod trace;
+mod trace_pages;
 
 use std::path::{Path, PathBuf};
 

@@ -219,6 +219,10 @@ fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
     let number =
         |key: &str, is: i64| value(key).map(|text| text.trim_end_matches(',')) == Some(is.to_string().as_str());
     let cpu = |key: &str, is: u32| value(key).and_then(|text| text.parse().ok()) == Some(is);
+    let after = |key: &str| {
+        let place = text.iter().position(|word| *word == key)?;
+        text.get(place + 1)?.parse::<u64>().ok()
+    };
     match what {
         What::Switch { prev, prev_prio, prev_state, next, next_prio } => {
             let state = value("prev_state").unwrap_or_default();
@@ -269,11 +273,10 @@ fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
         What::VectorEntry { .. } => name.ends_with("_entry"),
         What::VectorExit { .. } => name.ends_with("_exit"),
         What::Fault { user, .. } => name == if *user { "page_fault_user" } else { "page_fault_kernel" },
-        What::Noise { took, .. } => {
-            name.ends_with("_noise")
-                && text.windows(2).any(|pair| {
-                    pair == ["duration", &format!("{took}")] || pair == ["duration", &took.as_ns().to_string()]
-                })
+        What::Noise { took, .. } => name.ends_with("_noise") && after("duration") == Some(took.as_ns()),
+        What::Timerlat { context, latency } => {
+            let said = ["irq", "thread"].get(usize::from(*context));
+            said.is_some_and(|said| text.contains(said)) && after("timer_latency") == Some(latency.as_ns())
         }
         _ => false,
     }

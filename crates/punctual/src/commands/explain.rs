@@ -1,12 +1,14 @@
 //! `punctual explain`: who made it late, from a recording.
 
 use crate::cli::ExplainArgs;
+use crate::commands::session::{create_new, title};
 use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render::{self, explain};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use punctual_core::report::Report;
 use punctual_linux::recording::read_file;
+use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 
 /// Reads, ranks, renders. What is not the answer (more than a fifth without a cause, or cut off) exits with 3.
@@ -23,7 +25,18 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
         bail!("{name} has {kept} late activations to show, so --spike goes from 1 to {kept}; there is none {number}");
     }
     let show = explain::Show { top: args.top.get(), spike: args.spike.map(NonZeroUsize::get) };
+    if let Some(path) = &args.html {
+        let page = render::html::causes_page(&report, &title(&args.recording), Some(&args.recording))?;
+        create_new(path)?.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+    }
+    if let Some(path) = &args.perfetto {
+        let output = BufWriter::new(create_new(path)?);
+        let written = explain::perfetto(&report, &recording.causes.windows, output);
+        written.with_context(|| format!("write {}", path.display()))?;
+    }
+    let document = || explain::json::document(&report, Some(&args.recording)).unwrap_or_default();
     let paths = [Some(args.recording.as_path()), args.html.as_deref()];
-    render::print(&explain::explain(&report, show, paths, render::style()))?;
+    let text = || explain::explain(&report, show, paths, render::style());
+    render::print(&if args.json { document() } else { text() })?;
     Ok(Exit::doubtful_if(report.cut_off.is_some() || report.causes_doubt().is_some()))
 }

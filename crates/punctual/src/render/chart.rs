@@ -5,10 +5,12 @@
 
 mod axis;
 mod histogram;
+mod lanes;
 mod ruler;
 mod timeline;
 
 pub use histogram::{histogram, legend_has_skips};
+pub use lanes::{colour_of, lanes, parts_left_out};
 pub use ruler::ruler;
 pub use timeline::timeline;
 

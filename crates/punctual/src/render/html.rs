@@ -3,7 +3,7 @@
 //! Rust makes the pictures and the words, the template places them; everything that goes through the template is
 //! escaped by it. Must not compute: it picks, orders and lays out what the report holds.
 
-use super::{chart, units, words};
+use super::{chart, explain, units, words};
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_core::finding::{Finding, Severity, State};
@@ -12,6 +12,8 @@ use punctual_hist::Nanos;
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("html/report.html.jinja");
+const EXPLAIN: &str = include_str!("html/explain.html.jinja");
+const CAUSES: &str = include_str!("html/causes.html.jinja");
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
@@ -23,11 +25,30 @@ const CHARTED_MAX: usize = 16;
 /// # Errors
 /// Only when the template and this module do not belong together, which the tests rule out.
 pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
+    let charted = charted(&report.cpus);
+    let parts = [head(report), numbers(report), figures(report, &charted), findings(report), settings(report)];
+    let context = merge_maps(parts.into_iter().chain([around(report, title, recording)]));
+    rendered(TEMPLATE, context)
+}
+
+/// The page of causes alone.
+///
+/// # Errors
+/// As [`page`].
+pub fn causes_page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
+    rendered(EXPLAIN, around(report, title, recording))
+}
+
+fn rendered(template: &str, context: Value) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_template("report.html", TEMPLATE)?;
-    let charted = charted(&report.cpus);
+    environment.add_template("causes.html", CAUSES)?;
+    environment.render_str(template, context).map(|page| chart::typeset(&page))
+}
+
+/// What every page has: its title, its looks, the run, the machine, the causes.
+fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
     let page = context! {
         css => STYLE,
         js => SCRIPT,
@@ -36,10 +57,9 @@ pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<St
         tool_version => &report.tool_version,
         started => units::date(report.started_unix_ns),
         measured => units::duration(report.measured),
+        causes => explain::section(report),
     };
-    let parts = [head(report), numbers(report), figures(report, &charted), machine(report), findings(report)];
-    let context = merge_maps(parts.into_iter().chain([page, settings(report)]));
-    environment.get_template("report.html")?.render(context).map(|page| chart::typeset(&page))
+    merge_maps([machine(report), page])
 }
 
 /// Places of the CPUs that are drawn, in the order of the report.
@@ -138,9 +158,10 @@ fn phases(report: &Report) -> Vec<Value> {
     let group = |number: &u16| {
         let own: Vec<_> = report.phases.iter().filter(|phase| phase.phase == *number).collect();
         let name = own.first().map_or("", |phase| words::phase_name(&phase.name));
+        let title = own.first().map(|phase| words::phase_title(report, phase));
         let span = report.spans.get(usize::from(*number)).filter(|span| words::phase_name(&span.name) == name);
         let rows: Vec<Value> = own.iter().map(|p| row(p.cpu.to_string(), &p.row, report.need.budget)).collect();
-        context! { name, from => span.map(|s| units::moment(s.from)), to => span.map(|s| units::moment(s.to)), rows }
+        context! { name => title, from => span.map(|s| units::moment(s.from)), to => span.map(|s| units::moment(s.to)), rows }
     };
     numbers.iter().map(group).collect()
 }

@@ -3,6 +3,7 @@
 //! The structures here mirror the document and nothing else has them, so that core types can change without the
 //! document changing. Lengths are integers of nanoseconds; what is absent is null, never 0.
 
+use super::explain::json::Summary;
 use super::{units, words};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::finding::{Confidence, Finding, Severity, State};
@@ -48,6 +49,7 @@ struct Document<'a> {
     trust: TrustOut,
     next: Vec<Said>,
     worst: Vec<WorstOut<'a>>,
+    causes: Option<Summary<'a>>,
     events: Vec<EventOut>,
     loads: Vec<LoadOut<'a>>,
     loads_skipped: Vec<Skipped<'a>>,
@@ -141,6 +143,7 @@ struct PhaseOut<'a> {
     phase: u16,
     name: &'a str,
     cpu: u32,
+    traced: bool,
     #[serde(flatten)]
     row: RowOut,
 }
@@ -278,7 +281,7 @@ impl<'a> Document<'a> {
             machine: report.machine.iter().map(|(name, value)| Named { name, value }).collect(),
             cpus: report.cpus.iter().map(cpu).collect(),
             total: report.total.as_ref().map(row),
-            phases: report.phases.iter().map(phase).collect(),
+            phases: report.phases.iter().map(|row| phase(row, report)).collect(),
             spans: report.spans.iter().map(span).collect(),
             findings: report.findings.iter().map(finding).collect(),
             trust: TrustOut {
@@ -288,6 +291,7 @@ impl<'a> Document<'a> {
             },
             next: report.next.iter().map(|step| next(step, report)).collect(),
             worst: report.worst.iter().map(worst).collect(),
+            causes: Summary::of(report),
             events: report.events.iter().map(event).collect(),
             loads: report.loads.iter().map(load).collect(),
             loads_skipped: report.loads_skipped.iter().map(|(name, because)| Skipped { name, because }).collect(),
@@ -400,8 +404,14 @@ fn points(points: &Percentiles) -> PointsOut {
     }
 }
 
-fn phase(phase: &PhaseRow) -> PhaseOut<'_> {
-    PhaseOut { phase: phase.phase, name: words::phase_name(&phase.name), cpu: phase.cpu, row: row(&phase.row) }
+fn phase<'a>(phase: &'a PhaseRow, report: &Report) -> PhaseOut<'a> {
+    PhaseOut {
+        phase: phase.phase,
+        name: words::phase_name(&phase.name),
+        cpu: phase.cpu,
+        traced: report.traced(phase.phase),
+        row: row(&phase.row),
+    }
 }
 
 fn span(span: &PhaseSpan) -> SpanOut<'_> {

@@ -9,6 +9,8 @@ mod interval;
 #[cfg(test)]
 pub(crate) mod strategies;
 mod trace;
+#[cfg(test)]
+mod trace_strategies;
 mod values;
 
 pub(super) use bits::Damage;

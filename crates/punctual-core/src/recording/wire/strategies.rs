@@ -1,5 +1,7 @@
 //! Every frame there can be, for property tests.
 
+pub(crate) use super::trace_strategies::window;
+use super::trace_strategies::{late_list, trace_total, tracing};
 use crate::cpu_set::CpuSet;
 use crate::finding::{Confidence, Evidence, Finding, Severity, State};
 use crate::recording::{
@@ -29,6 +31,10 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
         vec(worst(), 0..6).prop_map(Frame::Worst),
         load_done().prop_map(Frame::LoadDone),
         end().prop_map(Frame::End),
+        tracing().prop_map(Frame::Tracing),
+        window().prop_map(|window| Frame::Window(Box::new(window))),
+        late_list().prop_map(Frame::Late),
+        vec(trace_total(), 0..4).prop_map(Frame::TraceTotals),
     ]
 }
 
@@ -91,15 +97,15 @@ fn buckets() -> impl Strategy<Value = Vec<(u16, u64)>> {
 }
 
 /// Numbers of every magnitude alike.
-fn wide() -> impl Strategy<Value = u64> {
+pub(super) fn wide() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0u32..64).prop_map(|(n, shift)| n >> shift)
 }
 
-fn nanos() -> impl Strategy<Value = Nanos> {
+pub(super) fn nanos() -> impl Strategy<Value = Nanos> {
     wide().prop_map(Nanos::from_ns)
 }
 
-fn text() -> impl Strategy<Value = String> {
+pub(super) fn text() -> impl Strategy<Value = String> {
     ".{0,12}"
 }
 

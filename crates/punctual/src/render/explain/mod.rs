@@ -2,11 +2,18 @@
 //!
 //! All of it is drawn from the explanation in a report; must not find causes, only tell them.
 
+mod html;
+pub mod json;
+#[cfg(test)]
+mod packets;
+mod perfetto;
 #[cfg(test)]
 pub(in crate::render) mod sample;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub(in crate::render) use html::section;
+pub use perfetto::perfetto;
 pub(in crate::render) use text::short;
 pub use text::{Show, explain};

@@ -3,8 +3,12 @@
 use crate::render::sample;
 use punctual_core::explain::{Blame, Cause, Class, Explanation, LateCount, Part, Ranked, Rhythm, Spike, Stage, Why};
 use punctual_core::report::Report;
-use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, TraceTotal, Tracing};
+use punctual_core::trace::{
+    Address, Blind, Context, Incomplete, Kept, Line, Names, Record, Rung, SelfTest, TraceTotal, Tracing,
+    Vector as VectorKind, What, Window,
+};
 use punctual_hist::{MonoTime, Nanos};
+use std::collections::BTreeMap;
 
 /// Every sample with the name of its golden files.
 pub fn all() -> Vec<(&'static str, Report)> {
@@ -144,6 +148,39 @@ pub const CLASSES: [Class; 24] = [
     Class::Unexplained,
 ];
 
+/// One late activation with every class, why and blind spot once.
+pub fn every() -> Report {
+    let mut report = causes();
+    if let Some(causes) = &mut report.causes {
+        let parts: Vec<(Stage, Class, &str, u64)> =
+            CLASSES.iter().map(|class| (Stage::Unknown, *class, "x", 1_000)).collect();
+        let mut spike = spike(0, 5_000, 0, &parts);
+        spike.causes[0].why = vec![
+            Why::Priority(-1, 120),
+            Why::PreemptOff,
+            Why::IrqsOff,
+            Why::NotPreempted,
+            Why::WokenBy(1, String::new()),
+            Why::SentBy(2, "systemd".to_owned(), String::new()),
+            Why::Affinity("0-1".to_owned()),
+            Why::Managed,
+            Why::Counter("SMI".to_owned(), 3),
+        ];
+        causes.spikes = vec![spike];
+        causes.causes.clear();
+        let tracing = causes.tracing.as_mut().unwrap();
+        tracing.blind = vec![
+            Blind::Records,
+            Blind::Event("a:b".to_owned()),
+            Blind::CriticalSections,
+            Blind::Firmware,
+            Blind::Hypervisor,
+            Blind::Holes(3),
+        ];
+    }
+    report
+}
+
 /// A late activation with hundreds of parts of every class.
 pub fn busy() -> Spike {
     let parts: Vec<(Stage, Class, &str, u64)> = (0..400)
@@ -195,7 +232,10 @@ fn spike(cpu: u32, at_ms: u64, late_ns: u64, parts: &[(Stage, Class, &str, u64)]
     let mut causes: Vec<Blame> = Vec::new();
     for part in &parts {
         match causes.iter_mut().find(|blame| blame.cause == part.cause) {
-            Some(blame) => blame.time = blame.time.plus(part.length),
+            Some(blame) => {
+                blame.time = blame.time.plus(part.length);
+                blame.excess = blame.time;
+            }
             None => causes.push(Blame {
                 cause: part.cause.clone(),
                 time: part.length,
@@ -286,6 +326,59 @@ fn in_firmware() -> Spike {
             (Stage::Return, Class::OwnPath, "", 1_000),
         ],
     )
+}
+
+/// Windows of the first three late activations, as far as a few records tell.
+pub fn windows() -> BTreeMap<u32, Window> {
+    let report = causes();
+    let spikes = report.causes.map(|causes| causes.spikes).unwrap_or_default();
+    spikes.iter().take(3).zip(0..).map(|(spike, slot)| (slot, window(spike, slot))).collect()
+}
+
+fn window(spike: &Spike, slot: u32) -> Window {
+    let record = |at, what| Record { at, tid: 0, context: Context::default(), what };
+    let at = |us| spike.release.plus(Nanos::from_us(us));
+    let function = Address(0x10);
+    let to = |prev, next| What::Switch { prev, prev_prio: 120, prev_state: 0, next, next_prio: 9 };
+    let timer = VectorKind::LocalTimer;
+    let records = vec![
+        record(at(0).minus(Nanos::from_us(50)), What::Idle { state: Some(1) }),
+        record(at(1), What::Idle { state: None }),
+        record(at(1), What::VectorEntry { vector: timer }),
+        record(at(2), What::HrtimerEntry { timer: Address(1), function }),
+        record(at(4), What::Waking { tid: 70, prio: 9, target: spike.cpu }),
+        record(at(5), What::HrtimerExit { timer: Address(1) }),
+        // An exit without an entry says nothing.
+        record(at(5), What::IrqExit { irq: 7 }),
+        record(at(6), What::VectorExit { vector: timer }),
+        record(at(7), to(0, 60)),
+        record(at(20), What::IrqEntry { irq: 131 }),
+        record(at(30), What::Nmi { handler: function, took: Nanos::from_us(3) }),
+        record(at(60), What::IrqExit { irq: 131 }),
+        record(at(60), What::SoftirqEntry { vector: 3 }),
+        record(at(100), What::SoftirqExit { vector: 3 }),
+        record(at(140), to(60, 70)),
+    ];
+    let names = Names {
+        tasks: [(60, "hog95"), (70, "punctual")].map(|(tid, name)| (tid, name.to_owned())).into(),
+        irqs: [(131, Line { action: "nvme0q3".to_owned(), ..Line::default() })].into(),
+        functions: [(function, "hrtimer_wakeup".to_owned())].into(),
+    };
+    let sent = What::IpiSend { target: spike.cpu, callsite: Address(0), callback: function };
+    Window {
+        slot,
+        kept: spike.kept,
+        cpu: spike.cpu,
+        tid: 70,
+        release: spike.release,
+        woke: spike.woke,
+        phase: spike.phase,
+        records,
+        elsewhere: vec![(3, record(at(19), sent))],
+        names,
+        incomplete: spike.incomplete,
+        around: None,
+    }
 }
 
 fn cut() -> Spike {

@@ -2,7 +2,11 @@
 
 use super::*;
 use crate::render::golden::assert_golden;
+use crate::render::html;
 use crate::render::text::{self, Style};
+use crate::render::words::causes as words;
+use punctual_core::report::Report;
+use serde_json::Value;
 use std::path::Path;
 
 const ALL: Show = Show { top: 10, spike: None };
@@ -47,4 +51,191 @@ fn every_line_fits_and_is_ascii() {
             }
         }
     }
+}
+
+fn causes_page(report: &Report) -> String {
+    html::causes_page(report, "bench run", paths()[0]).unwrap()
+}
+
+#[test]
+fn the_page_of_each_sample_is_closed_escaped_and_loads_nothing() {
+    const EVIL: &str = "</title><script>alert(1)</script>\"'><b>";
+    let mut evil = sample::causes();
+    let causes = evil.causes.as_mut().unwrap();
+    causes.causes[0].cause.name = EVIL.to_owned();
+    causes.spikes[0].parts[3].cause.name = EVIL.to_owned();
+    causes.spikes[0].causes[0].cause.name = EVIL.to_owned();
+    causes.tracing.as_mut().unwrap().refused[0].1 = EVIL.to_owned();
+    let samples = sample::all().into_iter().chain([("evil", evil), ("many", sample::many(3))]);
+    for (name, report) in samples {
+        for page in [causes_page(&report), html::page(&report, "bench run", None).unwrap()] {
+            for loads in ["http:", "https:", "src=", "@import", "url(", "<link", "<img", "<iframe", "NaN"] {
+                assert!(!page.contains(loads), "{name} contains {loads}");
+            }
+            assert_eq!(page.matches("<script>").count(), 1, "{name}: our own");
+            for tag in
+                ["svg", "table", "tbody", "tr", "td", "details", "summary", "figure", "dl", "ul", "li", "section"]
+            {
+                let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+                assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{name}: {tag}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_shows_lanes_marks_and_the_ranking() {
+    let page = causes_page(&sample::causes()).replace(crate::render::units::THIN, " ");
+    for said in [
+        "every 250 ms (57 of 58 fit)",
+        "managed",
+        "<code>irq.managed</code>",
+        ">softirqs<",
+        ">our task<",
+        ">release<",
+        ">timer interrupt, timer expired, woken<",
+        ">body<",
+        "Incomplete: the kernel lost records in it",
+        "from phases that were traced",
+        "nvme0q3 (irq 131): 812 \u{b5}s\nfrom 0 ns to 812 \u{b5}s after the release (timer late)",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn ten_thousand_busy_windows_make_a_page_of_bounded_size() {
+    for (spikes, at_most) in [(20, 1_500_000), (10_000, 1_500_000)] {
+        let size = causes_page(&sample::many(spikes)).len();
+        assert!(size < at_most, "{spikes}: {size} bytes");
+    }
+}
+
+/// Writes the samples where a browser can show them, when asked: `PUNCTUAL_SAMPLE_DIR=DIR cargo test`.
+#[test]
+fn samples_can_be_looked_at() {
+    for (name, report) in sample::all().into_iter().chain([("many", sample::many(30))]) {
+        let page = causes_page(&report);
+        assert!(page.trim_end().ends_with("</html>"), "{name} is complete");
+        if let Some(folder) = std::env::var_os("PUNCTUAL_SAMPLE_DIR") {
+            std::fs::write(Path::new(&folder).join(format!("{name}.html")), page).unwrap();
+            let page = html::page(&report, "bench run", None).unwrap();
+            std::fs::write(Path::new(&folder).join(format!("{name}.report.html")), page).unwrap();
+        }
+    }
+}
+
+fn schema() -> jsonschema::Validator {
+    let text = include_str!("../../../../../schemas/explanation-1.schema.json");
+    let schema: Value = serde_json::from_str(text).unwrap();
+    jsonschema::meta::validate(&schema).unwrap();
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+fn document(report: &Report) -> Value {
+    serde_json::from_str(&json::document(report, paths()[0]).unwrap()).unwrap()
+}
+
+#[test]
+fn every_document_is_valid_and_wrong_ones_are_refused() {
+    let schema = schema();
+    let samples = sample::all().into_iter().chain([("many", sample::many(2)), ("every", sample::every())]);
+    for (name, report) in samples {
+        let document = document(&report);
+        let errors: Vec<String> = schema.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path)).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+    }
+    let right = document(&sample::causes());
+    for name in right.as_object().unwrap().keys() {
+        let mut wrong = right.clone();
+        wrong.as_object_mut().unwrap().remove(name);
+        assert!(!schema.is_valid(&wrong), "without {name}");
+    }
+    for place in ["", "/tracing", "/late", "/causes/0", "/causes/0/rhythm", "/spikes/0", "/spikes/0/parts/0"] {
+        let mut wrong = right.clone();
+        wrong.pointer_mut(place).unwrap().as_object_mut().unwrap().insert("surprise".to_owned(), 1.into());
+        assert!(!schema.is_valid(&wrong), "surprise in '{place}'");
+    }
+    assert!(json::document(&crate::render::sample::two_cpus(), None).is_none(), "nobody looked");
+}
+
+#[test]
+fn the_document_holds_what_the_explanation_does() {
+    let document = document(&sample::causes());
+    assert_golden("causes.explain.json", &(serde_json::to_string_pretty(&document).unwrap() + "\n"));
+    let spike = &document["spikes"][0];
+    let parts: u64 = spike["parts"].as_array().unwrap().iter().map(|part| part["length_ns"].as_u64().unwrap()).sum();
+    assert_eq!(spike["woke_ns"].as_u64().unwrap() - spike["release_ns"].as_u64().unwrap(), parts);
+    assert_eq!(
+        (&spike["causes"][0]["class"], &spike["causes"][0]["name"]),
+        (&"higher-priority".into(), &"hog95".into())
+    );
+    assert_eq!(document["spikes"][4]["incomplete_because"], "lost");
+}
+
+#[test]
+fn every_word_for_programs_and_for_people_is_its_own() {
+    let document = document(&sample::every());
+    let spike = &document["spikes"][0];
+    let own = |name: &str, texts: Vec<&Value>| {
+        let different: std::collections::BTreeSet<&str> = texts.iter().map(|text| text.as_str().unwrap()).collect();
+        assert_eq!(different.len(), texts.len(), "{name}: {different:?}");
+    };
+    let parts = spike["parts"].as_array().unwrap();
+    own("classes", parts.iter().map(|part| &part["class"]).collect());
+    let why = spike["causes"][0]["why"].as_array().unwrap();
+    own("reasons", why.iter().map(|why| &why["code"]).collect());
+    own("reasons in words", why.iter().map(|why| &why["message"]).collect());
+    let classes: std::collections::BTreeSet<&str> = sample::CLASSES.iter().map(|class| words::class(*class)).collect();
+    assert_eq!(classes.len(), sample::CLASSES.len());
+}
+
+#[test]
+fn slices_of_the_trace_nest_and_have_their_names_and_lengths() {
+    let mut trace = Vec::new();
+    perfetto(&sample::causes(), &sample::windows(), &mut trace).unwrap();
+    let slices = packets::slices(&trace);
+    let has = |name: &str, us: u64| {
+        let named: Vec<_> = slices.iter().filter(|slice| slice.name == name).collect();
+        assert!(named.iter().any(|slice| slice.length_ns == us * 1_000), "{name} {us}: {named:?}");
+    };
+    has("nvme0q3 (irq 131)", 40);
+    has("hrtimer_wakeup", 3);
+    has("non-maskable interrupt perf_event_nmi_handler", 14);
+    has("local timer", 5);
+    has("NET_RX", 40);
+    has("hog95", 133);
+    has("idle", 57);
+    has("state 1", 51);
+    has("device interrupt nvme0q3 (irq 131)", 812);
+    has("late by 883 us: device interrupt nvme0q3 (irq 131)", 883);
+}
+
+/// The public schema reads the trace: no field it does not know, slices with their names and lengths.
+#[test]
+#[ignore = "installs Python's package perfetto into a folder of its own"]
+fn the_public_schema_reads_the_trace() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let trace = folder.path().join("trace.perfetto");
+    perfetto(&sample::causes(), &sample::windows(), std::fs::File::create(&trace).unwrap()).unwrap();
+    let run = |program: &Path, words: &[&std::ffi::OsStr]| {
+        let done = std::process::Command::new(program).args(words).output().unwrap();
+        assert!(done.status.success(), "{program:?} {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let venv = folder.path().join("venv");
+    run(Path::new("python3"), &["-m".as_ref(), "venv".as_ref(), venv.as_os_str()]);
+    let python = venv.join("bin/python");
+    run(&python, &["-m", "pip", "install", "-q", "perfetto", "protobuf"].map(std::ffi::OsStr::new));
+    let read = run(&python, &["-c".as_ref(), include_str!("perfetto/read.py").as_ref(), trace.as_os_str()]);
+    let read: Value = serde_json::from_str(&read).unwrap();
+    assert_eq!(read["unknown_fields"], 0);
+    assert_eq!(read["primary_trace_clock"], 3);
+    let mut theirs: Vec<(String, u64)> = serde_json::from_value(read["slices"].clone()).unwrap();
+    let mut ours: Vec<(String, u64)> =
+        packets::slices(&std::fs::read(&trace).unwrap()).into_iter().map(|s| (s.name, s.length_ns)).collect();
+    theirs.sort();
+    ours.sort();
+    assert_eq!(theirs, ours);
+    assert!(theirs.contains(&("device interrupt nvme0q3 (irq 131)".to_owned(), 812_000)));
 }

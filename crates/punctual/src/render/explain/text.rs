@@ -9,6 +9,7 @@ use crate::render::words::causes as words;
 use crate::render::words::phase_name;
 use punctual_core::explain::{Explanation, Ranked, Spike};
 use punctual_core::report::Report;
+use punctual_core::trace::Incomplete;
 use punctual_hist::Nanos;
 use std::path::Path;
 
@@ -46,9 +47,9 @@ pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 2], style: St
     for (place, ranked) in causes.causes.iter().take(show.top).enumerate() {
         detail(&mut sheet, report, place + 1, ranked);
     }
-    at_regular_times(&mut sheet, causes);
+    aside(&mut sheet, words::rhythms(causes));
     spikes(&mut sheet, report, causes, style.width);
-    ordinary(&mut sheet, causes);
+    aside(&mut sheet, words::ordinary(causes));
     how(&mut sheet, report, causes);
     let [recording, html] = paths;
     files(&mut sheet, recording, html);
@@ -72,15 +73,11 @@ pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width
 
 /// What there was to explain, and how much of it is explained.
 fn said(sheet: &mut Sheet, report: &Report, causes: &Explanation) {
-    let doubtful = report.causes_doubt().is_some();
-    let sentences = words::late(report, causes);
-    let last = sentences.len().saturating_sub(1);
-    for (place, sentence) in sentences.iter().enumerate() {
-        if doubtful && place == last {
-            sheet.toned_paragraph(2, Tone::Doubt, sentence, "");
-        } else {
-            sheet.paragraph(2, sentence);
-        }
+    for sentence in words::late(report, causes) {
+        sheet.paragraph(2, &sentence);
+    }
+    if let Some(why) = report.causes_doubt() {
+        sheet.toned_paragraph(2, Tone::Doubt, "Inconclusive:", words::doubt(why));
     }
 }
 
@@ -101,7 +98,7 @@ fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
     for (place, ranked) in causes.causes.iter().take(top).enumerate() {
         table.row([
             (place + 1).to_string(),
-            units::portion(ranked.share),
+            if ranked.total == Nanos::ZERO { units::ABSENT.to_owned() } else { units::portion(ranked.share) },
             units::count(ranked.count),
             time(ranked.total, units::duration),
             time(ranked.worst, units::latency),
@@ -139,18 +136,8 @@ fn detail(sheet: &mut Sheet, report: &Report, place: usize, ranked: &Ranked) {
     }
     for (place, (id, title)) in words::knobs(ranked).into_iter().take(KNOBS_SHOWN).enumerate() {
         let label = if place == 0 { "knobs" } else { "" };
-        entry(sheet, label, &format!("{id}: {title}"));
+        entry(sheet, label, &format!("{id} (wanted: {title})"));
     }
-}
-
-fn at_regular_times(sheet: &mut Sheet, causes: &Explanation) {
-    if causes.rhythms.is_empty() {
-        return;
-    }
-    let said = causes.rhythms.iter().map(|(cpu, rhythm)| format!("on CPU {cpu} {}", words::rhythm(rhythm)));
-    sheet.gap();
-    let said = said.collect::<Vec<_>>().join("; ");
-    sheet.paragraph(2, &format!("Late activations, whatever their cause, come at regular times: {said}."));
 }
 
 fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
@@ -167,10 +154,9 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     ]);
     let room = width.saturating_sub(42).max(24);
     for (place, spike) in causes.spikes.iter().take(SPIKES_SHOWN).enumerate() {
-        let first = spike.primary().map_or_else(String::new, |blame| {
-            format!("{} {}", time(blame.time, units::latency), words::cause(&blame.cause))
-        });
-        let first = spike.incomplete.map_or(first, |why| format!("incomplete: {}", words::incomplete(why)));
+        let first = spike.primary().map_or_else(|| units::ABSENT.to_owned(), words::blamed);
+        let incomplete = spike.incomplete.filter(|why| *why != Incomplete::NoTrace);
+        let first = incomplete.map_or(first, |why| format!("incomplete: {}", words::incomplete(why)));
         table.row([
             (place + 1).to_string(),
             units::latency(spike.lateness()),
@@ -194,7 +180,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
         units::latency(spike.lateness())
     ));
     let phase = report.phase_name(spike.phase);
-    sheet.paragraph(2, &format!("Load then: {}. Kept as {}.", phase_name(&phase), words::kept(spike.kept)));
+    sheet.paragraph(2, &format!("Load then: {}. Kept: {}.", phase_name(&phase), words::kept(spike.kept)));
     if let Some(why) = spike.incomplete {
         let but = format!("{}: it counts for no cause.", words::incomplete(why));
         sheet.toned_paragraph(2, Tone::Doubt, "Incomplete:", &but);
@@ -206,15 +192,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
     sheet.gap();
     sheet.paragraph(2, "To blame, largest first:");
     for blame in &spike.causes {
-        let beyond = if blame.excess == blame.time {
-            String::new()
-        } else {
-            format!(" ({} more than ordinarily)", units::latency(blame.excess))
-        };
-        let why: Vec<String> = blame.why.iter().map(words::why).collect();
-        let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
-        let took = time(blame.time, units::latency);
-        sheet.point(2, &format!("{took} {}{beyond}{why}", words::cause(&blame.cause)));
+        sheet.point(2, &words::blame(blame));
     }
 }
 
@@ -222,18 +200,16 @@ fn parts(sheet: &mut Sheet, spike: &Spike) {
     if spike.parts.is_empty() {
         return sheet.paragraph(2, "There is no trace of it.");
     }
-    let mut table = Table::new(&[
-        ("from (us)", Edge::Right),
-        ("for (us)", Edge::Right),
-        ("stage", Edge::Left),
-        ("what", Edge::Left),
-    ]);
+    let mut table = Table::new(&[("from (us)", Edge::Right), ("for (us)", Edge::Right), ("what", Edge::Left)]);
+    let mut titled = None;
     for part in &spike.parts {
+        if titled.replace(part.stage) != Some(part.stage) {
+            table.title(words::stage(part.stage));
+        }
         let doubt = if part.certain { "" } else { " (?)" };
         table.row([
             units::exact_us(Some(part.from.since(spike.release))),
             units::exact_us(Some(part.length)),
-            words::stage(part.stage).to_owned(),
             format!("{}{doubt}", words::cause(&part.cause)),
         ]);
     }
@@ -244,18 +220,11 @@ fn parts(sheet: &mut Sheet, spike: &Spike) {
     }
 }
 
-/// What an activation spends that is not late.
-fn ordinary(sheet: &mut Sheet, causes: &Explanation) {
-    if causes.ordinary.is_empty() {
-        return;
+fn aside(sheet: &mut Sheet, sentence: Option<String>) {
+    if let Some(sentence) = sentence {
+        sheet.gap();
+        sheet.paragraph(2, &sentence);
     }
-    let said: Vec<String> = causes
-        .ordinary
-        .iter()
-        .map(|(cause, median)| format!("{} {}", units::latency(*median), words::cause(cause)))
-        .collect();
-    sheet.gap();
-    sheet.paragraph(2, &format!("An ordinary activation spends {}; blamed is what is beyond that.", said.join(", ")));
 }
 
 fn how(sheet: &mut Sheet, report: &Report, causes: &Explanation) {

@@ -2,7 +2,7 @@
 
 use super::phase_name;
 use crate::render::units;
-use punctual_core::explain::{Cause, Class, Explanation, Ranked, Rhythm, Stage, Why};
+use punctual_core::explain::{Blame, Cause, Class, Explanation, Ranked, Rhythm, Stage, Why};
 use punctual_core::report::{CausesDoubt, Report};
 use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 use punctual_hist::Nanos;
@@ -39,15 +39,23 @@ pub fn class(class: Class) -> &'static str {
 
 /// A cause with its name: `device interrupt nvme0q3 (irq 131)`.
 pub fn cause(cause: &Cause) -> String {
-    match (class(cause.class), cause.name.as_str()) {
-        (class, "") => class.to_owned(),
-        (class, name) => format!("{class} {name}"),
+    let class = class(cause.class);
+    match (cause.class, cause.name.as_str()) {
+        (_, "") => class.to_owned(),
+        (Class::IrqOff | Class::PreemptOff, name) => format!("{class} by {name}"),
+        (Class::IdleExit, name) => format!("{class} state {name}"),
+        (_, name) => format!("{class} {name}"),
     }
 }
 
 /// The shortest that still says who it was.
 pub fn cause_label(cause: &Cause) -> &str {
     if cause.name.is_empty() { class(cause.class) } else { &cause.name }
+}
+
+/// How late: `late by 1.02 ms`.
+pub fn late_by(lateness: Nanos) -> String {
+    format!("late by {}", units::latency(lateness))
 }
 
 /// Where between release and body.
@@ -113,21 +121,59 @@ pub fn pattern(ranked: &Ranked) -> Option<String> {
 
 /// On which CPUs and under which load it came; nothing where there is only one of either.
 pub fn places(ranked: &Ranked, report: &Report) -> Vec<String> {
-    let cpus = ranked.by_cpu.iter().map(|(cpu, spikes, _)| (format!("CPU {cpu}"), *spikes));
+    let cpus = ranked.by_cpu.iter().map(|(cpu, spikes, _)| (*spikes, format!("on CPU {cpu}")));
     let phases = ranked
         .by_phase
         .iter()
-        .map(|(phase, spikes, _)| (format!("under {}", phase_name(&report.phase_name(*phase))), *spikes));
-    let several_cpus = report.need.cpus.len() > 1;
-    let several_phases = report.scenario.load_phases.len() > 1;
-    [(several_cpus, counts(cpus)), (several_phases, counts(phases))]
+        .map(|(phase, spikes, _)| (*spikes, format!("under {}", phase_name(&report.phase_name(*phase)))));
+    let looked = report.causes.as_ref().and_then(|causes| causes.tracing.as_ref()).map_or(0, |t| t.phases.len());
+    [(report.need.cpus.len() > 1, counts(cpus.collect())), (looked > 1, counts(phases.collect()))]
         .into_iter()
         .filter_map(|(several, text)| (several && !text.is_empty()).then_some(text))
         .collect()
 }
 
-fn counts(places: impl Iterator<Item = (String, u64)>) -> String {
-    places.map(|(place, n)| format!("{place} {}", units::counted(n, "time"))).collect::<Vec<_>>().join(", ")
+fn counts(mut places: Vec<(u64, String)>) -> String {
+    places.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+    places.iter().map(|(n, place)| format!("{} {place}", units::count(*n))).collect::<Vec<_>>().join(", ")
+}
+
+/// A cause of one late activation: how long, who, why it could run.
+pub fn blame(blame: &Blame) -> String {
+    let blamed = blamed(blame);
+    let beyond = if blame.excess == blame.time {
+        String::new()
+    } else {
+        format!(" ({} more than ordinarily)", units::latency(blame.excess))
+    };
+    let reasons: Vec<String> = blame.why.iter().map(why).collect();
+    let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+    format!("{blamed}{beyond}{reasons}")
+}
+
+/// The same in short: how long and who.
+pub fn blamed(blame: &Blame) -> String {
+    let took = if blame.time == Nanos::ZERO { String::new() } else { format!("{} ", units::latency(blame.time)) };
+    format!("{took}{}", cause(&blame.cause))
+}
+
+/// That late activations as such come at regular times.
+pub fn rhythms(explanation: &Explanation) -> Option<String> {
+    let said: Vec<String> =
+        explanation.rhythms.iter().map(|(cpu, found)| format!("on CPU {cpu} {}", rhythm(found))).collect();
+    (!said.is_empty())
+        .then(|| format!("Late activations, whatever their cause, come at regular times: {}.", said.join("; ")))
+}
+
+/// What an activation spends that is not late.
+pub fn ordinary(explanation: &Explanation) -> Option<String> {
+    let said: Vec<String> = explanation
+        .ordinary
+        .iter()
+        .map(|(who, median)| format!("{} {}", units::latency(*median), cause(who)))
+        .collect();
+    (!said.is_empty())
+        .then(|| format!("An ordinary activation spends {}; blamed is what is beyond that.", said.join(", ")))
 }
 
 /// An engine.
@@ -218,17 +264,15 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         None => "No time can be given to any cause.".to_owned(),
         Some(share) => format!("{} of the lateness looked at has a cause.", units::portion(share)),
     });
-    sentences.extend(report.causes_doubt().map(|why| doubt(why).to_owned()));
     sentences
 }
 
-fn doubt(why: CausesDoubt) -> &'static str {
+/// Why the causes are not the answer, as what follows "Inconclusive:".
+pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
-        CausesDoubt::NothingKept => "Inconclusive: of no late activation was kept what happened around it.",
-        CausesDoubt::NoTimes => {
-            "Inconclusive: what was seen speaks for causes, but not for how much of the time is theirs."
-        }
-        CausesDoubt::Unexplained => "Inconclusive: more than a fifth of the lateness has no cause that was seen.",
+        CausesDoubt::NothingKept => "of no late activation was kept what happened around it.",
+        CausesDoubt::NoTimes => "what was seen speaks for causes, but not for how much of the time is theirs.",
+        CausesDoubt::Unexplained => "more than a fifth of the lateness has no cause that was seen.",
     }
 }
 
@@ -243,9 +287,9 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
         None => format!("later than 99.9{}% of the run so far", units::THIN),
     };
     let mut sentences = vec![format!(
-        "Seen through {}. Late is what is {threshold}; at most {} kept.",
+        "Seen through {}. Late is what is {threshold}; at most {} are kept.",
         rung(tracing.rung),
-        were(tracing.windows_max.into(), "window")
+        units::counted(tracing.windows_max.into(), "window")
     )];
     if let Some(sentence) = phases(report) {
         sentences.push(sentence);
@@ -289,16 +333,15 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
 
 /// What a cause took: `61 % of the lateness; in 58 spikes, the largest part of 51; 18.2 ms in all, 812 us at most`.
 pub fn weight(ranked: &Ranked) -> String {
-    let times = if ranked.total == Nanos::ZERO {
-        String::new()
-    } else {
-        format!("; {} in all, {} at most", units::duration(ranked.total), units::latency(ranked.worst))
-    };
+    let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
+    if ranked.total == Nanos::ZERO {
+        return format!("counters speak for it in {count}, for it first of all in {first}");
+    }
     format!(
-        "{} of the lateness; in {}, the largest part of {}{times}",
+        "{} of the lateness; in {count}, the largest part of {first}; {} in all, {} at most",
         units::portion(ranked.share),
-        units::counted(ranked.count, "spike"),
-        units::count(ranked.first_in)
+        units::duration(ranked.total),
+        units::latency(ranked.worst)
     )
 }
 

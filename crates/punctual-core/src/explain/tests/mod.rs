@@ -1,0 +1,6 @@
+//! Whole windows, from records to blame: by data, by property, and over a whole recording.
+
+mod data;
+mod random;
+mod text;
+mod whole;

@@ -1,0 +1,212 @@
+//! Windows as text, one record a line, and what became of them as text: for data tests.
+//!
+//! ```text
+//! window cpu=1 tid=900 release=1000.0 woke=1062.0 [kept=sampled] [incomplete=lost] [guest] [rt]
+//! task 900 probe | irq 131 nvme0q3 affinity=3 managed | function 10 hrtimer_wakeup
+//! counter smi 1 0 | standstill 20000
+//! elsewhere 0 990.0 77 - ipi 1 30 31
+//! 995.0 0 d switch 0:120 S 900:9
+//! ```
+//! Times are microseconds; flags as the kernel shows them (`d` interrupts off, `N` asked to give way, `h`, `s`), `-` none.
+
+use crate::trace::{
+    Address, Around, Change, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ,
+    Incomplete, Kept, Line, Record, Vector, What, Window,
+};
+use punctual_hist::{MonoTime, Nanos};
+
+/// A window, and the machine it is of.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub window: Window,
+    pub guest: bool,
+    pub rt: bool,
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of fixtures")]
+pub(super) fn nanos(us: &str) -> u64 {
+    (us.parse::<f64>().unwrap_or_else(|_| panic!("no time: {us}")) * 1000.0).round() as u64
+}
+
+fn time(us: &str) -> MonoTime {
+    MonoTime::from_ns(nanos(us))
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> N {
+    text.parse().unwrap_or_else(|_| panic!("no number: {text}"))
+}
+
+fn address(text: &str) -> Address {
+    Address(u64::from_str_radix(text, 16).unwrap_or_else(|_| panic!("no address: {text}")))
+}
+
+/// All windows of a fixture.
+pub(super) fn read(text: &str) -> Vec<Given> {
+    let mut all: Vec<Given> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(rest) = line.strip_prefix("window ") {
+            let slot = u32::try_from(all.len()).unwrap();
+            all.push(window(rest, slot));
+            continue;
+        }
+        let given = all.last_mut().expect("a window before its records");
+        if line.as_bytes()[0].is_ascii_digit() {
+            given.window.records.push(record(line));
+        } else {
+            line.split('|').for_each(|fact| add_fact(&mut given.window, fact.trim()));
+        }
+    }
+    all
+}
+
+fn window(rest: &str, slot: u32) -> Given {
+    let words: Vec<(&str, &str)> =
+        rest.split_whitespace().map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
+    let value = |name: &str| words.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+    let kept = match value("kept") {
+        Some("worst") => Kept::Worst,
+        Some("ordinary") => Kept::Ordinary,
+        _ => Kept::Sampled,
+    };
+    let incomplete = value("incomplete").map(|why| match why {
+        "lost" => Incomplete::Lost,
+        "short" => Incomplete::Short,
+        _ => Incomplete::NoTrace,
+    });
+    let window = Window {
+        slot,
+        kept,
+        cpu: value("cpu").map_or(1, number),
+        tid: value("tid").map_or(900, number),
+        release: time(value("release").expect("release=")),
+        woke: time(value("woke").expect("woke=")),
+        phase: value("phase").map_or(0, number),
+        records: Vec::new(),
+        elsewhere: Vec::new(),
+        names: crate::trace::Names::default(),
+        incomplete,
+        around: None,
+    };
+    Given { window, guest: value("guest").is_some(), rt: value("rt").is_some() }
+}
+
+fn add_fact(window: &mut Window, fact: &str) {
+    let (word, rest) = fact.split_once(' ').unwrap_or((fact, ""));
+    let (first, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    let around = || Around { from: window.release, to: window.woke, ..Around::default() };
+    match word {
+        "task" => drop(window.names.tasks.insert(number(first), more.to_owned())),
+        "function" => drop(window.names.functions.insert(address(first), more.to_owned())),
+        "irq" => {
+            let words: Vec<&str> = more.split_whitespace().collect();
+            let line = Line {
+                action: words[0].to_owned(),
+                affinity: words.iter().find_map(|w| w.strip_prefix("affinity=")).unwrap_or("").to_owned(),
+                managed: words.contains(&"managed"),
+            };
+            window.names.irqs.insert(number(first), line);
+        }
+        "elsewhere" => window.elsewhere.push((number(first), record(more))),
+        "standstill" => {
+            window.around.get_or_insert_with(around).standstill = Some(Nanos::from_us(number(first)));
+        }
+        "counter" => {
+            let (by, usually) = more.split_once(' ').unwrap_or((more, ""));
+            let usually = (!usually.is_empty()).then(|| number(usually));
+            let change = Change { counter: counter(first), by: number(by), usually };
+            window.around.get_or_insert_with(around).changes.push(change);
+        }
+        _ => panic!("what is {fact}?"),
+    }
+}
+
+fn counter(name: &str) -> Counter {
+    match name {
+        "smi" => Counter::Smi,
+        "steal" => Counter::Steal,
+        "throttled" => Counter::RtThrottled,
+        "hot" => Counter::Throttled,
+        "ratio" => Counter::FrequencyRatio,
+        "minor" => Counter::MinorFaults,
+        "major" => Counter::MajorFaults,
+        "preempted" => Counter::InvoluntarySwitches,
+        "moved" => Counter::Migrations,
+        "delay" => Counter::RunDelay,
+        name => match name.split_once(':') {
+            Some(("softirq", name)) => Counter::Softirq(name.to_owned()),
+            Some(("idle", name)) => Counter::IdleState(name.to_owned()),
+            Some((line, what)) => Counter::Interrupt(line.to_owned(), what.to_owned()),
+            None => panic!("no counter: {name}"),
+        },
+    }
+}
+
+fn record(line: &str) -> Record {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [at, tid, flags, what @ ..] = words.as_slice() else { panic!("too short: {line}") };
+    let flag = |letter: char| match letter {
+        'd' => FLAG_IRQS_OFF,
+        'N' => FLAG_NEED_RESCHED,
+        'h' => FLAG_HARDIRQ,
+        's' => FLAG_SOFTIRQ,
+        _ => 0,
+    };
+    let flags = flags.chars().map(flag).fold(0, |all, flag| all | flag);
+    Record { at: time(at), tid: number(tid), context: Context { flags, preempt: 0 }, what: kind(what) }
+}
+
+fn kind(words: &[&str]) -> What {
+    let prio = |word: &str| {
+        let (tid, prio) = word.split_once(':').expect("TID:PRIO");
+        (number::<i32>(tid), number::<i32>(prio))
+    };
+    match words {
+        ["switch", prev, state, next] => {
+            let ((prev, prev_prio), (next, next_prio)) = (prio(prev), prio(next));
+            What::Switch { prev, prev_prio, prev_state: u32::from(*state != "R"), next, next_prio }
+        }
+        ["waking", woken] => What::Waking { tid: prio(woken).0, prio: prio(woken).1, target: 1 },
+        ["irq", n] => What::IrqEntry { irq: number(n) },
+        ["/irq", n] => What::IrqExit { irq: number(n) },
+        ["softirq", n] => What::SoftirqEntry { vector: number(n) },
+        ["/softirq", n] => What::SoftirqExit { vector: number(n) },
+        ["raise", n] => What::SoftirqRaise { vector: number(n) },
+        ["vector", name] => What::VectorEntry { vector: vector(name) },
+        ["/vector", name] => What::VectorExit { vector: vector(name) },
+        ["start", timer, function, due] => {
+            let expires = i64::try_from(nanos(due)).unwrap();
+            What::HrtimerStart { timer: address(timer), function: address(function), expires }
+        }
+        ["hrtimer", timer, function] => What::HrtimerEntry { timer: address(timer), function: address(function) },
+        ["/hrtimer", timer] => What::HrtimerExit { timer: address(timer) },
+        ["timer", timer, function] => What::TimerEntry { timer: address(timer), function: address(function) },
+        ["/timer", timer] => What::TimerExit { timer: address(timer) },
+        ["nmi", handler, took] => What::Nmi { handler: address(handler), took: Nanos::from_ns(nanos(took)) },
+        ["work", function] => What::WorkStart { function: address(function) },
+        ["/work"] => What::WorkEnd,
+        ["call", function] => What::CallEntry { function: address(function) },
+        ["/call"] => What::CallExit,
+        ["ipi", target, callsite, callback] => {
+            What::IpiSend { target: number(target), callsite: address(callsite), callback: address(callback) }
+        }
+        ["idle", "-"] => What::Idle { state: None },
+        ["idle", state] => What::Idle { state: Some(number(state)) },
+        ["fault", at, ip] => What::Fault { address: address(at), ip: address(ip), user: true },
+        ["frequency", khz] => What::Frequency { khz: number(khz) },
+        ["migrate", tid, from, to] => What::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) },
+        ["lost"] => What::Lost { count: None },
+        _ => panic!("what is {words:?}?"),
+    }
+}
+
+fn vector(name: &str) -> Vector {
+    match name {
+        "timer" => Vector::LocalTimer,
+        "reschedule" => Vector::Reschedule,
+        "call" => Vector::CallFunctionSingle,
+        "work" => Vector::IrqWork,
+        "thermal" => Vector::Thermal,
+        "ipi" => Vector::Ipi,
+        _ => panic!("no vector: {name}"),
+    }
+}

@@ -1,0 +1,1 @@
+//! Over a whole recording.

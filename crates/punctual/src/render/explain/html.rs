@@ -1,0 +1,117 @@
+//! Who made it late, for a page: the ranking with what bears on each cause, and pictures of late activations.
+//!
+//! The same section stands in the report's page and in a page of its own. Its size is bounded: so many causes, so many
+//! pictures.
+
+use crate::render::words::causes as words;
+use crate::render::words::phase_name;
+use crate::render::{chart, units};
+use minijinja::{Value, context};
+use punctual_core::explain::{Explanation, Ranked, Spike};
+use punctual_core::report::Report;
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+
+/// So many causes.
+const CAUSES_MAX: usize = 40;
+/// So many of the latest activations, and examples of so many causes.
+const LATEST_DRAWN: usize = 20;
+const EXAMPLES_DRAWN: usize = 10;
+/// So many pictures are seen at once.
+const OPEN: usize = 3;
+/// So many reasons, blames of a spike, knobs.
+const REASONS_SHOWN: usize = 3;
+const BLAMES_SHOWN: usize = 4;
+const KNOBS_SHOWN: usize = 4;
+
+/// What the template's section shows; `None` where nobody looked for causes.
+pub fn section(report: &Report) -> Option<Value> {
+    let causes = report.causes.as_ref()?;
+    let ranking: Vec<Value> =
+        (1..).zip(&causes.causes).take(CAUSES_MAX).map(|(place, ranked)| row(report, place, ranked)).collect();
+    let more = causes.causes.len().checked_sub(CAUSES_MAX).filter(|more| *more > 0);
+    let how = causes.tracing.as_ref().map(|tracing| words::how(tracing, report)).unwrap_or_default();
+    Some(context! {
+        phases => report.traced_apart().then_some("from phases that were traced, apart from the headline"),
+        late => words::late(report, causes),
+        doubt => report.causes_doubt().map(words::doubt),
+        ranking,
+        more => more.map(|n| format!("and {} more", units::count(n as u64))),
+        rhythms => words::rhythms(causes),
+        spikes => spikes(report, causes),
+        ordinary => words::ordinary(causes),
+        how => how.into_iter().chain(words::lost(causes)).collect::<Vec<_>>(),
+    })
+}
+
+fn row(report: &Report, place: usize, ranked: &Ranked) -> Value {
+    let time = |length: Nanos, text: fn(Nanos) -> String| {
+        if length == Nanos::ZERO { units::ABSENT.to_owned() } else { text(length) }
+    };
+    let mut facts = Vec::new();
+    let mut fact = |label: &str, texts: Vec<String>| {
+        if !texts.is_empty() {
+            facts.push(context! { label, texts });
+        }
+    };
+    fact("when", words::pattern(ranked).into_iter().collect());
+    fact("where", words::places(ranked, report));
+    fact("why", words::reasons(ranked, REASONS_SHOWN));
+    let knobs: Vec<Value> =
+        words::knobs(ranked).into_iter().take(KNOBS_SHOWN).map(|(id, title)| context! { id, title }).collect();
+    if facts.is_empty() && !knobs.is_empty() {
+        facts.push(context! { label => "seen", texts => vec![units::counted(ranked.count, "time")] });
+    }
+    let share = if ranked.share.is_finite() { ranked.share.clamp(0.0, 1.0) } else { 0.0 };
+    context! {
+        place,
+        class => words::class(ranked.cause.class),
+        key => chart::colour_of(ranked.cause.class),
+        name => &ranked.cause.name,
+        width => (share > 0.0).then(|| format!("{:.1}", share * 100.0)),
+        share => if ranked.total == Nanos::ZERO { units::ABSENT.to_owned() } else { units::portion(ranked.share) },
+        count => units::count(ranked.count),
+        first_in => units::count(ranked.first_in),
+        total => time(ranked.total, units::duration),
+        worst => time(ranked.worst, units::latency),
+        facts,
+        knobs,
+    }
+}
+
+/// The latest activations, then those that show a cause best and are not among them.
+fn spikes(report: &Report, causes: &Explanation) -> Vec<Value> {
+    let mut examples: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (place, ranked) in (1..).zip(&causes.causes).take(EXAMPLES_DRAWN) {
+        examples.entry(ranked.example).or_default().push(place.to_string());
+    }
+    let latest = 0..causes.spikes.len().min(LATEST_DRAWN);
+    let shown = latest.clone().chain(examples.keys().copied().filter(|place| !latest.contains(place)));
+    let spike = |place: usize| {
+        let example = examples.get(&place).map(|of| format!("shows cause {}", of.join(", ")));
+        causes.spikes.get(place).map(|spike| drawn(report, spike, example, place < OPEN))
+    };
+    shown.filter_map(spike).collect()
+}
+
+fn drawn(report: &Report, spike: &Spike, example: Option<String>, open: bool) -> Value {
+    let phase = report.phase_name(spike.phase);
+    let left_out = chart::parts_left_out(spike);
+    context! {
+        late => units::latency(spike.lateness()),
+        cpu => spike.cpu,
+        at => words::at(report, spike.release),
+        load => phase_name(&phase),
+        first => spike.primary().map(|blame| words::cause(&blame.cause)),
+        example,
+        open,
+        incomplete => spike.incomplete.map(|why| {
+            format!("Incomplete: {}. It counts for no cause.", words::incomplete(why))
+        }),
+        svg => chart::lanes(spike),
+        blames => spike.causes.iter().take(BLAMES_SHOWN).map(words::blame).collect::<Vec<_>>(),
+        left_out => (left_out > 0).then(|| {
+            format!("{} shorter than those drawn are left out.", units::counted(left_out as u64, "part"))
+        }),
+    }
+}

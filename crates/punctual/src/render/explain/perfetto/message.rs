@@ -1,0 +1,49 @@
+//! Protocol buffers being written: each field is its number and wire type, then its value. Nothing is read, so a crate
+//! that generates code from schemas would save nothing.
+
+/// A message.
+#[derive(Default)]
+pub struct Message(Vec<u8>);
+
+impl Message {
+    /// What was written.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// A field that is a number, or an enum.
+    pub fn number(&mut self, field: u32, value: u64) {
+        self.key(field, 0);
+        self.varint(value);
+    }
+
+    /// A field that is text.
+    pub fn text(&mut self, field: u32, value: &str) {
+        self.delimited(field, value.as_bytes());
+    }
+
+    /// A field that is a message.
+    pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Self)) {
+        let mut inner = Self::default();
+        fill(&mut inner);
+        self.delimited(field, &inner.0);
+    }
+
+    fn delimited(&mut self, field: u32, value: &[u8]) {
+        self.key(field, 2);
+        self.varint(value.len() as u64);
+        self.0.extend_from_slice(value);
+    }
+
+    fn key(&mut self, field: u32, wire_type: u64) {
+        self.varint(u64::from(field) << 3 | wire_type);
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value > 0x7f {
+            self.0.push(value.to_le_bytes()[0] | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value.to_le_bytes()[0]);
+    }
+}

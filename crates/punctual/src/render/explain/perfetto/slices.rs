@@ -1,0 +1,253 @@
+//! Records of a window as slices of time: who ran, which interrupts and softirqs were handled, and moments worth a
+//! mark. Knows nothing of the format they are written in.
+
+use crate::render::words::causes as words;
+use punctual_core::explain::names;
+use punctual_core::explain::{Spike, Stage};
+use punctual_core::report::Report;
+use punctual_core::trace::{Names, Record, What, Window};
+use punctual_hist::MonoTime;
+use std::cmp::Reverse;
+
+/// The lanes of a CPU, in the order to show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// From the release to the body.
+    Activations,
+    /// Who had the time between, as it was accounted for.
+    Account,
+    /// Moments.
+    Marks,
+    /// Interrupts and what they call.
+    Interrupts,
+    /// Softirqs and timers of the wheel.
+    Softirqs,
+    /// Threads, and work that workers do.
+    Threads,
+    /// Idle states.
+    Idle,
+}
+
+/// All lanes with their names.
+pub const LANES: [(Lane, &str); 7] = [
+    (Lane::Activations, "late activations"),
+    (Lane::Account, "who had the CPU"),
+    (Lane::Marks, "marks"),
+    (Lane::Interrupts, "interrupts"),
+    (Lane::Softirqs, "softirqs"),
+    (Lane::Threads, "threads"),
+    (Lane::Idle, "idle states"),
+];
+
+/// A stretch of time with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Where it is shown.
+    pub lane: Lane,
+    /// From.
+    pub from: MonoTime,
+    /// To; where it equals the start, the slice is a moment.
+    pub to: MonoTime,
+    /// What it is.
+    pub name: String,
+    /// What else is known of it: (name, value).
+    pub notes: Vec<(&'static str, String)>,
+}
+
+impl Slice {
+    fn new(lane: Lane, from: MonoTime, to: MonoTime, name: String) -> Self {
+        Self { lane, from, to: to.max(from), name, notes: Vec::new() }
+    }
+}
+
+/// All slices of a window: the activation, its account where there is one, and the records.
+pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec<Slice> {
+    let mut slices = vec![activation(report, window, spike)];
+    if let Some(spike) = spike {
+        slices.extend(account(spike));
+        slices.extend(marks(spike));
+    }
+    if let (Some(first), Some(last)) = (window.records.first(), window.records.last()) {
+        let mut run = Run { names: &window.names, before: Some(first.at), slices: Vec::new(), open: Vec::new() };
+        window.records.iter().for_each(|record| run.record(record));
+        run.close_all(last.at);
+        slices.extend(run.slices);
+    }
+    slices.extend(window.elsewhere.iter().filter_map(|(cpu, record)| elsewhere(*cpu, record, &window.names)));
+    // Outer ones first, so that each lies in the one before it or after it.
+    slices.sort_by_key(|slice| (slice.lane, slice.from, Reverse(slice.to)));
+    slices
+}
+
+fn activation(report: &Report, window: &Window, spike: Option<&Spike>) -> Slice {
+    let late = words::late_by(window.woke.since(window.release));
+    let first = spike.and_then(Spike::primary).map(|blame| format!(": {}", words::cause(&blame.cause)));
+    let name = format!("{late}{}", first.unwrap_or_default());
+    let mut slice = Slice::new(Lane::Activations, window.release, window.woke, name);
+    slice.notes = vec![
+        ("release_ns", window.release.as_ns().to_string()),
+        ("lateness_ns", window.woke.since(window.release).as_ns().to_string()),
+        ("load", report.phase_name(window.phase)),
+        ("kept", words::kept(window.kept).to_owned()),
+    ];
+    slice.notes.extend(window.incomplete.map(|why| ("incomplete", words::incomplete(why).to_owned())));
+    let blames = spike.into_iter().flat_map(|spike| &spike.causes);
+    slice.notes.extend(blames.map(|blame| ("cause", words::blame(blame))));
+    slice
+}
+
+fn account(spike: &Spike) -> impl Iterator<Item = Slice> {
+    spike.parts.iter().map(|part| {
+        let to = part.from.plus(part.length);
+        let mut slice = Slice::new(Lane::Account, part.from, to, words::cause(&part.cause));
+        slice.notes = vec![("stage", words::stage(part.stage).to_owned())];
+        if !part.certain {
+            slice.notes.push(("certain", "no: a record is missing at one end".to_owned()));
+        }
+        slice
+    })
+}
+
+/// Moments of the wake-up itself.
+fn marks(spike: &Spike) -> impl Iterator<Item = Slice> {
+    let begin = |stage: Stage| spike.parts.iter().find(|part| part.stage == stage).map(|part| part.from);
+    let moments = [
+        (Some(spike.release), "release"),
+        (begin(Stage::Waking), "timer expired"),
+        (begin(Stage::Dispatch), "woken"),
+        (begin(Stage::Return), "switched to"),
+        (Some(spike.woke), "body"),
+    ];
+    moments.into_iter().filter_map(|(at, name)| at.map(|at| Slice::new(Lane::Marks, at, at, name.to_owned())))
+}
+
+/// What is open while records are read.
+struct Open {
+    lane: Lane,
+    from: MonoTime,
+    name: String,
+    is: Is,
+}
+
+/// What closes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Is {
+    Irq,
+    Vector,
+    HighResolution,
+    Softirq,
+    Timer,
+    Call,
+    Thread,
+    Work,
+    Idle,
+}
+
+/// The records read so far.
+struct Run<'a> {
+    names: &'a Names,
+    /// Since when whoever is switched away first has had the CPU; taken at the first switch.
+    before: Option<MonoTime>,
+    slices: Vec<Slice>,
+    open: Vec<Open>,
+}
+
+impl Run<'_> {
+    fn record(&mut self, record: &Record) {
+        let (at, names) = (record.at, self.names);
+        let function = |function| or(names.function(function), "a function");
+        match &record.what {
+            What::Switch { prev, next, .. } => self.switch(at, *prev, *next),
+            What::IrqEntry { irq } => self.begin(Lane::Interrupts, at, names.line(*irq), Is::Irq),
+            What::IrqExit { .. } => self.end(at, Is::Irq),
+            What::VectorEntry { vector } => {
+                self.begin(Lane::Interrupts, at, names::vector(*vector).to_owned(), Is::Vector);
+            }
+            What::VectorExit { .. } => self.end(at, Is::Vector),
+            What::HrtimerEntry { function: of, .. } => {
+                self.begin(Lane::Interrupts, at, function(*of), Is::HighResolution);
+            }
+            What::HrtimerExit { .. } => self.end(at, Is::HighResolution),
+            What::CallEntry { function: of } => self.begin(Lane::Interrupts, at, function(*of), Is::Call),
+            What::CallExit => self.end(at, Is::Call),
+            What::SoftirqEntry { vector } => self.begin(Lane::Softirqs, at, names::softirq(*vector), Is::Softirq),
+            What::SoftirqExit { .. } => self.end(at, Is::Softirq),
+            What::TimerEntry { function: of, .. } => self.begin(Lane::Softirqs, at, function(*of), Is::Timer),
+            What::TimerExit { .. } => self.end(at, Is::Timer),
+            What::WorkStart { function: of } => self.begin(Lane::Threads, at, function(*of), Is::Work),
+            What::WorkEnd => self.end(at, Is::Work),
+            What::Idle { state: Some(state) } => self.begin(Lane::Idle, at, format!("state {state}"), Is::Idle),
+            What::Idle { state: None } => self.end(at, Is::Idle),
+            What::Nmi { handler, took } => {
+                self.slices.push(Slice::new(Lane::Interrupts, at.minus(*took), at, function(*handler)));
+            }
+            other => self.slices.extend(moment(other, names).map(|name| Slice::new(Lane::Marks, at, at, name))),
+        }
+    }
+
+    /// One thread gives way to another. Whatever interrupted the first is over.
+    fn switch(&mut self, at: MonoTime, prev: i32, next: i32) {
+        if let Some(from) = self.before.take() {
+            self.slices.push(Slice::new(Lane::Threads, from, at, self.names.task(prev)));
+        }
+        self.close_all(at);
+        self.begin(Lane::Threads, at, self.names.task(next), Is::Thread);
+    }
+
+    fn begin(&mut self, lane: Lane, from: MonoTime, name: String, is: Is) {
+        self.open.push(Open { lane, from, name, is });
+    }
+
+    /// The innermost of its kind ends, and whatever began within it; an end without a beginning says nothing.
+    fn end(&mut self, at: MonoTime, is: Is) {
+        let Some(place) = self.open.iter().rposition(|open| open.is == is) else { return };
+        let lane = self.open.get(place).map(|open| open.lane);
+        for open in self.open.split_off(place) {
+            if open.is == is || Some(open.lane) == lane {
+                self.slices.push(Slice::new(open.lane, open.from, at, open.name));
+            } else {
+                self.open.push(open);
+            }
+        }
+    }
+
+    fn close_all(&mut self, at: MonoTime) {
+        for open in self.open.drain(..) {
+            self.slices.push(Slice::new(open.lane, open.from, at, open.name));
+        }
+    }
+}
+
+/// A record that is a moment of its own; `None` where it adds nothing to what is shown.
+fn moment(what: &What, names: &Names) -> Option<String> {
+    Some(match what {
+        What::Waking { tid, .. } => format!("waking {}", names.task(*tid)),
+        What::Fault { user, .. } => format!("page fault in {}", if *user { "user mode" } else { "the kernel" }),
+        What::Frequency { cpu, khz } => format!("CPU {cpu} runs at {khz} kHz"),
+        What::Migrate { tid, from_cpu, to_cpu } => {
+            format!("{} moves from CPU {from_cpu} to CPU {to_cpu}", names.task(*tid))
+        }
+        What::Lost { count } => match count {
+            Some(count) => format!("{count} records lost"),
+            None => "records lost".to_owned(),
+        },
+        _ => return None,
+    })
+}
+
+/// What another CPU did to this one.
+fn elsewhere(cpu: u32, record: &Record, names: &Names) -> Option<Slice> {
+    let what = match &record.what {
+        What::IpiSend { callback, .. } => {
+            let callback = names.function(*callback);
+            let whatfor = if callback.is_empty() { String::new() } else { format!(" for {callback}") };
+            format!("CPU {cpu} sends an interrupt{whatfor}")
+        }
+        other => format!("CPU {cpu}: {}", moment(other, names)?),
+    };
+    Some(Slice::new(Lane::Marks, record.at, record.at, what))
+}
+
+fn or(text: String, otherwise: &str) -> String {
+    if text.is_empty() { otherwise.to_owned() } else { text }
+}
