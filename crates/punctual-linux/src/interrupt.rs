@@ -1,19 +1,135 @@
-//! SIGINT, SIGTERM and SIGHUP as a flag: a run ends cleanly, its recording complete.
+//! SIGINT, SIGTERM and SIGHUP as a flag: a run ends cleanly, its recording complete. And, for who holds a terminal,
+//! the signals before which it must be put right.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::{SigId, flag, low_level};
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+/// The signals that end a run.
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// A flag that the first such signal sets. The second one ends the process at once.
 ///
 /// # Errors
 /// The system's reason when a handler cannot be installed.
-pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
+pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_default(signal, Arc::clone(&interrupted))?;
-        flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    second_ends_at_once(&interrupted)?;
     Ok(interrupted)
+}
+
+fn second_ends_at_once(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
+    for signal in ENDING {
+        flag::register_conditional_default(signal, Arc::clone(interrupted))?;
+        flag::register(signal, Arc::clone(interrupted))?;
+    }
+    Ok(())
+}
+
+/// Signals of a process that has changed its terminal: until [`Signals::let_go`] none of them ends or stops it without
+/// the holder's doing. The holder has to look often.
+pub struct Signals {
+    interrupted: Arc<AtomicBool>,
+    /// The last signal that wants the end; 0 for none.
+    ending: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+    resumed: Arc<AtomicBool>,
+    resized: Arc<AtomicBool>,
+    caught: Vec<SigId>,
+}
+
+impl Signals {
+    /// Catches them from now on.
+    ///
+    /// # Errors
+    /// The system's reason when a handler cannot be installed.
+    pub fn catch() -> io::Result<Self> {
+        let mut signals = Self {
+            interrupted: Arc::default(),
+            ending: Arc::default(),
+            stop: Arc::default(),
+            resumed: Arc::default(),
+            resized: Arc::default(),
+            caught: Vec::new(),
+        };
+        for signal in ENDING {
+            signals.caught.push(flag::register(signal, Arc::clone(&signals.interrupted))?);
+            let number = usize::try_from(signal).unwrap_or_default();
+            signals.caught.push(flag::register_usize(signal, Arc::clone(&signals.ending), number)?);
+        }
+        let flags = [(SIGTSTP, &signals.stop), (SIGCONT, &signals.resumed), (SIGWINCH, &signals.resized)];
+        let caught = flags.map(|(signal, flag)| flag::register(signal, Arc::clone(flag)));
+        for id in caught {
+            signals.caught.push(id?);
+        }
+        Ok(signals)
+    }
+
+    /// The flag that the first signal which wants the end sets, as [`flag`] does.
+    pub fn interrupted(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.interrupted)
+    }
+
+    /// A signal that wants the end and came since the last call.
+    pub fn take_ending(&self) -> Option<i32> {
+        i32::try_from(self.ending.swap(0, Relaxed)).ok().filter(|signal| *signal != 0)
+    }
+
+    /// Whether somebody wanted the process to stop (Ctrl-Z) since the last call.
+    pub fn take_stop(&self) -> bool {
+        self.stop.swap(false, Relaxed)
+    }
+
+    /// Whether the process went on after a stop since the last call.
+    pub fn take_resumed(&self) -> bool {
+        self.resumed.swap(false, Relaxed)
+    }
+
+    /// Whether the terminal has another size since the last call.
+    pub fn take_resized(&self) -> bool {
+        self.resized.swap(false, Relaxed)
+    }
+
+    /// Stops the whole process, as Ctrl-Z does; returns when it goes on.
+    pub fn stop_here(&self) {
+        // Nothing can be done where even this fails; then the process has simply not stopped.
+        let _ = low_level::emulate_default_handler(SIGTSTP);
+    }
+
+    /// Ends the process as the signal does that nobody catches.
+    pub fn end_by(&self, signal: i32) {
+        // Each of them ends a process; whatever failed, the run ends by the flag.
+        let _ = low_level::emulate_default_handler(signal);
+    }
+
+    /// The terminal is put right: from now on the first signal sets the flag and the second one ends the process.
+    pub fn let_go(&mut self) {
+        // None must be missed, so the new handlers come before the old ones go. Where they are refused nothing ends the
+        // process at once, which is no worse than before.
+        let _ = second_ends_at_once(&self.interrupted);
+        let _ = flag::register_conditional_default(SIGTSTP, Arc::new(AtomicBool::new(true)));
+        for id in self.caught.drain(..) {
+            low_level::unregister(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_caught_is_told_once() {
+        let mut signals = Signals::catch().unwrap();
+        assert_eq!((signals.take_ending(), signals.take_resized()), (None, false));
+        // Others end the whole test program.
+        low_level::raise(SIGWINCH).unwrap();
+        assert_eq!((signals.take_resized(), signals.take_resized()), (true, false));
+        assert!(!signals.take_stop() && !signals.take_resumed() && !signals.interrupted().load(Relaxed));
+        assert_eq!(signals.caught.len(), 9);
+        signals.let_go();
+        assert!(signals.caught.is_empty());
+    }
 }

@@ -28,8 +28,9 @@ const FORMATS: [&str; 8] = [
 /// knobs say what a `Tree` is asked for. It cannot open them.)
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// The places, each because it is about exactly those files.
-const MAY_NAME_PATHS: [&str; 15] = [
+const MAY_NAME_PATHS: [&str; 17] = [
     "crates/punctual/src/commands/source.rs",
+    "crates/punctual/src/render/live/terminal.rs",
     "crates/punctual-linux/src/apply/machine/",
     "crates/punctual-linux/src/in_force.rs",
     "crates/punctual-linux/src/live/",
@@ -38,6 +39,7 @@ const MAY_NAME_PATHS: [&str; 15] = [
     "crates/punctual-linux/src/privilege.rs",
     "crates/punctual-linux/src/probe/",
     "crates/punctual-linux/src/sys/",
+    "crates/punctual-linux/src/trace/",
     "crates/punctual-rt/src/check/",
     "crates/punctual-rt/src/memory.rs",
     "crates/punctual-rt/src/setup/",

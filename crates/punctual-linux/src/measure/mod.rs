@@ -11,7 +11,9 @@ mod prepare;
 mod run;
 mod watch;
 
+pub use crate::probe::{CpuSoFar, Spike};
 pub use punctual_rt::check::clock_read_cost;
+pub use punctual_rt::now;
 
 use crate::privilege;
 use crate::probe::ProbeError;
@@ -19,7 +21,7 @@ use punctual_core::finding::Finding;
 use punctual_core::placement::Cpus;
 use punctual_core::recording::{EndReason, Frame};
 use punctual_core::scenario::Scenario;
-use punctual_hist::Nanos;
+use punctual_hist::{MonoTime, Nanos};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -72,8 +74,13 @@ pub trait Observer {
     fn frame(&mut self, frame: Frame);
     /// Everything handed out so far should be made durable now.
     fn checkpoint(&mut self);
-    /// How far it is, a few times a second.
+    /// How far it is, a few times a second, warm-ups included.
     fn progress(&mut self, progress: &Progress);
+    /// Whether [`Progress::latencies`] is of interest. Reading them costs each measuring thread a few cache misses a
+    /// second, after it has taken its time.
+    fn looks_closely(&self) -> bool {
+        false
+    }
     /// Why the recording could not be written completely, if so: it goes into the last frame.
     fn write_error(&self) -> Option<String>;
 }
@@ -81,16 +88,24 @@ pub trait Observer {
 /// How far a measurement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
+    /// Now.
+    pub at: MonoTime,
     /// Time measured.
     pub elapsed: Nanos,
     /// Time to be measured.
     pub total: Nanos,
     /// Name of the load phase.
     pub phase: String,
+    /// Its number, from 1, and how many there are.
+    pub phase_number: (usize, usize),
+    /// The phase does not count yet.
+    pub warming_up: bool,
     /// Per measured CPU: activations so far, and the largest lateness up to the last interval.
     pub cpus: Vec<(u32, u64, Option<Nanos>)>,
     /// Releases skipped up to the last interval.
     pub skipped: u64,
+    /// About once a second, and only for an observer that looks closely; empty otherwise.
+    pub latencies: Vec<CpuSoFar>,
 }
 
 /// Why a measurement did not take place.

@@ -22,6 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const SECOND: Nanos = Nanos::from_secs(1);
 /// How often the housekeeping thread looks around.
 const TICK: Nanos = Nanos::from_ms(100);
+/// Ticks are never early and always a little late: what is due once a second is due half a tick before.
+const HALF_TICK: Nanos = Nanos::from_ms(50);
 /// From the last preparation to the first release of the warm-up.
 const LEAD: Nanos = Nanos::from_ms(20);
 /// A thread that is not back so long after the end is not waited for.
@@ -72,6 +74,8 @@ struct Run<'a> {
     skipped: u64,
     gaps: Gaps,
     causes: Option<Causes>,
+    /// When an observer who looks closely is told more than that it goes on.
+    next_close_look: MonoTime,
     /// The worst lists as last written, one per thread.
     worst: Vec<Vec<Worst>>,
     mid_state_written: bool,
@@ -108,6 +112,7 @@ impl<'a> Run<'a> {
             skipped: 0,
             gaps: Gaps::new(scenario.threads.iter().map(|t| t.period).collect()),
             causes,
+            next_close_look: at,
             worst: vec![Vec::new(); scenario.threads.len()],
             mid_state_written: false,
             throttled_before: 0,
@@ -147,8 +152,10 @@ impl<'a> Run<'a> {
     }
 
     /// Sleeps, but ends the run, and returns, when interrupted.
-    fn sleep_until(&self, until: MonoTime, interrupted: &AtomicBool) {
+    fn sleep_until(&mut self, until: MonoTime, interrupted: &AtomicBool) {
         while now() < until && !self.control.stopped() {
+            let warming_up = self.progress(now(), true);
+            self.observer.progress(&warming_up);
             kernel::sleep_until(until.min(now().plus(TICK)));
             if interrupted.load(Relaxed) {
                 self.control.stop();
@@ -274,7 +281,12 @@ impl<'a> Run<'a> {
             let state = in_force::read(Moment::During, &self.scenario.cpus());
             self.emit([Frame::InForce(state)]);
         }
-        self.observer.progress(&self.progress(at));
+        let mut progress = self.progress(at, false);
+        if at >= self.next_close_look && self.observer.looks_closely() {
+            self.next_close_look = at.plus(SECOND).minus(HALF_TICK);
+            progress.latencies = self.collectors.iter().map(Collector::so_far).collect();
+        }
+        self.observer.progress(&progress);
         self.rest();
     }
 
@@ -293,13 +305,17 @@ impl<'a> Run<'a> {
         self.measured.plus(at.since(self.phase_end.minus(counted)).min(counted))
     }
 
-    fn progress(&self, at: MonoTime) -> Progress {
+    fn progress(&self, at: MonoTime, warming_up: bool) -> Progress {
         Progress {
+            at,
             elapsed: self.elapsed(at),
             total: phases::total(self.scenario),
             phase: self.scenario.load_phases[self.phase].name(),
+            phase_number: (self.phase + 1, self.scenario.load_phases.len()),
+            warming_up,
             cpus: self.collectors.iter().map(|c| (c.cpu, c.activations(), c.max())).collect(),
             skipped: self.skipped,
+            latencies: Vec::new(),
         }
     }
 

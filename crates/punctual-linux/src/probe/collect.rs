@@ -36,6 +36,9 @@ pub struct Collector {
     judged_max: BTreeMap<u64, Nanos>,
     /// Of former stretches.
     former_worst: Vec<Worst>,
+    /// Of former stretches, and of all gaps that were judged to be latencies.
+    former_ran: Counts,
+    former_skipped: u64,
     stretch: Stretch,
     /// Finished seconds that are held back, because a gap in them may still be waiting for its judgement.
     held: Vec<Block>,
@@ -58,6 +61,30 @@ pub struct Stretch {
     pub due: u64,
     /// No release at or after this is due.
     pub end: MonoTime,
+}
+
+/// What one measured CPU has seen so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuSoFar {
+    /// Which.
+    pub cpu: u32,
+    /// Lateness of the activations that ran, over the whole run. Gaps that wait for a judgement are missing.
+    pub ran: Counts,
+    /// Releases skipped.
+    pub skipped: u64,
+    /// The last spike.
+    pub last_spike: Option<Spike>,
+}
+
+/// An activation that stands out: one of the latest of its CPU, and later than the run's p99.9 up to now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spike {
+    /// When it ran.
+    pub woke: MonoTime,
+    /// How late that was.
+    pub lateness: Nanos,
+    /// Who made it late, where that is known already.
+    pub cause: Option<String>,
 }
 
 /// Releases a thread that was given up never ran.
@@ -95,6 +122,8 @@ impl Collector {
             judged_worst: Vec::new(),
             judged_max: BTreeMap::new(),
             former_worst: Vec::new(),
+            former_ran: Counts::new(),
+            former_skipped: 0,
             stretch: Stretch::default(),
             held: Vec::new(),
             unserved: None,
@@ -106,6 +135,8 @@ impl Collector {
     /// Begins a stretch that starts at `from`, the run's second number `first_second`.
     pub fn begin(&mut self, stretch: &Stretch, warm_up: RecorderReader, reader: RecorderReader) {
         self.former_worst = self.worst();
+        self.former_ran.merge(&self.reader.ran());
+        self.former_skipped += self.reader.skipped().count();
         self.judged_worst.clear();
         self.stretch = *stretch;
         (self.warm_up, self.reader) = (warm_up, reader);
@@ -143,6 +174,8 @@ impl Collector {
         let max = self.judged_max.entry(second).or_default();
         *max = (*max).max(gap.activation.lateness());
         self.judged.push(gap.activation);
+        self.former_ran.record(gap.activation.lateness());
+        self.former_skipped += gap.skipped;
         self.late.push(gap);
     }
 
@@ -169,6 +202,17 @@ impl Collector {
         worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
         worst.truncate(WORST_K);
         worst
+    }
+
+    /// All that was seen up to now, for whoever looks on.
+    pub fn so_far(&self) -> CpuSoFar {
+        let mut ran = self.reader.ran();
+        ran.merge(&self.former_ran);
+        let usual = ran.percentile_ppm(999_000).unwrap_or(Nanos::MAX);
+        let spikes = self.worst().into_iter().map(|w| w.activation).filter(|a| a.lateness() > usual);
+        let last_spike =
+            spikes.max_by_key(|a| a.woke).map(|a| Spike { woke: a.woke, lateness: a.lateness(), cause: None });
+        CpuSoFar { cpu: self.cpu, ran, skipped: self.former_skipped + self.reader.skipped().count(), last_spike }
     }
 
     /// Largest lateness so far.
@@ -371,6 +415,22 @@ mod tests {
         assert_eq!(interval.block_max, [(0, Nanos::from_us(300_007))]);
         assert_eq!(interval.longest_gap, Nanos::from_us(300_997));
         assert_eq!(collector.worst()[0].activation.lateness(), Nanos::from_us(300_007));
+        let so_far = collector.so_far();
+        assert_eq!((so_far.ran.count() + so_far.skipped, so_far.ran.max()), (due, Some(Nanos::from_us(300_007))));
+    }
+
+    #[test]
+    fn the_last_spike_is_the_last_that_stands_out_and_outlives_its_stretch() {
+        let mut lates = vec![10; 2000];
+        (lates[700], lates[1500]) = (300, 200);
+        let (_, mut collector) = collect(&lates);
+        let so_far = collector.so_far();
+        assert_eq!(so_far.last_spike.clone().map(|spike| spike.lateness), Some(Nanos::from_us(200)));
+        let (_, warm_up) = Recorder::new(MonoTime::default(), MS, None);
+        let (_, reader) = Recorder::new(MonoTime::default(), MS, None);
+        collector.begin(&Stretch::default(), warm_up, reader);
+        assert_eq!(collector.so_far(), so_far, "a new stretch takes nothing away");
+        assert_eq!(collect(&[10; 100]).1.so_far().last_spike, None, "too few to tell what stands out");
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod recorder;
 mod wakeup;
 
 pub use blocks::Block;
-pub use collect::{Collector, Stretch};
+pub use collect::{Collector, CpuSoFar, Spike, Stretch};
 pub use gaps::Gap;
 pub use late::{LateReader, LateTap, Seen};
 pub use recorder::{GAP_DEFERRED, Recorder, RecorderReader};

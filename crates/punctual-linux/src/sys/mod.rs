@@ -6,6 +6,7 @@
 
 pub mod ethtool;
 mod kernel_log;
+pub mod perf;
 pub mod process;
 pub mod sched;
 pub mod signals;

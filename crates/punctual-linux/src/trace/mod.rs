@@ -3,11 +3,13 @@
 //! ```text
 //! place -> instance -> events, self_test      what is recorded, and whether it can be believed
 //! pages -> cut (names) -> Window              what is kept of it
+//! around                                      counters beside the trace, or instead of it
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
 //! Raw pages are read and held for some seconds; only those that a window needs are decoded, by the core. Who was to
 //! blame is not asked here.
 
+pub mod around;
 mod cut;
 mod engine;
 mod error;

@@ -364,6 +364,9 @@ pub struct MeasureArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit
+    #[arg(long, conflicts_with_all = ["quiet", "list_loads"])]
+    pub live: bool,
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,

@@ -22,7 +22,8 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     let need = Need { kind: Kind::Periodic, period: Some(args.period), budget: Some(args.budget), cpus };
     let findings = here.audit(&need);
     let recording = Outputs::recording_path(args.out.as_deref());
-    let outputs = Outputs { html: Some(recording.with_extension("html")), recording, progress: !args.json };
+    let outputs =
+        Outputs { html: Some(recording.with_extension("html")), recording, progress: !args.json, live: false };
     let setting = here.setting(outputs.load_dir(), findings, true);
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
     let finished = session::run(&scenario, &setting, &outputs)?;

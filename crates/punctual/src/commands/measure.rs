@@ -32,6 +32,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         recording: Outputs::recording_path(args.out.as_deref()),
         html: args.html.clone(),
         progress: !args.quiet && !args.json,
+        live: args.live,
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;

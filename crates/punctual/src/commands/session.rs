@@ -1,9 +1,10 @@
 //! One measurement as a command runs it: result paths opened first, then the run, then the report.
 
 use crate::exit::Exit;
+use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
-use punctual_core::recording::{Frame, Recording};
+use punctual_core::recording::{Frame, Mark, MarkKind, Recording};
 use punctual_core::report::Report;
 use punctual_core::scenario::{LoadPhase, Scenario};
 use punctual_linux::interrupt;
@@ -13,6 +14,8 @@ use punctual_linux::recording::RecordingWriter;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Where results go.
 pub struct Outputs {
@@ -22,6 +25,8 @@ pub struct Outputs {
     pub html: Option<PathBuf>,
     /// Draw progress on standard error, if that is a terminal.
     pub progress: bool,
+    /// Show the running measurement on the terminal.
+    pub live: bool,
 }
 
 impl Outputs {
@@ -64,12 +69,12 @@ pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<
     if outputs.html.as_ref() == Some(&outputs.recording) {
         bail!("the recording and its page cannot both be {}: name another --out", outputs.recording.display());
     }
+    let (display, interrupted) = Display::new(outputs)?;
     let writer = RecordingWriter::create(&outputs.recording)?;
     let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| remove(&outputs.recording))?;
-    let interrupted = interrupt::flag().context("install signal handlers")?;
-    let mut keeper = Keeper { writer, recording: None, progress: ProgressLine::new(outputs.progress), failure: None };
+    let mut keeper = Keeper { writer, recording: None, display, failure: None };
     let measured = measure(scenario, setting, &interrupted, &mut keeper);
-    keeper.progress.clear();
+    keeper.display.clear();
     if let Err(error) = measured {
         discard(outputs);
         return Err(explained(error));
@@ -144,11 +149,52 @@ fn explained(error: MeasureError) -> anyhow::Error {
     }
 }
 
+/// Who shows how far a measurement is.
+enum Display {
+    Line(ProgressLine),
+    Live(Live),
+}
+
+impl Display {
+    /// The one asked for, and the flag that ends the run. A terminal that cannot be used is found before anything is
+    /// measured.
+    fn new(outputs: &Outputs) -> Result<(Self, Arc<AtomicBool>)> {
+        if outputs.live {
+            let live = Live::open()?;
+            let interrupted = live.interrupted();
+            return Ok((Self::Live(live), interrupted));
+        }
+        let interrupted = interrupt::flag().context("install signal handlers")?;
+        Ok((Self::Line(ProgressLine::new(outputs.progress)), interrupted))
+    }
+
+    fn show(&self, progress: &Progress) {
+        match self {
+            Self::Line(line) => line.show(progress),
+            Self::Live(live) => live.show(progress),
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        match self {
+            Self::Line(line) => line.say(text),
+            Self::Live(live) => live.say(text),
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Line(line) => line.clear(),
+            Self::Live(live) => live.close(),
+        }
+    }
+}
+
 /// Writes frames down, folds them, and shows progress.
 struct Keeper {
     writer: RecordingWriter,
     recording: Option<Recording>,
-    progress: ProgressLine,
+    display: Display,
     /// The first thing that could not be written.
     failure: Option<String>,
 }
@@ -157,14 +203,12 @@ impl Keeper {
     fn note_failure(&mut self, written: Result<(), punctual_linux::recording::RecordingError>) {
         if let Err(error) = written {
             let text = error.to_string();
-            self.progress.say(&format!("error: {text}; the measurement goes on, what is on disk is readable"));
+            self.display.say(&format!("error: {text}; the measurement goes on, what is on disk is readable"));
             self.failure.get_or_insert(text);
         }
     }
-}
 
-impl Observer for Keeper {
-    fn frame(&mut self, frame: Frame) {
+    fn keep(&mut self, frame: Frame) {
         let written = self.writer.append(&frame);
         self.note_failure(written);
         match (&mut self.recording, frame) {
@@ -174,13 +218,41 @@ impl Observer for Keeper {
         }
     }
 
+    /// What was noted by hand goes into the recording with its time.
+    fn write_notes(&mut self) {
+        let (Display::Live(live), Some(recording)) = (&self.display, &self.recording) else { return };
+        let epoch = recording.header.epoch;
+        for (at, text) in live.notes() {
+            let at = at.since(epoch);
+            let text = format!("{text}, {} into the run", render::units::moment(at));
+            self.keep(Frame::Mark(Mark { at, kind: MarkKind::Note(text) }));
+        }
+    }
+}
+
+impl Observer for Keeper {
+    fn frame(&mut self, frame: Frame) {
+        match (&frame, &mut self.display) {
+            // From here on this thread keeps to the CPUs of housekeeping, and nothing is counted yet.
+            (Frame::Header(_), Display::Live(live)) => live.begin(),
+            (Frame::End(_), _) => self.write_notes(),
+            _ => {}
+        }
+        self.keep(frame);
+    }
+
     fn checkpoint(&mut self) {
         let written = self.writer.checkpoint();
         self.note_failure(written);
     }
 
     fn progress(&mut self, progress: &Progress) {
-        self.progress.show(progress);
+        self.write_notes();
+        self.display.show(progress);
+    }
+
+    fn looks_closely(&self) -> bool {
+        matches!(self.display, Display::Live(_))
     }
 
     fn write_error(&self) -> Option<String> {

@@ -11,6 +11,7 @@ mod golden;
 pub mod html;
 pub mod json;
 pub mod lint;
+pub mod live;
 pub mod loads;
 mod markdown;
 mod out;

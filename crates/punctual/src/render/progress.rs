@@ -67,16 +67,20 @@ fn message(progress: &Progress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_hist::Nanos;
+    use punctual_hist::{MonoTime, Nanos};
 
     #[test]
     fn the_line_names_the_load_and_the_largest_lateness() {
         let progress = Progress {
+            at: MonoTime::default(),
             elapsed: Nanos::from_secs(12),
             total: Nanos::from_secs(30),
             phase: "cpu+net".to_owned(),
+            phase_number: (1, 1),
+            warming_up: false,
             cpus: vec![(0, 12_000, Some(Nanos::from_us(48))), (1, 12_000, None)],
             skipped: 3,
+            latencies: Vec::new(),
         };
         assert_eq!(message(&progress), "12 s of 30 s, cpu+net: largest cpu0 48 us, cpu1 -, 3 skipped");
     }

@@ -6,6 +6,7 @@
 mod bad_input;
 mod documents;
 mod interrupted;
+mod live;
 mod measuring;
 mod privileged;
 mod run;

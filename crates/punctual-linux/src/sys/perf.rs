@@ -1,0 +1,107 @@
+//! Counters of the CPU by `perf_event_open`: they count from the moment they are opened. Counters only, no samples.
+
+use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io;
+
+/// The kernel's `struct perf_event_attr` of its first version (`PERF_ATTR_SIZE_VER0`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Attr {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_kind: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_kind: u32,
+    config1: u64,
+}
+
+const SIZE: u32 = 64;
+/// All counters of a group are read at once.
+const READ_GROUP: u64 = 1 << 3;
+const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
+const EVERY_TASK: libc::pid_t = -1;
+
+/// Counters of one CPU that are read together.
+#[derive(Debug)]
+pub struct Counters<const N: usize> {
+    /// Those of the group after the first, which only have to stay open.
+    members: Vec<OwnedFd>,
+    /// Reads for all.
+    leader: OwnedFd,
+}
+
+impl<const N: usize> Counters<N> {
+    /// Opens them: the events of a kind of counter that the kernel has a folder for.
+    pub fn open(kind: u32, events: [u64; N], cpu: u32) -> io::Result<Self> {
+        let mut opened: Option<Self> = None;
+        for event in events {
+            let group = opened.as_ref().map(|counters| &counters.leader);
+            let attr = Attr { kind, size: SIZE, config: event, read_format: READ_GROUP, ..Attr::default() };
+            let fd = open(&attr, cpu, group)?;
+            match &mut opened {
+                None => opened = Some(Self { members: Vec::new(), leader: fd }),
+                Some(counters) => counters.members.push(fd),
+            }
+        }
+        opened.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+    }
+
+    /// Their values. Where the CPU is another one than the caller's it is interrupted for this.
+    pub fn read(&self) -> io::Result<[u64; N]> {
+        // How many there are, then each.
+        let mut words = [[0; 8]; 16];
+        let bytes = words.as_flattened_mut();
+        let read = rustix::io::read(&self.leader, bytes)?;
+        let mut values = words.iter().map(|word| u64::from_ne_bytes(*word)).take(read / 8);
+        // Nothing comes from a counter whose CPU is gone.
+        if values.next() != Some(N as u64) {
+            return Err(io::Error::other("the counter stopped"));
+        }
+        let values: Vec<u64> = values.collect();
+        values.try_into().map_err(|_| io::Error::other("the counter stopped"))
+    }
+}
+
+fn open(attr: &Attr, cpu: u32, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+    let group = group.map_or(-1, AsRawFd::as_raw_fd);
+    let cpu = libc::c_int::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the kernel reads the structure, whose size is a member of it, and which lives until the call returns.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), EVERY_TASK, cpu, group, CLOSE_ON_EXEC)
+    };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOFTWARE: u32 = 1;
+    const CPU_CLOCK: u64 = 0;
+
+    #[test]
+    fn a_group_counts_or_says_why_not() {
+        match Counters::open(SOFTWARE, [CPU_CLOCK, CPU_CLOCK], 0) {
+            Ok(counters) => {
+                let first = counters.read().unwrap();
+                let second = counters.read().unwrap();
+                assert!(second[0] > first[0] && second[1] > first[1], "{first:?} {second:?}");
+            }
+            // No right to, or no such thing in this kernel or container.
+            Err(e) => assert!(matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)), "{e}"),
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused() {
+        assert!(Counters::open(SOFTWARE, [u64::MAX], 0).is_err());
+        assert!(Counters::open(SOFTWARE, [CPU_CLOCK], 1 << 20).is_err());
+        assert!(Counters::open(SOFTWARE, [CPU_CLOCK], u32::MAX).is_err());
+    }
+}

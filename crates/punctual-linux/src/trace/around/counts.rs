@@ -1,0 +1,131 @@
+//! What is counted for each CPU in files of the kernel: interrupts, softirqs, waiting, idle states, heat, steal.
+
+use super::place::{Open, Place};
+use super::{Opened, Reading};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::trace::Counter;
+use punctual_core::trace::ledger::{Counted, Ledger, Slot};
+use punctual_core::trace::tables::{Row, Table, first, lines_of_cpus};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Number 7 of a CPU's line: stolen ticks in one file, waited nanoseconds in the other.
+const SEVENTH: usize = 7;
+/// No CPU has more idle states (`CPUIDLE_STATE_MAX` is 10).
+const MOST_STATES: u32 = 16;
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+/// `/proc/interrupts`.
+pub(super) fn interrupts(place: &Place, cpus: &CpuSet) -> Result<Reading, String> {
+    table(place, "/proc/interrupts", cpus, |row| {
+        let counter = Counter::Interrupt(row.label(), row.meaning());
+        if row.is_device() { Counted::Device(counter) } else { Counted::Plain(counter) }
+    })
+}
+
+/// `/proc/softirqs`.
+pub(super) fn softirqs(place: &Place, cpus: &CpuSet) -> Result<Reading, String> {
+    table(place, "/proc/softirqs", cpus, |row| Counted::Plain(Counter::Softirq(row.label())))
+}
+
+fn table(place: &Place, path: &str, cpus: &CpuSet, counted: fn(&Row) -> Counted) -> Result<Reading, String> {
+    let file = place.open(path)?;
+    let mut table = Table::new(cpus);
+    let width = cpus.iter().max().map_or(0, |cpu| cpu as usize + 1);
+    // By row, then by CPU; and by row, what is counted.
+    let mut slots: Vec<Option<Slot>> = Vec::new();
+    let mut counters: Vec<Option<usize>> = Vec::new();
+    let mut values = Vec::new();
+    Ok(Box::new(move |buffer, ledger| {
+        values.clear();
+        table.read(file.whole(buffer)?, |row, cpu, count| values.push((row, cpu, count)));
+        slots.resize(table.rows().len() * width, None);
+        counters.resize(table.rows().len(), None);
+        for (row, cpu, count) in &values {
+            let known = slots.get_mut(row * width + *cpu as usize);
+            let (Some(slot), Some(counter), Some(named)) = (known, counters.get_mut(*row), table.rows().get(*row))
+            else {
+                continue;
+            };
+            let counter = *counter.get_or_insert_with(|| ledger.counter(counted(named)));
+            let slot = *slot.get_or_insert_with(|| ledger.slot(*cpu, counter));
+            ledger.put(slot, *count);
+        }
+        Ok(())
+    }))
+}
+
+/// Time the hypervisor ran others, from `/proc/stat`: as coarse as its ticks.
+pub(super) fn steal(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
+    let tick = NS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1);
+    lines(place, "/proc/stat", Counter::Steal, tick, cpus, ledger)
+}
+
+/// Time tasks waited to run, from `/proc/schedstat`.
+pub(super) fn run_delay(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
+    lines(place, "/proc/schedstat", Counter::RunDelay, 1, cpus, ledger)
+}
+
+fn lines(
+    place: &Place,
+    path: &str,
+    counter: Counter,
+    unit: u64,
+    cpus: &CpuSet,
+    ledger: &mut Ledger,
+) -> Result<Reading, String> {
+    let file = place.open(path)?;
+    let slots = slots_of(cpus, Counted::Plain(counter), ledger);
+    let cpus = cpus.clone();
+    Ok(Box::new(move |buffer, ledger| {
+        lines_of_cpus(file.whole(buffer)?, SEVENTH, &cpus, |cpu, value| {
+            slots.get(&cpu).into_iter().for_each(|slot| ledger.put(*slot, value.saturating_mul(unit)));
+        });
+        Ok(())
+    }))
+}
+
+/// A place for each of these CPUs.
+pub(super) fn slots_of(cpus: &CpuSet, counted: Counted, ledger: &mut Ledger) -> BTreeMap<u32, Slot> {
+    let counter = ledger.counter(counted);
+    cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, counter))).collect()
+}
+
+/// Entries into the idle states of a CPU, one by one: a state may be lost and the others stay.
+pub(super) fn idle_states(place: &Place, cpu: u32, ledger: &mut Ledger) -> Result<Vec<Reading>, String> {
+    let mut readings = Vec::new();
+    for state in 0..MOST_STATES {
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
+        let name = match place.text(&format!("{folder}/name")) {
+            Ok(name) => name,
+            Err(e) if state == 0 => return Err(e),
+            Err(_) => break,
+        };
+        let usage = place.open(&format!("{folder}/usage"))?;
+        readings.push(sum(vec![usage], cpu, Counter::IdleState(name), ledger));
+    }
+    Ok(readings)
+}
+
+/// How often this CPU and its package were too hot.
+pub(super) fn heat(place: &Place, cpu: u32, ledger: &mut Ledger) -> Opened {
+    let file = |of| place.open(&format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{of}_throttle_count"));
+    // Some CPUs count for themselves only.
+    let files: Vec<Open> = [Ok(file("core")?), file("package")].into_iter().flatten().collect();
+    Ok(sum(files, cpu, Counter::Throttled, ledger))
+}
+
+/// What several files with one number each say together.
+fn sum(files: Vec<Open>, cpu: u32, counter: Counter, ledger: &mut Ledger) -> Reading {
+    let counter = ledger.counter(Counted::Plain(counter));
+    let slot = ledger.slot(cpu, counter);
+    Box::new(move |buffer, ledger| {
+        let mut sum = 0_u64;
+        for file in &files {
+            let value = first(file.small(buffer)?).ok_or_else(|| io::Error::other("no number"))?;
+            sum = sum.saturating_add(value);
+        }
+        ledger.put(slot, sum);
+        Ok(())
+    })
+}

@@ -1,0 +1,191 @@
+//! Counters around late activations: witnesses beside the trace, and all there is where nothing may be traced.
+//!
+//! Files stay open and are read about ten times a second by a thread that does not measure. What cannot be had is said
+//! with the reason. What a growth means is decided in `punctual-core`; this module only reads.
+
+mod counts;
+mod place;
+mod registers;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+use place::Place;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::trace::Around;
+use punctual_core::trace::ledger::Ledger;
+use punctual_core::trace::pulses::Pulses;
+use punctual_hist::MonoTime;
+use punctual_rt::now;
+use registers::Frequency;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// Reads something and puts it into the ledger, with a buffer that all share.
+type Reading = Box<dyn FnMut(&mut Vec<u8>, &mut Ledger) -> io::Result<()> + Send>;
+/// Such a reading, or why there is none.
+type Opened = Result<Reading, String>;
+
+/// Reads counters again and again, and says what they did around an activation.
+pub struct Witness {
+    sources: Vec<Source>,
+    frequencies: Vec<Frequency>,
+    ledger: Ledger,
+    pulses: Pulses,
+    missing: Missing,
+    buffer: Vec<u8>,
+}
+
+struct Source {
+    name: &'static str,
+    cpus: CpuSet,
+    read: Reading,
+}
+
+/// What cannot be had: what it is and why, and of which CPUs.
+#[derive(Default)]
+struct Missing(BTreeMap<(&'static str, String), CpuSet>);
+
+impl Missing {
+    fn add(&mut self, name: &'static str, cpus: &CpuSet, why: String) {
+        // The same reason once for all CPUs.
+        let why = cpus.first().filter(|_| cpus.len() == 1).map_or(why.clone(), |cpu| {
+            why.replace(&format!("/cpu{cpu}/"), "/cpuN/").replace(&format!("/cpu/{cpu}/"), "/cpu/N/")
+        });
+        let known = self.0.entry((name, why)).or_default();
+        *known = known.union(cpus);
+    }
+}
+
+impl Witness {
+    /// Opens what can be had of these CPUs and of their measuring threads, given as (CPU, thread).
+    pub fn new(cpus: &CpuSet, threads: &[(u32, u32)]) -> Self {
+        Self::below(Path::new("/"), cpus, threads)
+    }
+
+    /// The same from files below a folder, without the counters that are no files.
+    pub fn below(root: &Path, cpus: &CpuSet, threads: &[(u32, u32)]) -> Self {
+        let mut witness = Self {
+            sources: Vec::new(),
+            frequencies: Vec::new(),
+            ledger: Ledger::default(),
+            pulses: Pulses::default(),
+            missing: Missing::default(),
+            buffer: Vec::new(),
+        };
+        let place = Place::new(root);
+        witness.open_for_all(&place, cpus);
+        for (cpu, tid) in threads {
+            witness.open_for_thread(&place, *cpu, *tid);
+        }
+        for cpu in cpus.iter() {
+            witness.open_for_cpu(&place, cpu);
+        }
+        let why = "counted nowhere; the kernel's log says when it first happened";
+        witness.missing.add("real-time throttling", cpus, why.to_owned());
+        witness
+    }
+
+    fn open_for_all(&mut self, place: &Place, cpus: &CpuSet) {
+        self.add("interrupts", cpus, counts::interrupts(place, cpus));
+        self.add("softirqs", cpus, counts::softirqs(place, cpus));
+        let (steal, run_delay) =
+            (counts::steal(place, cpus, &mut self.ledger), counts::run_delay(place, cpus, &mut self.ledger));
+        self.add("stolen time", cpus, steal);
+        self.add("run delay", cpus, run_delay);
+        let firmware = registers::firmware(place, cpus, &mut self.ledger);
+        self.add("SMI count", cpus, firmware);
+        let throttling = threads::throttling(place, cpus, &mut self.ledger);
+        self.add("throttling of the control group", cpus, throttling);
+    }
+
+    fn open_for_thread(&mut self, place: &Place, cpu: u32, tid: u32) {
+        let of_it: CpuSet = [cpu].into_iter().collect();
+        let faults = threads::faults(place, cpu, tid, &mut self.ledger);
+        self.add("faults of the measuring thread", &of_it, faults);
+        let switches = threads::switches(place, cpu, tid, &mut self.ledger);
+        self.add("switches of the measuring thread", &of_it, switches);
+        let run_delay = threads::run_delay(place, cpu, tid, &mut self.ledger);
+        self.add("run delay of the measuring thread", &of_it, run_delay);
+    }
+
+    fn open_for_cpu(&mut self, place: &Place, cpu: u32) {
+        let of_it: CpuSet = [cpu].into_iter().collect();
+        let heat = counts::heat(place, cpu, &mut self.ledger);
+        self.add("throttling by heat", &of_it, heat);
+        match counts::idle_states(place, cpu, &mut self.ledger) {
+            Ok(states) => states.into_iter().for_each(|state| self.add("idle states", &of_it, Ok(state))),
+            Err(why) => self.missing.add("idle states", &of_it, why),
+        }
+        match Frequency::open(place, cpu) {
+            Ok(frequency) => self.frequencies.push(frequency),
+            Err(why) => self.missing.add("frequency", &of_it, why),
+        }
+    }
+
+    fn add(&mut self, name: &'static str, cpus: &CpuSet, opened: Opened) {
+        match opened {
+            Ok(read) => self.sources.push(Source { name, cpus: cpus.clone(), read }),
+            Err(why) => self.missing.add(name, cpus, why),
+        }
+    }
+
+    /// What cannot be had, or not any more: what it is, and why.
+    pub fn missing(&self) -> Vec<(String, String)> {
+        let told = |((name, why), cpus): (&(&str, String), &CpuSet)| (format!("{name} (CPU {cpus})"), why.clone());
+        self.missing.0.iter().map(told).collect()
+    }
+
+    /// Reads everything; `at` is now. To be called about ten times a second by a thread that does not measure, and
+    /// when a late activation has been heard of: the sooner, the narrower is what is told of it.
+    pub fn sample(&mut self, at: MonoTime) {
+        self.sample_by(at, now);
+    }
+
+    fn sample_by(&mut self, at: MonoTime, clock: impl Fn() -> MonoTime) {
+        let Self { sources, frequencies, ledger, pulses, missing, buffer } = self;
+        pulses.saw(at);
+        ledger.begin(at);
+        sources.retain_mut(|source| {
+            let read = (source.read)(buffer, ledger);
+            read.map_err(|e| missing.add(source.name, &source.cpus, e.to_string())).is_ok()
+        });
+        ledger.close(clock());
+        frequencies.retain_mut(|frequency| {
+            let of_it = [frequency.cpu()].into_iter().collect();
+            frequency.keep(at).map_err(|e| missing.add("frequency", &of_it, e.to_string())).is_ok()
+        });
+    }
+
+    /// A thread of ours that does not measure ran at this instant; [`sample`](Self::sample) says so of its caller.
+    pub fn saw(&mut self, at: MonoTime) {
+        self.pulses.saw(at);
+    }
+
+    /// Whether there has been a sample since, so that [`around`](Self::around) can tell.
+    pub fn reaches(&self, woke: MonoTime) -> bool {
+        self.ledger.last().is_some_and(|last| last >= woke)
+    }
+
+    /// What counters of a CPU did around an activation; `None` without a sample before and one after.
+    pub fn around(&mut self, cpu: u32, release: MonoTime, woke: MonoTime) -> Option<Around> {
+        self.around_by(cpu, release, woke, now)
+    }
+
+    fn around_by(
+        &mut self,
+        cpu: u32,
+        release: MonoTime,
+        woke: MonoTime,
+        clock: impl Fn() -> MonoTime,
+    ) -> Option<Around> {
+        let mut around = self.ledger.around(cpu, release, woke)?;
+        let frequency = self.frequencies.iter_mut().find(|frequency| frequency.cpu() == cpu);
+        // A counter that fails now is noticed by the next sample.
+        let ratio = frequency.and_then(|frequency| frequency.around(release, woke, clock()).ok().flatten());
+        around.changes.extend(ratio);
+        around.standstill = self.pulses.standstill(release, woke);
+        Some(around)
+    }
+}

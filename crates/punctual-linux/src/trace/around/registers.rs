@@ -1,0 +1,177 @@
+//! What only registers of the CPU count: interruptions by firmware, and cycles at the actual and the nominal frequency.
+//!
+//! Reading another CPU's register interrupts it. So firmware is asked of a CPU that does not measure, since it stops all
+//! of them at once; and a frequency is read seldom: once in a second, and when a late activation is looked into.
+
+use super::Opened;
+use super::counts::slots_of;
+use super::place::Place;
+use crate::sys::perf::Counters;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::trace::ledger::{Counted, Ledger, Slot};
+use punctual_core::trace::{Change, Counter};
+use punctual_hist::{MonoTime, Nanos};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt};
+
+/// The kernel's folder of counters that are plain registers.
+const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
+/// Intel's register that counts system management interrupts; its upper half is reserved.
+const SMI_COUNT: u64 = 0x34;
+/// How often a frequency is read without need ...
+const SELDOM: Nanos = Nanos::from_secs(1);
+/// ... and at most.
+const AT_MOST: Nanos = Nanos::from_ms(100);
+
+/// System management interrupts.
+pub(super) fn firmware(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
+    let asked = unmeasured(place, cpus).or_else(|| cpus.first()).ok_or("no CPU")?;
+    let by_kernel = counters(place, ["smi"], asked);
+    let mut read: Box<dyn FnMut() -> io::Result<u64> + Send> = match by_kernel {
+        Ok(counters) => Box::new(move || counters.read().map(|[count]| count)),
+        Err(refused) => {
+            let device = register(place, asked).map_err(|e| format!("{refused}; {e}"))?;
+            Box::new(device)
+        }
+    };
+    let slots = slots_of(cpus, Counted::Plain(Counter::Smi), ledger);
+    Ok(Box::new(move |_, ledger| {
+        let count = read()?;
+        slots.values().for_each(|slot| ledger.put(*slot, count));
+        Ok(())
+    }))
+}
+
+/// A CPU that runs and does not measure.
+fn unmeasured(place: &Place, measured: &CpuSet) -> Option<u32> {
+    let online = CpuSet::parse_list(&place.text("/sys/devices/system/cpu/online").ok()?).ok()?;
+    online.difference(measured).first()
+}
+
+/// The register by its device, which is there where the module `msr` is loaded.
+fn register(place: &Place, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
+    let path = format!("/dev/cpu/{cpu}/msr");
+    // Asked at a place that means something for this kind of device only.
+    let told = |e: io::Error| format!("{path}: {e}");
+    if !std::fs::metadata(place.path(&path)).map_err(told)?.file_type().is_char_device() {
+        return Err(format!("{path}: not the device of a CPU's registers"));
+    }
+    let file = place.open(&path)?.0;
+    let read = move || {
+        let mut register = [0; 8];
+        file.read_exact_at(&mut register, SMI_COUNT)?;
+        Ok(u64::from_le_bytes(register) & u64::from(u32::MAX))
+    };
+    read().map_err(told)?;
+    Ok(read)
+}
+
+/// Counters that the kernel reads from registers, by their names.
+fn counters<const N: usize>(place: &Place, names: [&str; N], cpu: u32) -> Result<Counters<N>, String> {
+    let kind = place.text(&format!("{REGISTERS}/type"))?;
+    let kind = kind.parse().map_err(|_| format!("{REGISTERS}/type: not a number"))?;
+    let mut events = [0; N];
+    for (event, name) in events.iter_mut().zip(names) {
+        let path = format!("{REGISTERS}/events/{name}");
+        let text = place.text(&path)?;
+        *event = configuration(&text).ok_or_else(|| format!("{path}: not understood"))?;
+    }
+    if !place.is_this_machine() {
+        return Err("files of another machine".to_owned());
+    }
+    let opened = Counters::open(kind, events, cpu).and_then(|counters| counters.read().map(|_| counters));
+    opened.map_err(|e| format!("perf_event_open: {e}"))
+}
+
+/// `event=0x04`.
+fn configuration(text: &str) -> Option<u64> {
+    let value = text.trim().strip_prefix("event=")?;
+    value.strip_prefix("0x").map_or_else(|| value.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
+}
+
+/// The frequency of one CPU.
+pub(super) struct Frequency {
+    cpu: u32,
+    read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>,
+    /// Of its own, since it is read at other times than all else.
+    ledger: Ledger,
+    slots: [Slot; 2],
+}
+
+impl Frequency {
+    /// Opens the counters.
+    pub(super) fn open(place: &Place, cpu: u32) -> Result<Self, String> {
+        let counters = counters(place, ["aperf", "mperf"], cpu)?;
+        Ok(Self::new(cpu, Box::new(move || counters.read())))
+    }
+
+    fn new(cpu: u32, read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>) -> Self {
+        let mut ledger = Ledger::default();
+        let slots = [Counted::Actual, Counted::Nominal].map(|counted| {
+            let counter = ledger.counter(counted);
+            ledger.slot(cpu, counter)
+        });
+        Self { cpu, read, ledger, slots }
+    }
+
+    pub(super) fn cpu(&self) -> u32 {
+        self.cpu
+    }
+
+    /// Reads where it has not been read for long.
+    pub(super) fn keep(&mut self, at: MonoTime) -> io::Result<()> {
+        if self.ledger.last().is_some_and(|last| at.since(last) < SELDOM) {
+            return Ok(());
+        }
+        self.look(at)
+    }
+
+    /// The ratio around an activation, which is looked at now where that has not been done since.
+    pub(super) fn around(&mut self, release: MonoTime, woke: MonoTime, now: MonoTime) -> io::Result<Option<Change>> {
+        if self.ledger.last().is_some_and(|last| last < woke && now.since(last) >= AT_MOST) {
+            self.look(now)?;
+        }
+        Ok(self.ledger.around(self.cpu, release, woke).and_then(|mut around| around.changes.pop()))
+    }
+
+    fn look(&mut self, at: MonoTime) -> io::Result<()> {
+        let values = (self.read)()?;
+        self.ledger.begin(at);
+        self.slots.iter().zip(values).for_each(|(slot, value)| self.ledger.put(*slot, value));
+        self.ledger.close(at);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_understood() {
+        assert_eq!((configuration("event=0x04\n"), configuration("event=3")), (Some(4), Some(3)));
+        assert_eq!((configuration("event=0x"), configuration("umask=1"), configuration("")), (None, None, None));
+    }
+
+    #[test]
+    fn a_frequency_is_read_seldom_and_when_it_is_needed() {
+        let reads = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let seen = std::sync::Arc::clone(&reads);
+        let count = move || reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let mut frequency = Frequency::new(
+            2,
+            Box::new(move || {
+                let n = count();
+                Ok([n * 700, n * 1_000])
+            }),
+        );
+        let ms = |ms: u64| MonoTime::from_ns(1_000_000 * ms);
+        (0..25).for_each(|n| frequency.keep(ms(n * 100)).unwrap());
+        assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 3);
+        let change = frequency.around(ms(2_300), ms(2_301), ms(2_400)).unwrap();
+        assert_eq!(change, Some(Change { counter: Counter::FrequencyRatio, by: 700, usually: Some(700) }));
+        assert_eq!(frequency.around(ms(2_310), ms(2_311), ms(2_410)).unwrap().map(|change| change.by), Some(700));
+        assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 4, "looked at once for both");
+        assert_eq!(frequency.around(ms(2_420), ms(2_430), ms(2_450)).unwrap(), None, "not so soon again");
+    }
+}

@@ -1,0 +1,137 @@
+//! What the kernel counts for a measuring thread and for the control groups it is in.
+
+use super::place::{Open, Place};
+use super::{Opened, counts};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::trace::Counter;
+use punctual_core::trace::ledger::{Counted, Ledger, Slot};
+use punctual_core::trace::tables::{TaskStat, named, nth};
+use std::io;
+
+/// Where control groups are mounted, by convention: of the second version, and the first version's for CPU time.
+const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+const FIRST_VERSION: [&str; 2] = ["/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu"];
+
+fn plain(cpu: u32, counter: Counter, ledger: &mut Ledger) -> Slot {
+    let counter = ledger.counter(Counted::Plain(counter));
+    ledger.slot(cpu, counter)
+}
+
+fn cut_off() -> io::Error {
+    io::Error::other("cut off")
+}
+
+/// Faults and changes of CPU of a thread.
+pub(super) fn faults(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
+    let file = place.open(&format!("/proc/self/task/{tid}/stat"))?;
+    let slots = [Counter::MinorFaults, Counter::MajorFaults, Counter::Migrations].map(|c| plain(cpu, c, ledger));
+    let (mut last_cpu, mut moves) = (None, 0);
+    Ok(Box::new(move |buffer, ledger| {
+        let stat = TaskStat::parse(file.small(buffer)?).ok_or_else(cut_off)?;
+        // There and back between two looks is not seen.
+        moves += u64::from(last_cpu.replace(stat.cpu).is_some_and(|last| last != stat.cpu));
+        for (slot, value) in slots.iter().zip([stat.minor_faults, stat.major_faults, moves]) {
+            ledger.put(*slot, value);
+        }
+        Ok(())
+    }))
+}
+
+/// How often a thread waited and was pre-empted.
+pub(super) fn switches(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
+    let file = place.open(&format!("/proc/self/task/{tid}/status"))?;
+    let slots = [Counter::VoluntarySwitches, Counter::InvoluntarySwitches].map(|c| plain(cpu, c, ledger));
+    Ok(Box::new(move |buffer, ledger| {
+        let status = file.small(buffer)?;
+        for (slot, name) in slots.iter().zip(["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"]) {
+            ledger.put(*slot, named(status, name.as_bytes()).ok_or_else(cut_off)?);
+        }
+        Ok(())
+    }))
+}
+
+/// How long a thread could have run and waited to.
+pub(super) fn run_delay(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
+    let file = place.open(&format!("/proc/self/task/{tid}/schedstat"))?;
+    let slot = plain(cpu, Counter::OwnRunDelay, ledger);
+    Ok(Box::new(move |buffer, ledger| {
+        ledger.put(slot, nth(file.small(buffer)?, 1).ok_or_else(cut_off)?);
+        Ok(())
+    }))
+}
+
+/// How often the control group of this process, or one above it, had used up its time.
+pub(super) fn throttling(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
+    let groups = place.text("/proc/self/cgroup")?;
+    let files: Vec<Open> = folders(&groups).iter().filter_map(|folder| counting(place, folder)).collect();
+    if files.is_empty() {
+        return Err("no control group of this process has a limit of time".to_owned());
+    }
+    let slots = counts::slots_of(cpus, Counted::Plain(Counter::RtThrottled), ledger);
+    Ok(Box::new(move |buffer, ledger| {
+        let mut sum = 0_u64;
+        for file in &files {
+            sum = sum.saturating_add(named(file.small(buffer)?, b"nr_throttled").ok_or_else(cut_off)?);
+        }
+        slots.values().for_each(|slot| ledger.put(*slot, sum));
+        Ok(())
+    }))
+}
+
+/// The file of a group that counts how often it was throttled.
+fn counting(place: &Place, folder: &str) -> Option<Open> {
+    let file = place.open(&format!("{folder}/cpu.stat")).ok()?;
+    let mut buffer = Vec::new();
+    named(file.small(&mut buffer).ok()?, b"nr_throttled").is_some().then_some(file)
+}
+
+/// Folders of the groups that may limit the CPU time of whom `/proc/PID/cgroup` tells of, and of all above them.
+fn folders(groups: &str) -> Vec<String> {
+    let mut folders = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let mounts: &[&str] = match controllers {
+            "" => &UNIFIED,
+            controllers if controllers.split(',').any(|name| name == "cpu") => &FIRST_VERSION,
+            _ => continue,
+        };
+        // Outside of what a container sees of the groups.
+        if path.split('/').any(|part| part == "..") {
+            continue;
+        }
+        let path = path.trim_end_matches('/');
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        let above: Vec<&str> = ends.filter_map(|end| path.get(..end)).collect();
+        // One mount that is two names away is counted once.
+        let mount = mounts.iter().flat_map(|mount| above.iter().map(move |path| format!("{mount}{path}")));
+        folders.extend(mount);
+    }
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_and_all_above_them() {
+        assert_eq!(
+            folders("0::/a.slice/b c\n"),
+            [
+                "/sys/fs/cgroup",
+                "/sys/fs/cgroup/a.slice",
+                "/sys/fs/cgroup/a.slice/b c",
+                "/sys/fs/cgroup/unified",
+                "/sys/fs/cgroup/unified/a.slice",
+                "/sys/fs/cgroup/unified/a.slice/b c",
+            ]
+        );
+        let first_version = folders("4:memory:/x\n2:cpu,cpuacct:/y\n1:cpuset:/\n");
+        assert!(first_version.contains(&"/sys/fs/cgroup/cpu,cpuacct/y".to_owned()));
+        assert_eq!(first_version.len(), 4);
+        assert_eq!(folders("0::/../x\n\nnonsense\n1:cpu"), [""; 0]);
+    }
+}

@@ -1,0 +1,288 @@
+//! `punctual measure --live`: the running measurement on a terminal, with keys.
+//!
+//! A thread of its own draws and reads keys, so that a terminal which takes no output (Ctrl-S, a connection that hangs)
+//! keeps nobody else waiting; it is started by the housekeeping thread and keeps to the same CPUs. The two talk by
+//! queues at which neither waits. Whatever ends the program puts the terminal back first.
+
+mod keys;
+mod screen;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use anyhow::{Context, Result};
+use keys::Keys;
+use punctual_hist::MonoTime;
+use punctual_linux::interrupt::Signals;
+use punctual_linux::measure::Progress;
+use screen::Screen;
+use std::panic::{set_hook, take_hook};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use terminal::Terminal;
+use view::{View, Wish};
+
+/// How long a key, a signal or news may wait.
+const TICK: Duration = Duration::from_millis(100);
+/// At most five pictures a second.
+const BETWEEN_PICTURES: Duration = Duration::from_millis(200);
+/// News that fit in the queue; more of them are dropped, and later ones tell the same.
+const QUEUE: usize = 16;
+/// What our stack holds is small, and memory may be locked.
+const STACK: usize = 256 * 1024;
+
+/// Something for the reader of the recording, and when it was.
+pub type Note = (MonoTime, String);
+
+/// News for the thread that draws.
+enum News {
+    Progress(Box<Progress>),
+    Say(String),
+}
+
+/// The view, as the housekeeping thread sees it.
+pub struct Live {
+    interrupted: Arc<AtomicBool>,
+    /// What the thread begins with.
+    waiting: Option<Painter>,
+    drawing: Option<JoinHandle<()>>,
+    news: Option<SyncSender<News>>,
+    notes: Receiver<Note>,
+    /// Said again when the view is gone.
+    said: Vec<String>,
+}
+
+impl Live {
+    /// Finds the terminal and catches signals; nothing is drawn before [`Live::begin`].
+    ///
+    /// # Errors
+    /// There is no terminal that could be used, or no handler can be installed.
+    pub fn open() -> Result<Self> {
+        let terminal = Arc::new(Terminal::open()?);
+        let signals = Signals::catch().context("install signal handlers")?;
+        let interrupted = signals.interrupted();
+        let (news, incoming) = sync_channel(QUEUE);
+        let (outgoing, notes) = channel();
+        let painter = Painter {
+            terminal,
+            signals,
+            news: incoming,
+            notes: outgoing,
+            view: View::default(),
+            keys: Keys::default(),
+            screen: Screen::default(),
+            dirty: true,
+            marks: 0,
+            ending: false,
+        };
+        Ok(Self { interrupted, waiting: Some(painter), drawing: None, news: Some(news), notes, said: Vec::new() })
+    }
+
+    /// The flag that ends the run.
+    pub fn interrupted(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.interrupted)
+    }
+
+    /// Begins to draw, on the CPUs of the calling thread. Without a thread to draw the measurement goes on unseen.
+    pub fn begin(&mut self) {
+        let Some(painter) = self.waiting.take() else { return };
+        let thread = thread::Builder::new().name("live-view".to_owned()).stack_size(STACK);
+        match thread.spawn(move || painter.run()) {
+            Ok(thread) => self.drawing = Some(thread),
+            Err(error) => self.said.push(format!("the view could not be started: {error}")),
+        }
+    }
+
+    /// Shows how far the measurement is.
+    pub fn show(&self, progress: &Progress) {
+        self.tell(News::Progress(Box::new(progress.clone())));
+    }
+
+    /// Says something that must not wait for the end.
+    pub fn say(&mut self, text: &str) {
+        self.said.push(text.to_owned());
+        self.tell(News::Say(text.to_owned()));
+    }
+
+    /// What was noted since the last call.
+    pub fn notes(&self) -> Vec<Note> {
+        self.notes.try_iter().collect()
+    }
+
+    /// Takes the view away and says what was said in it.
+    pub fn close(&mut self) {
+        self.put_back();
+        self.said.drain(..).for_each(|text| super::say(&text));
+    }
+
+    fn tell(&self, news: News) {
+        if let Some(queue) = &self.news {
+            // A full queue means that the view is late; it is told the same again soon.
+            let _ = queue.try_send(news);
+        }
+    }
+
+    fn put_back(&mut self) {
+        // The thread ends when nobody can tell it news any more.
+        self.news = None;
+        if let Some(Err(panic)) = self.drawing.take().map(JoinHandle::join) {
+            let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            self.said.push(format!("the view failed, the measurement did not: {why}"));
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.put_back();
+    }
+}
+
+/// The view, as its own thread sees it.
+struct Painter {
+    terminal: Arc<Terminal>,
+    signals: Signals,
+    news: Receiver<News>,
+    notes: Sender<Note>,
+    view: View,
+    keys: Keys,
+    screen: Screen,
+    /// What is shown is not what there is to show.
+    dirty: bool,
+    marks: u32,
+    ending: bool,
+}
+
+impl Painter {
+    fn run(mut self) {
+        let abandoned = put_back_on_panic(&self.terminal);
+        self.enter();
+        let mut last_picture: Option<Instant> = None;
+        loop {
+            if self.terminal.is_ours_to_use() {
+                self.terminal.wait(!self.screen.is_idle(), TICK);
+                self.read_keys();
+            } else {
+                // In the background: whoever reads or draws there is stopped, or disturbs somebody.
+                self.terminal.leave();
+                thread::sleep(TICK);
+            }
+            if abandoned.load(Relaxed) || !self.read_news() {
+                break;
+            }
+            self.heed_signals();
+            let due = last_picture.is_none_or(|at| at.elapsed() >= BETWEEN_PICTURES);
+            if self.dirty && due && self.screen.is_idle() {
+                last_picture = Some(Instant::now());
+                self.dirty = false;
+                let (columns, rows) = self.terminal.size();
+                self.screen.show(self.view.lines(columns, rows));
+            }
+            self.screen.flush(|bytes| self.terminal.write(bytes));
+        }
+        self.terminal.leave();
+        self.signals.let_go();
+    }
+
+    /// Takes the terminal over, unless somebody else has it just now.
+    fn enter(&mut self) {
+        if self.terminal.is_ours_to_use() {
+            self.screen.begin(self.terminal.enter());
+            self.dirty = true;
+        }
+    }
+
+    /// Takes in all news; `false` when there will be none any more.
+    fn read_news(&mut self) -> bool {
+        loop {
+            match self.news.try_recv() {
+                Ok(News::Progress(progress)) => self.view.take(*progress),
+                Ok(News::Say(text)) => self.view.say(&text),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+            self.dirty = true;
+        }
+    }
+
+    fn read_keys(&mut self) {
+        let bytes = self.terminal.read();
+        if bytes.is_empty() {
+            return self.keys.pause();
+        }
+        for key in self.keys.read(&bytes) {
+            match self.view.press(key) {
+                Some(Wish::Mark) => self.mark(),
+                Some(Wish::Quit) => self.end(),
+                Some(Wish::Redraw) => self.screen.begin(b"\x1b[2J"),
+                None => {}
+            }
+        }
+        self.dirty = true;
+    }
+
+    fn mark(&mut self) {
+        self.marks += 1;
+        self.note(format!("mark {}, set by hand", self.marks));
+        self.view.say(&format!("mark {} is in the recording", self.marks));
+    }
+
+    fn note(&self, text: String) {
+        // Nobody takes notes any more when the run is over.
+        let _ = self.notes.send((punctual_linux::measure::now(), text));
+    }
+
+    fn end(&mut self) {
+        self.ending = true;
+        self.view.end();
+        self.signals.interrupted().store(true, Relaxed);
+    }
+
+    fn heed_signals(&mut self) {
+        if let Some(signal) = self.signals.take_ending() {
+            if std::mem::replace(&mut self.ending, true) {
+                self.terminal.leave();
+                self.signals.end_by(signal);
+            }
+            self.view.end();
+            self.dirty = true;
+        }
+        if self.signals.take_stop() {
+            self.terminal.leave();
+            self.note("stopped by a signal (Ctrl-Z): what was due until it went on is late because of that".to_owned());
+            self.signals.stop_here();
+            self.note("went on after it was stopped".to_owned());
+        }
+        // After a stop that nobody can catch, too, the terminal may be as another program left it.
+        if self.signals.take_resumed() || self.was_given_back() {
+            self.enter();
+        } else if self.signals.take_resized() {
+            self.screen.begin(b"\x1b[2J");
+            self.dirty = true;
+        }
+    }
+
+    fn was_given_back(&self) -> bool {
+        !self.terminal.is_taken() && self.terminal.is_ours_to_use()
+    }
+}
+
+/// What a panic says must be readable, so whoever panics puts the terminal back first. The flag tells that this has
+/// happened: the view is over.
+fn put_back_on_panic(terminal: &Arc<Terminal>) -> Arc<AtomicBool> {
+    let abandoned = Arc::new(AtomicBool::new(false));
+    let (terminal, flag) = (Arc::downgrade(terminal), Arc::clone(&abandoned));
+    let before = take_hook();
+    set_hook(Box::new(move |panic| {
+        flag.store(true, Relaxed);
+        if let Some(terminal) = terminal.upgrade() {
+            terminal.leave();
+        }
+        before(panic);
+    }));
+    abandoned
+}

@@ -1,0 +1,165 @@
+//! What to send a terminal so that it shows these lines: only those that changed, and nothing new before the last is
+//! out. Knows nothing of what the lines say.
+
+use crate::render::units::THIN;
+use std::fmt::Write as _;
+
+/// How a line stands out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weight {
+    /// Not at all.
+    #[default]
+    Plain,
+    /// Bold.
+    Heading,
+    /// Dark on light.
+    Alert,
+}
+
+/// One line of the screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// How it stands out.
+    pub weight: Weight,
+    /// Its text, no wider than the screen.
+    pub text: String,
+}
+
+impl Line {
+    /// A line of at most `width` columns. Whatever could move the cursor becomes a dot.
+    pub fn new(weight: Weight, text: &str, width: usize) -> Self {
+        let plain = |c: char| match c {
+            THIN => ' ',
+            ' '..='~' => c,
+            _ => '.',
+        };
+        Self { weight, text: text.trim_end().chars().map(plain).take(width).collect() }
+    }
+}
+
+/// What a terminal shows, and what is still on its way to it.
+#[derive(Debug, Default)]
+pub struct Screen {
+    shown: Vec<Line>,
+    pending: Vec<u8>,
+}
+
+impl Screen {
+    /// The terminal shows nothing of ours any more; `first` is what to send it before all else.
+    pub fn begin(&mut self, first: &[u8]) {
+        self.shown.clear();
+        // A sequence that was cut off ends where the next one begins.
+        self.pending = first.to_vec();
+    }
+
+    /// Whether the last picture is out.
+    pub fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Adds what it takes to show these lines.
+    pub fn show(&mut self, lines: Vec<Line>) {
+        let mut out = String::new();
+        for row in 0..lines.len().max(self.shown.len()) {
+            let line = lines.get(row).cloned().unwrap_or_default();
+            if line == self.shown.get(row).cloned().unwrap_or_default() {
+                continue;
+            }
+            let (on, off) = match line.weight {
+                Weight::Plain => ("", ""),
+                Weight::Heading => ("\x1b[1m", "\x1b[0m"),
+                Weight::Alert => ("\x1b[7m", "\x1b[0m"),
+            };
+            // Erased first: after a line as wide as the screen the cursor stands on its last character.
+            let _ = write!(out, "\x1b[{};1H\x1b[K{on}{}{off}", row + 1, line.text);
+        }
+        self.pending.extend_from_slice(out.as_bytes());
+        self.shown = lines;
+    }
+
+    /// Hands out what is on its way; `write` says how much of it was taken.
+    pub fn flush(&mut self, write: impl FnOnce(&[u8]) -> usize) {
+        if !self.pending.is_empty() {
+            let taken = write(&self.pending).min(self.pending.len());
+            self.pending.drain(..taken);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// As much of a terminal as it takes: cursor to a line, erase to its end, characters.
+    fn paint(screen: &mut Vec<String>, bytes: &[u8]) {
+        for sequence in std::str::from_utf8(bytes).unwrap().split("\x1b[").skip(1) {
+            let end = sequence.find(|c: char| c.is_ascii_alphabetic()).unwrap();
+            let (parameters, rest) = (&sequence[..end], &sequence[end + 1..]);
+            let current = screen.len() - 1;
+            match sequence.as_bytes()[end] {
+                b'H' => {
+                    let row: usize = parameters.split(';').next().unwrap().parse().unwrap();
+                    // The last entry stands for the line the cursor is on.
+                    screen[current] = (row - 1).to_string();
+                }
+                b'K' => {
+                    let row: usize = screen[current].parse().unwrap();
+                    screen[row].clear();
+                }
+                b'm' => {}
+                other => panic!("{other}"),
+            }
+            let row: usize = screen[current].parse().unwrap();
+            screen[row].push_str(rest);
+        }
+    }
+
+    fn lines(texts: &[String]) -> Vec<Line> {
+        texts.iter().map(|text| Line::new(Weight::Heading, text, 20)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_shown_before_the_screen_shows_the_lines(
+            pictures in prop::collection::vec(prop::collection::vec("[a-c]{0,3}", 0..5), 1..5),
+            piece in 1usize..20,
+        ) {
+            let (mut screen, mut seen) = (Screen::default(), vec![String::new(); 6]);
+            for picture in &pictures {
+                screen.show(lines(picture));
+                let mut bytes = Vec::new();
+                while !screen.is_idle() {
+                    screen.flush(|pending| {
+                        let taken = piece.min(pending.len());
+                        bytes.extend_from_slice(&pending[..taken]);
+                        taken
+                    });
+                }
+                paint(&mut seen, &bytes);
+                let expected: Vec<String> = (0..5).map(|i| picture.get(i).cloned().unwrap_or_default()).collect();
+                prop_assert_eq!(&seen[..5], &expected[..]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_did_not_change_is_not_sent_again_and_a_new_beginning_sends_all() {
+        let picture = lines(&["a".to_owned(), "b".to_owned()]);
+        let mut screen = Screen::default();
+        screen.show(picture.clone());
+        screen.flush(<[u8]>::len);
+        screen.show(picture.clone());
+        assert!(screen.is_idle());
+        screen.begin(b"!");
+        screen.show(picture);
+        assert_eq!(screen.pending, b"!\x1b[1;1H\x1b[K\x1b[1ma\x1b[0m\x1b[2;1H\x1b[K\x1b[1mb\x1b[0m");
+    }
+
+    #[test]
+    fn no_text_moves_the_cursor_or_leaves_the_line() {
+        let line = Line::new(Weight::Plain, "a\x1b[2J\u{202f}b\nüxyz", 12);
+        assert_eq!(line.text, "a.[2J b..xyz");
+        assert_eq!(Line::new(Weight::Plain, "abcdef", 3).text, "abc");
+    }
+}

@@ -1,0 +1,205 @@
+//! The terminal itself: taken over, written to without ever waiting, and put back as it was.
+//!
+//! It is opened anew and not taken from standard input or output, for two reasons: writing must not wait, and that is
+//! a property of an open file which other programs would share; and results may be redirected. Knows nothing of what
+//! is shown.
+
+use anyhow::{Context, Result, bail};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{Errno, read, write};
+use rustix::process::getpgrp;
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+};
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const TERMINAL: &str = "/dev/tty";
+/// The other screen, no cursor, all blank.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[H\x1b[2J";
+/// Blank where there is no other screen; the cursor again; the first screen.
+const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
+/// So long a terminal that takes no output is waited for when it is put back.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Where a terminal does not know its size, as on serial lines.
+const USUAL_SIZE: (usize, usize) = (80, 24);
+
+/// The controlling terminal of this process.
+pub struct Terminal {
+    tty: OwnedFd,
+    /// As they were when we came.
+    modes: Termios,
+    /// Whether it is ours at the moment.
+    taken: Mutex<bool>,
+}
+
+impl Terminal {
+    /// Opens it and changes nothing yet.
+    ///
+    /// # Errors
+    /// There is none, it cannot move its cursor, or somebody else has it.
+    pub fn open() -> Result<Self> {
+        let kind = std::env::var("TERM").unwrap_or_default();
+        if kind.is_empty() || kind == "dumb" {
+            bail!("--live needs a terminal that can move its cursor, TERM is \"{kind}\": leave --live away");
+        }
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let tty = open(TERMINAL, flags, Mode::empty()).with_context(|| {
+            format!("open {TERMINAL}: --live needs a terminal (ssh -t gives one); leave --live away")
+        })?;
+        let terminal = Self::on(tty).with_context(|| format!("read the modes of {TERMINAL}: leave --live away"))?;
+        if !terminal.is_ours_to_use() {
+            bail!("--live needs the terminal, and this process runs in the background: bring it to the front (fg)");
+        }
+        Ok(terminal)
+    }
+
+    fn on(tty: OwnedFd) -> Result<Self, Errno> {
+        let modes = tcgetattr(&tty)?;
+        Ok(Self { tty, modes, taken: Mutex::new(false) })
+    }
+
+    /// Whether this process is the one that may read from it and change it.
+    pub fn is_ours_to_use(&self) -> bool {
+        tcgetpgrp(&self.tty).is_ok_and(|group| group == getpgrp())
+    }
+
+    /// Takes it over: keys come one by one and unseen, signals by keys stay, but none that would leave it as it is.
+    pub fn enter(&self) -> &'static [u8] {
+        let mut taken = self.lock();
+        let mut modes = self.modes.clone();
+        modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN;
+        modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+        modes.special_codes[SpecialCodeIndex::VQUIT] = 0;
+        // A terminal that went away is noticed by its silence.
+        let _ = tcsetattr(&self.tty, OptionalActions::Now, &modes);
+        *taken = true;
+        ENTER
+    }
+
+    /// Puts it back as it was, if it is taken: from any thread, as often as one likes, in bounded time.
+    pub fn leave(&self) {
+        let mut taken = self.lock();
+        if !std::mem::take(&mut *taken) {
+            return;
+        }
+        // Output held back by Ctrl-S goes on when that key loses its meaning. `Now`, since waiting for output to be
+        // taken could last for ever.
+        let mut released = self.modes.clone();
+        released.input_modes -= InputModes::IXON;
+        let _ = tcsetattr(&self.tty, OptionalActions::Now, &released);
+        self.write_patiently(LEAVE);
+        let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.modes);
+    }
+
+    /// Whether it is taken over now.
+    pub fn is_taken(&self) -> bool {
+        *self.lock()
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        let size = tcgetwinsize(&self.tty).map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+        size.ok().filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or(USUAL_SIZE)
+    }
+
+    /// Writes as much as the terminal takes now, and says how much that was.
+    pub fn write(&self, bytes: &[u8]) -> usize {
+        let taken = self.lock();
+        // Whoever put it back meanwhile wants nothing to be written after that.
+        if *taken { write(&self.tty, bytes).unwrap_or(0) } else { 0 }
+    }
+
+    /// Waits until something was typed or, if `writing`, there is room for output; at most so long.
+    pub fn wait(&self, writing: bool, at_most: Duration) {
+        let flags = if writing { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let start = Instant::now();
+        let _ = self.poll(flags, at_most);
+        let hung_up = PollFlags::HUP | PollFlags::ERR;
+        if self.poll(flags, Duration::ZERO).is_some_and(|seen| seen.intersects(hung_up)) {
+            // It would be reported again and again.
+            std::thread::sleep(at_most.saturating_sub(start.elapsed()));
+        }
+    }
+
+    /// What was typed, without waiting.
+    pub fn read(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 256];
+        let length = read(&self.tty, &mut bytes).unwrap_or(0);
+        bytes.truncate(length);
+        bytes
+    }
+
+    fn write_patiently(&self, mut bytes: &[u8]) {
+        let start = Instant::now();
+        while !bytes.is_empty() && start.elapsed() < PATIENCE {
+            match write(&self.tty, bytes) {
+                Ok(length) => bytes = bytes.get(length..).unwrap_or_default(),
+                Err(Errno::AGAIN | Errno::INTR) => _ = self.poll(PollFlags::OUT, PATIENCE / 5),
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn poll(&self, flags: PollFlags, at_most: Duration) -> Option<PollFlags> {
+        let mut fds = [PollFd::new(&self.tty, flags)];
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(at_most.subsec_nanos()) };
+        poll(&mut fds, Some(&timeout)).ok()?;
+        Some(fds[0].revents())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, bool> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    /// A terminal that nobody reads from, and the end from which one could.
+    pub(in crate::render::live) fn unread() -> (Terminal, OwnedFd) {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK;
+        (Terminal::on(open(name.as_c_str(), flags, Mode::empty()).unwrap()).unwrap(), master)
+    }
+
+    pub(in crate::render::live) fn modes(terminal: &Terminal) -> String {
+        format!("{:?}", tcgetattr(&terminal.tty).unwrap())
+    }
+
+    #[test]
+    fn a_full_terminal_takes_nothing_and_is_put_back_in_bounded_time() {
+        let (terminal, _master) = unread();
+        let before = modes(&terminal);
+        assert_eq!(terminal.write(b"x"), 0, "it is not ours yet");
+        terminal.enter();
+        assert_ne!(modes(&terminal), before);
+        let start = Instant::now();
+        while terminal.write(b"xyz") > 0 {}
+        terminal.wait(false, Duration::from_millis(1));
+        assert_eq!((terminal.write(b"xyz"), terminal.read()), (0, vec![]));
+        terminal.leave();
+        assert_eq!(modes(&terminal), before);
+        assert!(start.elapsed() < PATIENCE * 10, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_terminal_that_went_away_is_no_reason_to_fail_or_to_spin() {
+        let (terminal, master) = unread();
+        terminal.enter();
+        drop(master);
+        let start = Instant::now();
+        terminal.wait(true, Duration::from_millis(50));
+        assert!(start.elapsed() >= Duration::from_millis(50));
+        assert_eq!((terminal.write(b"x"), terminal.read(), terminal.size()), (0, vec![], USUAL_SIZE));
+        terminal.leave();
+    }
+}

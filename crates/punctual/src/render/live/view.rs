@@ -1,0 +1,277 @@
+//! What a running measurement looks like: numbers so far, what keys do to them, lines on a screen.
+//!
+//! Knows neither a terminal nor a clock: progress and keys go in, lines come out.
+
+use super::keys::Key;
+use super::screen::{Line, Weight};
+use crate::render::text::table::{Edge, Table};
+use crate::render::units::{self, ABSENT};
+use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_linux::measure::{CpuSoFar, Progress, Spike};
+use std::collections::BTreeMap;
+
+/// Below this nothing can be shown that helps.
+const LEAST: (usize, usize) = (40, 8);
+/// Lines around the table: time, load, blank, caption; blank, message, keys.
+const AROUND: usize = 7;
+
+/// What a key asks of the measurement; all others concern the view alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Put a mark into the recording.
+    Mark,
+    /// End the run.
+    Quit,
+    /// Draw everything anew.
+    Redraw,
+}
+
+/// Latencies of one CPU, ready to be shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Numbers {
+    /// Activations per second of late; `None` until there are two readings.
+    rate: Option<u64>,
+    now: Summary,
+    so_far: Summary,
+    skipped: u64,
+    spike: Option<Spike>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Summary {
+    p50: Option<Nanos>,
+    p999: Option<Nanos>,
+    max: Option<Nanos>,
+}
+
+impl Summary {
+    fn of(counts: &Counts) -> Self {
+        let percentile = |ppm| counts.percentile_ppm(ppm);
+        Self { p50: percentile(500_000), p999: percentile(999_000), max: counts.max() }
+    }
+
+    fn cells(&self) -> [String; 3] {
+        [self.p50, self.p999, self.max].map(|value| format!("{:>8}", units::column_us(value)))
+    }
+}
+
+/// The view.
+#[derive(Debug, Default)]
+pub struct View {
+    progress: Option<Progress>,
+    cpus: BTreeMap<u32, Numbers>,
+    /// What is shown instead while the view is paused.
+    frozen: Option<BTreeMap<u32, Numbers>>,
+    /// The last reading, and when it was taken.
+    last: Option<(MonoTime, Vec<CpuSoFar>)>,
+    /// What "so far" begins with, and how long into the run that was.
+    reset: Option<(Nanos, Vec<CpuSoFar>)>,
+    /// Of the CPUs that do not all fit, the first that is shown.
+    first: usize,
+    /// How many fitted when lines were made last.
+    page: usize,
+    message: String,
+    ending: bool,
+}
+
+impl View {
+    /// Takes in how far the measurement is.
+    pub fn take(&mut self, progress: Progress) {
+        if progress.warming_up {
+            // Nothing counts in a warm-up; a rate over it would be too low.
+            self.last = None;
+        }
+        if !progress.latencies.is_empty() {
+            self.take_latencies(&progress);
+        }
+        self.progress = Some(progress);
+    }
+
+    fn take_latencies(&mut self, progress: &Progress) {
+        let (last, base) = (self.last.as_ref(), self.reset.as_ref().map(|(_, base)| base));
+        for cpu in &progress.latencies {
+            let of = |all: &Vec<CpuSoFar>| all.iter().find(|other| other.cpu == cpu.cpu).cloned();
+            let before = last.and_then(|(at, all)| Some((progress.at.since(*at), of(all)?)));
+            let base = base.and_then(of);
+            let since = |base: &CpuSoFar| cpu.ran.since(&base.ran);
+            let recent = before.map(|(time, before)| (time, since(&before)));
+            let numbers = Numbers {
+                rate: recent.as_ref().and_then(|(time, ran)| per_second(ran.count(), *time)),
+                now: recent.as_ref().map(|(_, ran)| Summary::of(ran)).unwrap_or_default(),
+                so_far: Summary::of(&base.as_ref().map_or_else(|| cpu.ran.clone(), since)),
+                skipped: cpu.skipped.saturating_sub(base.as_ref().map_or(0, |base| base.skipped)),
+                spike: cpu.last_spike.clone(),
+            };
+            self.cpus.insert(cpu.cpu, numbers);
+        }
+        self.last = Some((progress.at, progress.latencies.clone()));
+    }
+
+    /// What a key does.
+    pub fn press(&mut self, key: Key) -> Option<Wish> {
+        match key {
+            Key::Char('q') => {
+                self.ending = true;
+                return Some(Wish::Quit);
+            }
+            Key::Char('m') => return Some(Wish::Mark),
+            Key::Char('\x0c') => return Some(Wish::Redraw),
+            Key::Char('p' | ' ') => {
+                self.frozen = if self.frozen.is_some() { None } else { Some(self.cpus.clone()) };
+            }
+            Key::Char('r') => self.reset(),
+            Key::Up | Key::Char('k') => self.first = self.first.saturating_sub(1),
+            Key::Down | Key::Char('j') => self.first = self.first.saturating_add(1),
+            Key::PageUp => self.first = self.first.saturating_sub(self.page.max(1)),
+            Key::PageDown => self.first = self.first.saturating_add(self.page.max(1)),
+            Key::Char(_) => {}
+        }
+        None
+    }
+
+    /// From now on "so far" means: since now. The recording knows nothing of it.
+    fn reset(&mut self) {
+        let (Some(progress), Some((_, last))) = (&self.progress, &self.last) else {
+            "nothing to reset yet".clone_into(&mut self.message);
+            return;
+        };
+        self.reset = Some((progress.elapsed, last.clone()));
+        for numbers in self.cpus.values_mut() {
+            (numbers.so_far, numbers.skipped) = (Summary::default(), 0);
+        }
+        "the numbers so far begin anew; the recording goes on with all of them".clone_into(&mut self.message);
+    }
+
+    /// Says something below the table until something else is said.
+    pub fn say(&mut self, message: &str) {
+        message.clone_into(&mut self.message);
+    }
+
+    /// The run is being ended.
+    pub fn end(&mut self) {
+        self.ending = true;
+    }
+
+    /// The screen, with lines that fit. Scrolls back where there is nothing to scroll to.
+    pub fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
+        let line = |weight, text: &str| Line::new(weight, text, columns);
+        if columns < LEAST.0 || rows < LEAST.1 {
+            let text = format!("too small: {} x {} needed", LEAST.0, LEAST.1);
+            return vec![line(Weight::Alert, &text)];
+        }
+        let Some(progress) = &self.progress else { return vec![line(Weight::Plain, "about to begin")] };
+        let mut lines = vec![
+            line(Weight::Heading, &time(progress)),
+            line(Weight::Plain, &load(progress)),
+            Line::default(),
+            line(Weight::Plain, &self.caption()),
+        ];
+        let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
+        let (table, first, page) = fitting(shown, progress.at, self.first, columns, rows - AROUND);
+        let below = if page < shown.len() {
+            format!("CPU {} to {} of {}: arrow keys scroll. {}", first + 1, first + page, shown.len(), self.message)
+        } else {
+            self.message.clone()
+        };
+        lines.extend(table);
+        lines.resize(lines.len().max(rows - 3), Line::default());
+        lines.extend([Line::default(), line(Weight::Plain, &below), self.keys(columns)]);
+        (self.first, self.page) = (first, page);
+        lines
+    }
+
+    fn caption(&self) -> String {
+        let since = self.reset.as_ref().map(|(at, _)| units::moment(*at));
+        let so_far = since.map_or_else(|| "so far".to_owned(), |at| format!("since the reset at {at}"));
+        format!("wake-up latency in us: now (the last second), then {so_far}")
+    }
+
+    fn keys(&self, columns: usize) -> Line {
+        match (self.ending, self.frozen.is_some()) {
+            (true, _) => Line::new(Weight::Alert, "ending: loads stop, the recording is completed", columns),
+            (_, true) => Line::new(Weight::Alert, "PAUSED, measuring goes on   p go on  m mark  q quit", columns),
+            _ => Line::new(Weight::Heading, "p pause  r reset  m mark  q quit", columns),
+        }
+    }
+}
+
+fn time(progress: &Progress) -> String {
+    let (second, total) = (Nanos::from_secs(1), units::duration(progress.total));
+    let elapsed = Nanos::from_secs(progress.elapsed.whole(second));
+    let left = Nanos::from_secs(progress.total.minus(progress.elapsed).as_ns().div_ceil(second.as_ns()));
+    format!("punctual measure   {} of {total}, {} left", units::duration(elapsed), units::duration(left))
+}
+
+fn load(progress: &Progress) -> String {
+    let (number, all) = progress.phase_number;
+    let which = if all > 1 { format!("load phase {number} of {all}") } else { "load phase".to_owned() };
+    let state = if progress.warming_up { ", warming up: not counted" } else { "" };
+    format!("{which}: {}{state}", progress.phase)
+}
+
+/// As much of the table as fits in so many lines, the number of its first CPU, and how many there are.
+fn fitting(
+    cpus: &BTreeMap<u32, Numbers>,
+    at: MonoTime,
+    first: usize,
+    columns: usize,
+    rows: usize,
+) -> (Vec<Line>, usize, usize) {
+    let part = |first: usize, page: usize| {
+        let lines = table(cpus.iter().skip(first).take(page), at).lines(columns);
+        let weight = |heading| if heading { Weight::Heading } else { Weight::Plain };
+        lines.iter().map(|line| Line::new(weight(line.heading), &line.text, columns)).collect::<Vec<Line>>()
+    };
+    // Each CPU has a line in each block, and there is at least one block.
+    let mut page = cpus.len().min(rows.saturating_sub(1)).max(1);
+    loop {
+        let first = first.min(cpus.len().saturating_sub(page));
+        let mut lines = part(first, page);
+        if lines.len() <= rows || page == 1 {
+            lines.truncate(rows);
+            return (lines, first, page.min(cpus.len()));
+        }
+        page -= 1;
+    }
+}
+
+fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -> Table {
+    let right = |name| (name, Edge::Right);
+    let mut table = Table::new(&[
+        right("CPU"),
+        right("rate/s"),
+        right("now p50"),
+        right("p99.9"),
+        right("max"),
+        right("all p50"),
+        right("p99.9"),
+        right("max"),
+        right("skipped"),
+        right("last spike"),
+        right("ago"),
+        ("cause", Edge::Left),
+    ]);
+    for (cpu, numbers) in cpus {
+        let rate = numbers.rate.map_or_else(|| ABSENT.to_owned(), units::count);
+        let mut cells = vec![format!("{cpu:>3}"), format!("{rate:>6}")];
+        cells.extend(numbers.now.cells());
+        cells.extend(numbers.so_far.cells());
+        cells.push(units::count(numbers.skipped));
+        cells.extend(spike(numbers.spike.as_ref(), at));
+        table.row(cells);
+    }
+    table
+}
+
+/// How late, how long ago, why.
+fn spike(spike: Option<&Spike>, at: MonoTime) -> [String; 3] {
+    let Some(spike) = spike else { return [ABSENT.to_owned(), format!("{ABSENT:>8}"), ABSENT.to_owned()] };
+    let seconds = Nanos::from_secs(at.since(spike.woke).as_ns() / 1_000_000_000);
+    let cause = spike.cause.clone().unwrap_or_else(|| ABSENT.to_owned());
+    [units::column_us(Some(spike.lateness)), format!("{:>8}", units::duration(seconds)), cause]
+}
+
+fn per_second(count: u64, time: Nanos) -> Option<u64> {
+    let rounded = u128::from(count) * 1_000_000_000 + u128::from(time.as_ns()) / 2;
+    rounded.checked_div(u128::from(time.as_ns())).and_then(|rate| u64::try_from(rate).ok())
+}

@@ -1,0 +1,246 @@
+//! `measure --live` on a terminal of its own: what keys do, and that the terminal is afterwards what it was before.
+
+use crate::run::{Run, Said};
+use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const CTRL_C: &[u8] = b"\x03";
+const CTRL_S: &[u8] = b"\x13";
+const CTRL_Z: &[u8] = b"\x1a";
+const LEFT: &str = "\x1b[?25h\x1b[?1049l";
+/// Machines that run tests may be busy with other things.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal and the program in it.
+struct Session {
+    run: Run,
+    master: OwnedFd,
+    slave: OwnedFd,
+    child: Child,
+    /// All that the program wrote.
+    seen: String,
+    before: String,
+}
+
+impl Session {
+    fn start(words: &[&str], stdout: Option<File>) -> Self {
+        let run = Run::new();
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        fcntl_setfl(&master, OFlags::NONBLOCK).unwrap();
+        let before = modes(&slave);
+        let end = || Stdio::from(slave.try_clone().unwrap());
+        let mut command = Command::new("setsid");
+        command.args(["-c", env!("CARGO_BIN_EXE_punctual"), "measure", "--live", "--policy", "other", "--cpus", "0"]);
+        command.args(["--warm-up", "10", "--out", "r.punctual"]).args(words).current_dir(run.dir.path());
+        command.env("TERM", "xterm").env("NO_COLOR", "1").stdin(end()).stderr(end());
+        command.stdout(stdout.map_or_else(end, Stdio::from));
+        let mut session = Self { run, master, child: command.spawn().unwrap(), seen: String::new(), before, slave };
+        session.resize(120, 24);
+        session
+    }
+
+    fn resize(&mut self, columns: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.master, size).unwrap();
+    }
+
+    fn press(&self, keys: &[u8]) {
+        assert_eq!(rustix::io::write(&self.master, keys), Ok(keys.len()));
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    fn read(&mut self) {
+        let mut bytes = [0; 4096];
+        while let Ok(length @ 1..) = rustix::io::read(&self.master, &mut bytes) {
+            self.seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
+        }
+    }
+
+    /// Waits until this holds.
+    #[track_caller]
+    fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let start = Instant::now();
+        loop {
+            self.read();
+            if holds(self) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "never {what}; seen: {:?}", self.seen);
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until the program has written this after what was seen before.
+    #[track_caller]
+    fn shows(&mut self, text: &str) {
+        self.until(text, |session| session.seen.contains(text));
+        self.seen.clear();
+    }
+
+    fn is_taken(&self) -> bool {
+        !tcgetattr(&self.slave).unwrap().local_modes.contains(LocalModes::ICANON)
+    }
+
+    fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    }
+
+    /// Waits for the end without reading what is written.
+    #[track_caller]
+    fn ends(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "does not end");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits for the end; the terminal is what it was.
+    #[track_caller]
+    fn ends_well(&mut self) -> ExitStatus {
+        let status = self.ends();
+        self.read();
+        assert!(self.seen.contains(LEFT), "the cursor is back: {:?}", self.seen);
+        assert_eq!(modes(&self.slave), self.before);
+        status
+    }
+
+    fn report(&self) -> serde_json::Value {
+        self.run.json(&["report", "r.punctual", "--json"])
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn modes(tty: &OwnedFd) -> String {
+    format!("{:?}", tcgetattr(tty).unwrap())
+}
+
+#[test]
+fn keys_do_what_they_say_and_the_recording_is_whole() {
+    let mut session = Session::start(&["--duration", "1h"], None);
+    session.shows("now p50");
+    assert!(session.is_taken());
+    session.press(b"m");
+    session.shows("mark 1 is in the recording");
+    session.press(b"p");
+    session.shows("PAUSED");
+    session.press(b"p");
+    session.shows("p pause");
+    session.press(b"\x1bOPr");
+    session.shows("since the reset");
+    session.resize(30, 5);
+    session.shows("too small");
+    session.resize(100, 20);
+    session.shows("now p50");
+    session.press(b"q");
+    let status = session.ends_well();
+    assert!(matches!(status.code(), Some(0 | 3)), "{status:?}");
+    let report = session.report();
+    assert_eq!(report["end"], "interrupted");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("mark 1, set by hand, ") && notes.contains("into the run"), "{notes}");
+}
+
+#[test]
+fn whatever_ends_the_run_the_terminal_is_what_it_was() {
+    let by_key = |session: &Session| session.press(CTRL_C);
+    let by_time = |_: &Session| {};
+    let term = |session: &Session| session.signal("-TERM");
+    let hang_up = |session: &Session| session.signal("-HUP");
+    let ways: [(&dyn Fn(&Session), &str, &str); 4] = [
+        (&by_key, "1h", "interrupted"),
+        (&term, "1h", "interrupted"),
+        (&hang_up, "1h", "interrupted"),
+        (&by_time, "3s", "completed"),
+    ];
+    for (end, duration, reason) in ways {
+        let mut session = Session::start(&["--duration", duration], None);
+        session.shows("now p50");
+        end(&session);
+        let status = session.ends_well();
+        assert!(matches!(status.code(), Some(0 | 3)), "{status:?}");
+        assert_eq!(session.report()["end"], reason);
+    }
+}
+
+#[test]
+fn an_impatient_user_gets_his_terminal_back_too() {
+    let mut session = Session::start(&["--duration", "1h"], None);
+    session.shows("now p50");
+    for _ in 0..20 {
+        // The program may be gone by now.
+        let _ = Command::new("kill").args(["-TERM", &session.child.id().to_string()]).stderr(Stdio::null()).status();
+        sleep(Duration::from_millis(10));
+    }
+    session.ends_well();
+}
+
+#[test]
+fn stopped_it_leaves_the_terminal_and_takes_it_again() {
+    let mut session = Session::start(&["--duration", "1h"], None);
+    session.shows("now p50");
+    session.press(CTRL_Z);
+    session.until("stopped", Session::is_stopped);
+    session.read();
+    assert!(!session.is_taken() && session.seen.contains(LEFT), "{:?}", session.seen);
+    assert_eq!(modes(&session.slave), session.before);
+    session.signal("-CONT");
+    session.shows("now p50");
+    assert!(session.is_taken());
+    session.press(b"q");
+    session.ends_well();
+    let notes = session.report()["notes"].to_string();
+    assert!(notes.contains("stopped by a signal") && notes.contains("went on"), "{notes}");
+}
+
+#[test]
+fn a_terminal_that_takes_no_output_delays_nobody() {
+    let run = Run::new();
+    let results = File::create(run.path("results")).unwrap();
+    let mut session = Session::start(&["--duration", "4s", "--json"], Some(results));
+    session.until("taken", Session::is_taken);
+    session.press(CTRL_S);
+    session.ends();
+    assert_eq!(modes(&session.slave), session.before);
+    let results = std::fs::read_to_string(run.path("results")).unwrap();
+    assert!(results.starts_with('{'), "results go where they were sent: {results}");
+    let report = session.report();
+    assert_eq!(report["end"], "completed");
+    assert!(report["measured_ns"].as_u64().unwrap() >= 3_900_000_000, "{report}");
+}
+
+#[test]
+fn without_a_terminal_nothing_is_measured() {
+    let refused = |command: &mut Command, parts: &[&str]| {
+        let run = Run::new();
+        command.args([env!("CARGO_BIN_EXE_punctual"), "measure", "--live", "--policy", "other", "--out", "r.punctual"]);
+        command.current_dir(run.dir.path()).stdin(Stdio::null());
+        Said::of(command.output().unwrap()).refused(parts);
+        assert!(!run.path("r.punctual").exists(), "nothing is left behind");
+    };
+    refused(Command::new("setsid").env("TERM", "xterm"), &["--live needs a terminal", "leave --live away"]);
+    refused(Command::new("setsid").env("TERM", "dumb"), &["TERM is \"dumb\""]);
+}
