@@ -27,8 +27,8 @@ pub enum Clock {
     /// The host's time: what holds up the host holds up the guest.
     #[default]
     Host,
-    /// Executed instructions, two nanoseconds each, and leaps where nobody has anything to do: nothing outside can hold
-    /// up such a guest, so that whatever is late in it was made late in it. The CPUs take turns.
+    /// Executed instructions, two nanoseconds each, and the host's time where nobody has anything to do: while such a guest
+    /// works, nothing outside can hold it up. Its CPUs take turns.
     Instructions,
 }
 
@@ -83,6 +83,11 @@ impl Guest {
 
     /// Runs one line of the guest's shell.
     pub fn command(&mut self, command: &str) -> Result<Output> {
+        self.command_within(command, COMMAND_TIME)
+    }
+
+    /// The same for one that may take longer, or must not.
+    pub fn command_within(&mut self, command: &str, time: Duration) -> Result<Output> {
         // More than this a terminal does not take as one line.
         if command.len() > 4000 || command.contains('\n') {
             bail!("a command for a guest is one line of up to 4000 bytes, not '{command}'");
@@ -90,7 +95,7 @@ impl Guest {
         writeln!(self.input, "{command}").and_then(|()| self.input.flush()).context("send a command to the guest")?;
         let mut frame = Frame::default();
         let mut answer = None;
-        self.wait_for(COMMAND_TIME, |line| {
+        self.wait_for(time, |line| {
             answer = frame.take(line);
             answer.is_some()
         })
@@ -168,9 +173,7 @@ fn qemu(kernel: &Kernel, setup: Setup<'_>) -> Result<Command> {
     command.args(machine).args(["-m", &setup.memory_mib.to_string()]);
     match setup.clock {
         Clock::Host => command.args(["-accel", "tcg,thread=multi", "-smp", "4"]),
-        Clock::Instructions => {
-            command.args(["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-smp", "2"])
-        }
+        Clock::Instructions => command.args(["-accel", "tcg,thread=single", "-icount", "shift=1", "-smp", "2"]),
     };
     command.args(["-nodefaults", "-display", "none", "-no-reboot", "-chardev", "stdio,id=line,signal=off"]);
     command.args(["-serial", "chardev:line"]);

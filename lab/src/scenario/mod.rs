@@ -76,10 +76,12 @@ pub const SCENARIOS: &[&Scenario] = &[
     &tune::KILLED,
     &tune::DAYS,
     &causes::CAUSES,
+    &causes::RTLA,
+    &causes::STOPPED,
 ];
 
 /// Those that take too long for every time: tried only when they are named.
-pub const LONG: [&str; 1] = ["causes"];
+pub const LONG: [&str; 3] = ["causes", "rtla", "stopped"];
 
 /// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
