@@ -110,7 +110,7 @@ fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter) -> Result<Verdi
     ensure!(measured.err.is_empty() || measured.code == 0, "{}", measured.err.trim());
     let truth = bench.output(&format!("{kind}-truth"), "cat /tmp/truth")?.out;
     let recording = bench.fetch("/tmp/recording", &format!("{kind}.punctual"))?;
-    let explained = bench.explain(&recording)?;
+    let explained = bench.product("explain", &recording)?;
     let [truth_file, explanation_file] = [("truth", &truth), ("json", &explained)].map(|(ending, text)| {
         let path = recording.with_extension(ending);
         fs::write(&path, text).with_context(|| format!("write {}", path.display())).map(|()| path)
@@ -192,10 +192,10 @@ impl<'a> Bench<'a> {
         fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
     }
 
-    /// What the product makes of a recording.
-    fn explain(&self, recording: &Path) -> Result<String> {
+    /// What the product says of a recording, asked by a verb of its.
+    fn product(&self, verb: &str, recording: &Path) -> Result<String> {
         let product = self.lab.product(self.kernel.spec.arch)?.context("there is no product for this architecture")?;
-        program::read(Command::new(&product.program).arg("explain").arg(recording).arg("--json"))
+        program::read(Command::new(&product.program).arg(verb).arg(recording).arg("--json"))
     }
 }
 

@@ -29,16 +29,19 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let mut bench = Bench::boot(lab, kernel, "stopped", Outfit::default())?;
     bench.output("settled", "sleep 3")?;
     let measure = "punctual measure --quiet --explain --windows 4096 --explain-threshold 100ms --warm-up 100ms --cpus 1 \
-                   --period 10ms --duration 60s --out /tmp/stopped.rec >/tmp/stopped.log 2>&1";
-    bench.output("measuring", &format!("{measure} & sleep 5"))?;
+                   --period 10ms --duration 60s --out /tmp/recording >/tmp/log 2>&1";
+    let begun = "for i in $(seq 300); do [ -s /tmp/recording ] && break; sleep 0.1; done; sleep 3";
+    bench.output("measuring", &format!("{measure} & {begun}"))?;
     let truth = stop_and_go(bench.guest.process())?;
     bench.output(
         "measured",
-        "for i in $(seq 1000); do pidof punctual || break; sleep 0.2; done; cat /tmp/stopped.log",
+        "for i in $(seq 1000); do pidof punctual >/dev/null || break; sleep 0.2; done; cat /tmp/log",
     )?;
-    let output = bench.output("stopped.json", "punctual explain /tmp/stopped.rec --json")?;
-    let explanation: Value = serde_json::from_str(&output.out).context("read the explanation")?;
-    let told = told(&explanation);
+    let recording = bench.fetch("/tmp/recording", "recording.punctual")?;
+    let explanation: Value =
+        serde_json::from_str(&bench.product("explain", &recording)?).context("read the explanation")?;
+    let report: Value = serde_json::from_str(&bench.product("report", &recording)?).context("read the report")?;
+    let told = told(&explanation, &report);
     lab.keep("stopped", kernel, "truth", &format!("stopped {truth:?}\ntold    {told:?}\n"))?;
     crate::say(&format!("stopped {} times, told {}", truth.len(), told.len()));
     Ok(vec![("stopped.told", Verdict::of(&compare(&truth, &told)))])
@@ -60,18 +63,29 @@ fn stop_and_go(process: u32) -> Result<Vec<Duration>> {
     Ok(truth)
 }
 
-/// How long each standstill was, in order, that the explanation blames on the machine or the hypervisor.
-fn told(explanation: &Value) -> Vec<Duration> {
-    let spikes = explanation.get("spikes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let mut told: Vec<(u64, u64)> = spikes.iter().filter_map(standstill).collect();
+/// How long each standstill was, in order: those that the explanation blames on the machine or the hypervisor, and those
+/// that the report tells as such, in which no activation was late as none was let run.
+fn told(explanation: &Value, report: &Value) -> Vec<Duration> {
+    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let epoch = explanation.get("epoch_ns").and_then(Value::as_u64).unwrap_or(0);
+    let mut told: Vec<(u64, u64)> = list(explanation, "spikes").iter().filter_map(blamed).collect();
+    told.extend(list(report, "events").iter().filter_map(|event| paused(event, epoch)));
     told.sort_unstable();
+    // One that is told by both is one.
+    told.dedup_by(|later, earlier| later.0 < earlier.0 + earlier.1);
     told.into_iter().map(|(_, length)| Duration::from_nanos(length)).collect()
 }
 
-fn standstill(spike: &Value) -> Option<(u64, u64)> {
+/// Beginning and length.
+fn blamed(spike: &Value) -> Option<(u64, u64)> {
     let first = spike.get("causes")?.as_array()?.first()?;
     let is_one = ["paused", "hypervisor"].contains(&first.get("class")?.as_str()?);
     is_one.then_some((spike.get("release_ns")?.as_u64()?, first.get("time_ns")?.as_u64()?))
+}
+
+fn paused(event: &Value, epoch: u64) -> Option<(u64, u64)> {
+    let is_one = event.get("kind")?.as_str()? == "paused";
+    is_one.then_some((epoch + event.get("at_ns")?.as_u64()?, event.get("length_ns")?.as_u64()?))
 }
 
 /// As many, and each as long.
@@ -96,11 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_blamed_on_the_machine_is_told() {
+    fn what_is_blamed_and_what_is_an_event_are_told_in_order() {
         let spike =
             |class: &str, at: u64| serde_json::json!({"release_ns": at, "causes": [{"class": class, "time_ns": 5}]});
-        let explanation =
-            serde_json::json!({"spikes": [spike("paused", 9), spike("softirq", 1), spike("hypervisor", 2)]});
-        assert_eq!(told(&explanation), [Duration::from_nanos(5); 2]);
+        let spikes = [spike("paused", 140), spike("softirq", 101), spike("hypervisor", 102)];
+        let explanation = serde_json::json!({"epoch_ns": 100, "spikes": spikes});
+        let event = |at: u64| serde_json::json!({"kind": "paused", "at_ns": at, "length_ns": 7});
+        let report =
+            serde_json::json!({"events": [event(20), event(1), {"kind": "moved", "at_ns": 3, "length_ns": 1}]});
+        assert_eq!(told(&explanation, &report), [7, 7, 5].map(Duration::from_nanos));
     }
 }
