@@ -29,7 +29,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let mut bench = Bench::boot(lab, kernel, "stopped", Outfit::default())?;
     bench.output("settled", "sleep 3")?;
     let measure = "punctual measure --quiet --explain --windows 4096 --explain-threshold 100ms --warm-up 100ms --cpus 1 \
-                   --period 10ms --duration 60s --out /tmp/recording >/tmp/log 2>&1";
+                   --period 10ms --duration 90s --out /tmp/recording >/tmp/log 2>&1";
     let begun = "for i in $(seq 300); do [ -s /tmp/recording ] && break; sleep 0.1; done; sleep 3";
     bench.output("measuring", &format!("{measure} & {begun}"))?;
     let truth = stop_and_go(bench.guest.process())?;
@@ -70,6 +70,8 @@ fn told(explanation: &Value, report: &Value) -> Vec<Duration> {
     let epoch = explanation.get("epoch_ns").and_then(Value::as_u64).unwrap_or(0);
     let mut told: Vec<(u64, u64)> = list(explanation, "spikes").iter().filter_map(blamed).collect();
     told.extend(list(report, "events").iter().filter_map(|event| paused(event, epoch)));
+    // A busy host holds a guest up for shorter times of its own.
+    told.retain(|(_, length)| u128::from(*length) >= SHORTEST.as_nanos() * 9 / 10);
     told.sort_unstable();
     // One that is told by both is one.
     told.dedup_by(|later, earlier| later.0 < earlier.0 + earlier.1);
@@ -111,13 +113,13 @@ mod tests {
 
     #[test]
     fn what_is_blamed_and_what_is_an_event_are_told_in_order() {
-        let spike =
-            |class: &str, at: u64| serde_json::json!({"release_ns": at, "causes": [{"class": class, "time_ns": 5}]});
+        let spike = |class: &str, at: u64| serde_json::json!({"release_ns": at * 100_000_000, "causes": [{"class": class, "time_ns": 500_000_000_u64}]});
         let spikes = [spike("paused", 140), spike("softirq", 101), spike("hypervisor", 102)];
-        let explanation = serde_json::json!({"epoch_ns": 100, "spikes": spikes});
-        let event = |at: u64| serde_json::json!({"kind": "paused", "at_ns": at, "length_ns": 7});
+        let explanation = serde_json::json!({"epoch_ns": 10_000_000_000_u64, "spikes": spikes});
+        let event =
+            |at: u64| serde_json::json!({"kind": "paused", "at_ns": at * 100_000_000, "length_ns": 700_000_000_u64});
         let report =
             serde_json::json!({"events": [event(20), event(1), {"kind": "moved", "at_ns": 3, "length_ns": 1}]});
-        assert_eq!(told(&explanation, &report), [7, 7, 5].map(Duration::from_nanos));
+        assert_eq!(told(&explanation, &report), [700, 700, 500].map(Duration::from_millis));
     }
 }
