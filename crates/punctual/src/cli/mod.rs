@@ -349,7 +349,7 @@ pub struct MeasureArgs {
     pub suite: Option<SuiteName>,
     /// Looking for causes.
     #[command(flatten)]
-    pub explain: ExplainArgs,
+    pub explain: TraceArgs,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -369,7 +369,7 @@ pub struct MeasureArgs {
 
 /// How `punctual measure` looks for causes.
 #[derive(Debug, Args)]
-pub struct ExplainArgs {
+pub struct TraceArgs {
     /// Look for the causes of late activations meanwhile: punctual explain shows them
     #[arg(long)]
     pub explain: bool,

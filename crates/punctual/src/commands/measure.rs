@@ -1,6 +1,6 @@
 //! `punctual measure`: the probe alone, with every knob.
 
-use crate::cli::{ExplainArgs, MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName};
+use crate::cli::{MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
@@ -48,7 +48,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
 }
 
 /// How causes are to be looked for.
-fn explain(args: &ExplainArgs) -> Option<Explain> {
+fn explain(args: &TraceArgs) -> Option<Explain> {
     args.explain.then(|| Explain {
         threshold: args.explain_threshold,
         windows_max: args.windows,

@@ -55,6 +55,7 @@ pub fn causes() -> Report {
         spikes,
         rhythms: vec![(1, Rhythm { period: Nanos::from_ms(250), chance: 1e-6, fitting: (70, 80) })],
         explained: Some(0.93),
+        complete: Some(0.97),
         ordinary: vec![
             (cause(Class::WakeUp, ""), Nanos::from_ns(2_150)),
             (cause(Class::TimerInterrupt, ""), Nanos::from_ns(1_320)),
