@@ -122,7 +122,7 @@ fn nobody_elses_tracing_is_touched_and_ours_is_gone_at_every_end() {
             rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
         }
         child.wait().unwrap();
-        assert_eq!(tracefs.instances(pid), [PathBuf::new(); 0], "{signal:?}");
+        assert!(tracefs.instances(pid).is_empty(), "{signal:?}");
     }
     assert_eq!(tracefs.top(), before);
 }
@@ -147,7 +147,7 @@ fn what_a_killed_measurement_left_the_next_one_removes() {
     std::fs::remove_dir(&others).unwrap();
     assert!(said.code == 0 || said.code == 3, "{said:?}");
     assert!(stays, "another's instance is not ours to remove");
-    assert_eq!(tracefs.instances(pid), [PathBuf::new(); 0]);
+    assert!(tracefs.instances(pid).is_empty());
 }
 
 #[test]
