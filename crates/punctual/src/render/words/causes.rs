@@ -3,6 +3,7 @@
 use super::phase_name;
 use crate::render::units;
 use punctual_core::explain::{Blame, Cause, Class, Explanation, Ranked, Rhythm, Stage, Why};
+use punctual_core::finding::State;
 use punctual_core::report::{CausesDoubt, Report};
 use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 use punctual_hist::Nanos;
@@ -360,10 +361,39 @@ pub fn weight(ranked: &Ranked) -> String {
     )
 }
 
-/// The knobs that bear on a cause: id, and what is wanted.
-pub fn knobs(ranked: &Ranked) -> Vec<(&'static str, &'static str)> {
-    let title = |id: &&'static str| (*id, punctual_core::knobs::find(id).map_or("", |knob| knob.title));
-    ranked.knobs.iter().map(title).collect()
+/// A knob that bears on a cause.
+pub struct KnobHere<'a> {
+    /// Its name.
+    pub id: &'static str,
+    /// What is wanted.
+    pub title: &'static str,
+    /// How the audit of the same run found it; `None` where there was no audit.
+    pub state: Option<&'a State>,
+}
+
+impl KnobHere<'_> {
+    /// What is wanted, and whether it is so already.
+    pub fn wanted(&self) -> String {
+        match self.state {
+            Some(State::Good) => format!("wanted: {}; it is so already", self.title),
+            Some(State::Bad) => format!("wanted: {}; it is not", self.title),
+            _ => format!("wanted: {}", self.title),
+        }
+    }
+}
+
+/// The knobs that bear on a cause, most useful first; what does not apply here is left out, and what is good already
+/// comes last.
+pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
+    let here = |id: &&'static str| KnobHere {
+        id,
+        title: punctual_core::knobs::find(id).map_or("", |knob| knob.title),
+        state: report.findings.iter().find(|finding| finding.id == **id).map(|finding| &finding.state),
+    };
+    let mut knobs: Vec<KnobHere> = ranked.knobs.iter().map(here).collect();
+    knobs.retain(|knob| !matches!(knob.state, Some(State::NotApplicable(_))));
+    knobs.sort_by_key(|knob| matches!(knob.state, Some(State::Good)));
+    knobs
 }
 
 /// Why it could run, most frequent first; how often, where not always.
