@@ -107,7 +107,8 @@ struct lane {
 	u64 softirq;
 	u64 timer; // That the measuring thread armed last.
 	u64 woken; // When the measuring thread was.
-	u64 spare[3];
+	u64 stack; // When the last one was taken.
+	u64 spare[2];
 	u64 on;
 	u64 thread;     // The measuring one; 0: any.
 	u64 stack_over; // Later than this is worth a stack.
@@ -249,12 +250,20 @@ inlined u64 short_prio(struct task_struct *task)
 #define FRAMES_OF_A_RECORD 5
 // The way from the tracepoint to here.
 #define SKIPPED 2
+// A stack takes its time (tens of microseconds were seen), so it is taken only where the activation is late already, and
+// not more often than this.
+#define APART 100000000
 
 // Where in the kernel this CPU is.
 inlined void write_stack(void *context, struct lane *lane, u32 number, u64 flags)
 {
 	u64 frames[FRAMES] = {};
-	long bytes = get_stack(context, frames, sizeof(frames), SKIPPED);
+	u64 now = ktime_get_ns();
+	long bytes;
+	if (now - lane->stack < APART)
+		return;
+	lane->stack = now;
+	bytes = get_stack(context, frames, sizeof(frames), SKIPPED);
 	if (bytes <= 0)
 		return;
 #pragma unroll

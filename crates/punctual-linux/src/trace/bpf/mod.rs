@@ -28,8 +28,6 @@ const CHECK: Nanos = Nanos::from_ms(50);
 const REMEMBERED: Nanos = Nanos::from_secs(10);
 /// Records are in order but for so much: one that interrupts the writing of another is done before it.
 const DISORDER: Nanos = Nanos::from_us(50);
-/// A stack is worth its time from this part of what is late.
-const PART_OF_LATE: u64 = 2;
 
 /// Programs in the kernel and what they write.
 pub struct Bpf {
@@ -149,8 +147,8 @@ impl Engine for Bpf {
     }
 
     fn late_is(&mut self, cpu: u32, threshold: Nanos) {
-        let over = Nanos::from_ns(threshold.as_ns() / PART_OF_LATE);
-        self.lane(cpu).into_iter().for_each(|lane| self.lanes.set_stack_over(lane, over));
+        // Not before: a stack takes so long that it could make late what is not.
+        self.lane(cpu).into_iter().for_each(|lane| self.lanes.set_stack_over(lane, threshold));
     }
 
     fn covered(&self, cpu: u32) -> Option<Covered> {
