@@ -21,6 +21,17 @@ const COMMAND_TIME: Duration = Duration::from_secs(300);
 /// such a boot is tried again.
 const TRIES: u32 = 3;
 
+/// What passes for time in a guest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// The host's time: what holds up the host holds up the guest.
+    #[default]
+    Host,
+    /// Executed instructions, two nanoseconds each, and the host's time where nobody has anything to do: while such a guest
+    /// works, nothing outside can hold it up. Its CPUs take turns.
+    Instructions,
+}
+
 /// What a guest is started with.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
@@ -30,6 +41,8 @@ pub struct Setup<'a> {
     pub initramfs: &'a Path,
     /// How much memory it has.
     pub memory_mib: u32,
+    /// What passes for time in it.
+    pub clock: Clock,
     /// Where everything that it says is written.
     pub log: &'a Path,
 }
@@ -70,6 +83,11 @@ impl Guest {
 
     /// Runs one line of the guest's shell.
     pub fn command(&mut self, command: &str) -> Result<Output> {
+        self.command_within(command, COMMAND_TIME)
+    }
+
+    /// The same for one that may take longer, or must not.
+    pub fn command_within(&mut self, command: &str, time: Duration) -> Result<Output> {
         // More than this a terminal does not take as one line.
         if command.len() > 4000 || command.contains('\n') {
             bail!("a command for a guest is one line of up to 4000 bytes, not '{command}'");
@@ -77,12 +95,17 @@ impl Guest {
         writeln!(self.input, "{command}").and_then(|()| self.input.flush()).context("send a command to the guest")?;
         let mut frame = Frame::default();
         let mut answer = None;
-        self.wait_for(COMMAND_TIME, |line| {
+        self.wait_for(time, |line| {
             answer = frame.take(line);
             answer.is_some()
         })
         .with_context(|| format!("wait for the answer to '{command}'"))?;
         answer.context("no answer")?.with_context(|| format!("read the answer to '{command}'"))
+    }
+
+    /// The process that is the guest; it ends with this value.
+    pub fn process(&self) -> u32 {
+        self.qemu.id()
     }
 
     fn start(kernel: &Kernel, setup: Setup<'_>) -> Result<Self> {
@@ -147,7 +170,11 @@ fn qemu(kernel: &Kernel, setup: Setup<'_>) -> Result<Command> {
     // Whatever becomes of the lab, its guests end with it.
     let mut command = program::find("setpriv")?;
     command.args(["--pdeathsig", "KILL"]).arg(qemu.get_program());
-    command.args(machine).args(["-accel", "tcg,thread=multi", "-smp", "4", "-m", &setup.memory_mib.to_string()]);
+    command.args(machine).args(["-m", &setup.memory_mib.to_string()]);
+    match setup.clock {
+        Clock::Host => command.args(["-accel", "tcg,thread=multi", "-smp", "4"]),
+        Clock::Instructions => command.args(["-accel", "tcg,thread=single", "-icount", "shift=1", "-smp", "2"]),
+    };
     command.args(["-nodefaults", "-display", "none", "-no-reboot", "-chardev", "stdio,id=line,signal=off"]);
     command.args(["-serial", "chardev:line"]);
     command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(setup.initramfs);

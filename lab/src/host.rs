@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Packages by name, one a line.
 const PACKAGES: &str = include_str!("../packages.txt");
 /// Programs that the lab starts, and of which package each is.
-const PROGRAMS: [(&str, &str); 8] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("apt-cache", "apt"),
     ("apt-get", "apt"),
     ("depmod", "kmod"),
@@ -16,6 +16,7 @@ const PROGRAMS: [(&str, &str); 8] = [
     ("qemu-system-aarch64", "qemu-system-arm"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("setpriv", "util-linux"),
+    ("unshare", "util-linux"),
 ];
 
 /// The programs that are not there.

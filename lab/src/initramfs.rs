@@ -16,8 +16,17 @@ const KILL: &str = include_str!("../guest/kill");
 /// What depmod and the kernel's package say of the modules; the linter reads them.
 const INDEXES: [&str; 4] = ["modules.builtin", "modules.builtin.modinfo", "modules.dep", "modules.order"];
 
-/// The whole archive. Of the modules, those named are in it as files, unloaded.
-pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, modules: &[String]) -> Result<Vec<u8>> {
+/// What a guest has beyond what every guest has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Luggage<'a> {
+    /// The kernel's own modules that are there as files, unloaded.
+    pub modules: &'a [String],
+    /// Programs, libraries and the like: where the guest has each, and where it is here.
+    pub files: &'a [(String, PathBuf)],
+}
+
+/// The whole archive.
+pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, luggage: Luggage<'_>) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in
         ["bin", "boot", "dev", "etc", "proc", "root", "run", "sys", "tmp", "usr/bin", "usr/lib/lab", "var/lib"]
@@ -30,8 +39,8 @@ pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, modules: &[Stri
     archive.file("usr/lib/lab/kill", false, KILL.as_bytes())?;
     archive.file("bin/busybox", true, &read(busybox)?)?;
     archive.file("usr/bin/punctual", true, &read(&product.program)?)?;
-    for (path, library) in &product.libraries {
-        archive.file(path.trim_start_matches('/'), true, &read(library)?)?;
+    for (path, file) in product.libraries.iter().chain(luggage.files) {
+        archive.file(path.trim_start_matches('/'), true, &read(file)?)?;
     }
     let release = kernel.spec.release;
     let os_release = format!(
@@ -48,7 +57,7 @@ pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, modules: &[Stri
     for name in INDEXES {
         archive.file(&format!("{below}/{name}"), false, &read(&kernel.modules.join(name))?)?;
     }
-    for path in module_files(kernel, modules)? {
+    for path in module_files(kernel, luggage.modules)? {
         let place = path.strip_prefix(&kernel.modules).unwrap_or(&path).display().to_string();
         archive.file(&format!("{below}/{place}"), false, &read(&path)?)?;
     }

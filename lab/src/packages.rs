@@ -4,7 +4,10 @@
 //! stands in the repository. Nothing is installed, and nothing of the host's apt is changed: the lists have folders of
 //! their own.
 
+mod closure;
 mod sources;
+
+pub use closure::{Wanted, inside};
 
 use crate::kernel::{Arch, Kernel, Release, Spec};
 use crate::program;
@@ -123,6 +126,8 @@ fn only_file(folder: &Path, beginning: &str) -> Result<PathBuf> {
 struct Archive {
     folder: PathBuf,
     arch: Arch,
+    /// What is taken for installed: nothing, unless it is told otherwise.
+    status: PathBuf,
 }
 
 impl Archive {
@@ -136,7 +141,7 @@ impl Archive {
         fs::write(&list, sources::for_release(release)?).with_context(|| format!("write {}", list.display()))?;
         let status = folder.join("status");
         fs::write(&status, "").with_context(|| format!("write {}", status.display()))?;
-        Ok(Self { folder, arch })
+        Ok(Self { folder, arch, status })
     }
 
     /// A program of apt's that looks here and nowhere else.
@@ -149,7 +154,7 @@ impl Archive {
             "Dir::Etc::sourceparts=-".to_owned(),
             format!("Dir::State::lists={folder}/lists"),
             format!("Dir::Cache={folder}/cache"),
-            format!("Dir::State::status={folder}/status"),
+            format!("Dir::State::status={}", self.status.display()),
             format!("APT::Architecture={arch}"),
             format!("APT::Architectures::={arch}"),
             // Our folders may be closed to the user that apt would download as.

@@ -21,9 +21,14 @@ pub struct Product {
 
 /// Builds it; `None` where this toolchain cannot.
 pub fn build(root: &Path, arch: Arch) -> Result<Option<Product>> {
+    build_package(root, arch, "punctual")
+}
+
+/// The same for any package of the workspace whose program has its name.
+pub fn build_package(root: &Path, arch: Arch, package: &str) -> Result<Option<Product>> {
     let target = format!("{}-unknown-linux-musl", arch.machine());
     if has_target(root, &target)? {
-        let program = cargo_build(root, Some(&target))?;
+        let program = cargo_build(root, Some(&target), package)?;
         return Ok(Some(Product { program, libraries: Vec::new() }));
     }
     if arch.machine() != std::env::consts::ARCH {
@@ -32,7 +37,7 @@ pub fn build(root: &Path, arch: Arch) -> Result<Option<Product>> {
     crate::say(&format!(
         "no standard library for {target} (`rustup target add {target}`): guests get a dynamic program"
     ));
-    let program = cargo_build(root, None)?;
+    let program = cargo_build(root, None, package)?;
     let libraries = libraries(&program)?;
     Ok(Some(Product { program, libraries }))
 }
@@ -43,21 +48,21 @@ fn has_target(root: &Path, target: &str) -> Result<bool> {
     Ok(Path::new(folder.trim()).is_dir())
 }
 
-fn cargo_build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
+fn cargo_build(root: &Path, target: Option<&str>, package: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", "punctual"]).current_dir(root);
+    command.args(["build", "--quiet", "--package", package]).current_dir(root);
     // The linker that comes with Rust: it links for any architecture. It needs to be told only for another's.
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
     if let Some(target) = target {
         command.args(["--target", target]);
     }
     let shown = target.unwrap_or("this machine");
-    crate::say(&format!("building the product for {shown}"));
+    crate::say(&format!("building {package} for {shown}"));
     // Its warnings are for those who build for themselves; when it fails, all it said is shown.
     program::read(&mut command)?;
     let folder = target_folder(root)?.join(target.unwrap_or_default()).join("debug");
-    let program = folder.join("punctual");
+    let program = folder.join(package);
     ensure!(program.is_file(), "cargo left no {}", program.display());
     Ok(program)
 }

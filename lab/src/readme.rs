@@ -5,7 +5,7 @@
 
 use crate::disk;
 use crate::kernel::KERNELS;
-use crate::scenario::{Outcome, SCENARIOS, Verdict};
+use crate::scenario::{LONG, Outcome, SCENARIOS, Verdict};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -30,7 +30,8 @@ pub fn list() -> String {
     let mut text = String::new();
     for scenario in SCENARIOS {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{}", scenario.name);
+        let when = if LONG.contains(&scenario.name) { " (only when named)" } else { "" };
+        let _ = writeln!(text, "{}{when}", scenario.name);
         for claim in scenario.claims {
             let _ = writeln!(text, "  {:20} {}", claim.id, claim.says);
         }

@@ -6,7 +6,8 @@
 
 use super::facts::{self, Word};
 use super::look::{self, Look};
-use super::{Claim, Judged, Lab, Scenario, Verdict, line, skip, state};
+use super::{Claim, Judged, Lab, Outfit, Scenario, Verdict, line, skip, state};
+use crate::initramfs::Luggage;
 use crate::kernel::{Arch, Kernel};
 use crate::program;
 use anyhow::{Context, Result};
@@ -109,7 +110,8 @@ fn published(lab: &Lab) -> Result<String> {
 
 fn boot<'a>(lab: &'a Lab, kernel: &'a Kernel, name: &'static str, words: &str) -> Result<Look<'a>> {
     // The line asks for 2 GiB of huge pages.
-    let guest = lab.boot(kernel, name, words, 3072, &["i915".to_owned()])?;
+    let luggage = Luggage { modules: &["i915".to_owned()], ..Luggage::default() };
+    let guest = lab.boot(kernel, name, Outfit { words, memory_mib: 3072, luggage, ..Outfit::default() })?;
     crate::say(&format!("up after {:.0} s, try {}", guest.boot_time.as_secs_f64(), guest.tries));
     Ok(Look { lab, kernel, name, guest })
 }

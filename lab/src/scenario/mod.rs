@@ -3,6 +3,7 @@
 //! A scenario boots a kernel once, looks, and holds several claims against what it saw. Looking and judging are apart:
 //! judges see texts only, and each is tested with texts that must fail.
 
+mod causes;
 mod facts;
 mod guide;
 mod line;
@@ -11,8 +12,8 @@ mod oracle;
 mod state;
 mod tune;
 
-use crate::guest::{Guest, Setup};
-use crate::initramfs;
+use crate::guest::{Clock, Guest, Setup};
+use crate::initramfs::{self, Luggage};
 use crate::kernel::{Arch, KERNELS, Kernel, Spec};
 use crate::packages::Shelf;
 use crate::product::{self, Product};
@@ -65,9 +66,22 @@ pub struct Scenario {
     pub run: fn(&Lab, &Kernel) -> Result<Judged>,
 }
 
-/// All quick ones.
-pub const SCENARIOS: &[&Scenario] =
-    &[&guide::GUIDE, &guide::POLL, &oracle::ORACLE, &tune::TUNE, &tune::FAIR, &tune::KILLED, &tune::DAYS];
+/// All of them.
+pub const SCENARIOS: &[&Scenario] = &[
+    &guide::GUIDE,
+    &guide::POLL,
+    &oracle::ORACLE,
+    &tune::TUNE,
+    &tune::FAIR,
+    &tune::KILLED,
+    &tune::DAYS,
+    &causes::CAUSES,
+    &causes::RTLA,
+    &causes::STOPPED,
+];
+
+/// Those that take too long for every time: tried only when they are named.
+pub const LONG: [&str; 3] = ["causes", "rtla", "stopped"];
 
 /// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
@@ -103,6 +117,25 @@ impl Outcome {
     }
 }
 
+/// What a guest is to be like.
+#[derive(Clone, Copy, Debug)]
+pub struct Outfit<'a> {
+    /// Words of the kernel's command line.
+    pub words: &'a str,
+    /// How much memory it has.
+    pub memory_mib: u32,
+    /// What passes for time in it.
+    pub clock: Clock,
+    /// What it has that others have not.
+    pub luggage: Luggage<'a>,
+}
+
+impl Default for Outfit<'_> {
+    fn default() -> Self {
+        Self { words: "", memory_mib: 1024, clock: Clock::Host, luggage: Luggage::default() }
+    }
+}
+
 /// What scenarios work with.
 pub struct Lab {
     /// The repository.
@@ -135,16 +168,17 @@ impl Lab {
         Ok(cell.get_or_init(|| built).as_ref())
     }
 
-    /// A guest with that kernel and these words, and of the modules those named as files; its log has that name.
-    pub fn boot(&self, kernel: &Kernel, name: &str, words: &str, memory_mib: u32, modules: &[String]) -> Result<Guest> {
+    /// A guest with that kernel and outfit; its log has that name.
+    pub fn boot(&self, kernel: &Kernel, name: &str, outfit: Outfit<'_>) -> Result<Guest> {
         let product = self.product(kernel.spec.arch)?.context("there is no product for this architecture")?;
         let busybox = self.shelf.busybox(kernel.spec.arch)?;
         let folder = self.folder(name, kernel)?;
         let initramfs = folder.join("initramfs");
-        let archive = initramfs::build(kernel, &busybox, product, modules)?;
+        let archive = initramfs::build(kernel, &busybox, product, outfit.luggage)?;
         fs::write(&initramfs, archive).with_context(|| format!("write {}", initramfs.display()))?;
         let log = folder.join("console.log");
-        let guest = Guest::boot(kernel, Setup { words, initramfs: &initramfs, memory_mib, log: &log })?;
+        let Outfit { words, memory_mib, clock, .. } = outfit;
+        let guest = Guest::boot(kernel, Setup { words, initramfs: &initramfs, memory_mib, clock, log: &log })?;
         // It is in the guest's memory by now, and nobody reads it again.
         fs::remove_file(&initramfs).with_context(|| format!("remove {}", initramfs.display()))?;
         Ok(guest)
@@ -170,7 +204,8 @@ fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
     let by_kernel = KERNELS.iter().any(|spec| is_named(spec.id));
     let specs = KERNELS.iter().filter(|spec| !by_kernel || is_named(spec.id));
     let pairs = specs.flat_map(|spec| SCENARIOS.iter().map(move |scenario| (*scenario, spec)));
-    pairs.filter(|(scenario, spec)| (!by_scenario || is_named(scenario.name)) && (scenario.wants)(spec)).collect()
+    let is_chosen = |name| is_named(name) || (!by_scenario && !LONG.contains(&name));
+    pairs.filter(|(scenario, spec)| is_chosen(scenario.name) && (scenario.wants)(spec)).collect()
 }
 
 /// Gets all kernels that those names need.
@@ -258,6 +293,7 @@ mod tests {
         let pairs = |names: &[&str]| named(names).iter().map(|(s, spec)| (s.name, spec.id)).collect::<Vec<_>>();
         assert_eq!(pairs(&["guide", "13-amd64"]), [("guide", "13-amd64")]);
         assert_eq!(pairs(&["poll"]), [("poll", "12-amd64"), ("poll", "13-rt-amd64")]);
+        assert_eq!(pairs(&["causes"]), [("causes", "12-rt-amd64"), ("causes", "13-rt-amd64")]);
         assert_eq!(pairs(&["13-arm64"]), [("oracle", "13-arm64")]);
         assert_eq!(named(&[]).len(), 5 + 2 + 5 + 3 + 1 + 1 + 1);
     }

@@ -210,7 +210,9 @@ mod tests {
             slots.extend((0..500).filter_map(|_| keeper.ordinary(cpu).map(|place| place.slot)));
             slots
         });
-        slots.iter_mut().for_each(|slots| slots.sort_unstable());
+        for slots in &mut slots {
+            slots.sort_unstable();
+        }
         assert!(slots[0].last() < slots[1].first());
         assert!(slots[1].last() < Some(&100));
         assert_eq!(keeper.late(7, Nanos::MAX), None, "nobody measures there");

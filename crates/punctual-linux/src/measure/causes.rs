@@ -22,6 +22,8 @@ pub(super) struct Causes {
     flight: Flight,
     tracing: Tracing,
     explain: Explain,
+    /// Nothing later than this is in time, whatever is usual.
+    budget: Nanos,
     /// What ran in former phases, by thread.
     former: Vec<Counts>,
     /// The current phase is traced.
@@ -52,7 +54,8 @@ impl Causes {
         let engine = open(explain, &scenario.cpus(), online, &threads, &mut tracing);
         let flight = Flight::start(engine, &threads, explain.windows_max, 1)
             .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
-        Ok(Self { flight, tracing, explain: explain.clone(), former: vec![Counts::new(); probes.len()], on: false })
+        let (explain, budget) = (explain.clone(), scenario.budget.unwrap_or(Nanos::MAX));
+        Ok(Self { flight, tracing, explain, budget, former: vec![Counts::new(); probes.len()], on: false })
     }
 
     /// How is looked on, for the recording.
@@ -143,7 +146,7 @@ impl Causes {
     }
 
     fn threshold(&self, so_far: &Counts) -> Nanos {
-        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far))
+        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far).min(self.budget))
     }
 }
 

@@ -8,8 +8,9 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// Who ran at the release is told by the last switch at least so long before it.
 const LEAD: Nanos = Nanos::from_us(200);
-/// A switch is looked for no longer before the release than this.
-const LEAD_MAX: Nanos = Nanos::from_ms(20);
+/// That switch, and the arming of our timer, are looked for so long before the release, and farther back only where
+/// they are not found: decoding is what costs.
+const LOOK_BACK: [Nanos; 3] = [Nanos::from_us(1_250), Nanos::from_ms(5), Nanos::from_ms(20)];
 /// What comes just after the wake-up closes what was going on.
 pub const TRAIL: Nanos = Nanos::from_us(20);
 /// More records of one activation are not kept.
@@ -33,8 +34,13 @@ pub struct Activation {
 /// Cuts. Without an engine the window has no records and says so.
 pub fn cut(a: &Activation, place: Place, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
-    let earliest = a.release.minus(LEAD_MAX);
-    let (mut records, mut seen) = engine.records(a.cpu, (earliest, a.woke.plus(TRAIL)));
+    let (mut records, mut seen) = (Vec::new(), Names::default());
+    for back in LOOK_BACK {
+        (records, seen) = engine.records(a.cpu, (a.release.minus(back), a.woke.plus(TRAIL)));
+        if last_arming(&records, a).is_some() && beginning(&records, a.release.minus(LEAD)) > 0 {
+            break;
+        }
+    }
     let covered = engine.covered(a.cpu).unwrap_or_default();
     let mut incomplete = match () {
         () if covered.warped => Some(Incomplete::Warped),

@@ -32,8 +32,8 @@ const WAITING_MAX: usize = 4096;
 const PATIENCE: Nanos = Nanos::from_secs(1);
 /// Late activations that are written one by one between two looks of the housekeeping thread.
 const LATE_MAX: usize = 4096;
-/// A window may have been moved to another slot if it is of the worst: so many bytes of windows are written in all.
-pub const BYTES_MAX: u64 = 64 << 20;
+/// About so many bytes of windows are written in all; then no more are kept, and what is passed over is counted.
+const BYTES_MAX: u64 = 64 << 20;
 
 /// A measuring thread, as the recorder knows it.
 struct Thread {

@@ -118,7 +118,9 @@ fn recorded(run: &Run, windows: u32) -> &'static str {
     frames.push(Frame::End(End { at: Nanos::from_secs(10), reason: EndReason::Completed, write_error: None }));
     let mut bytes = Vec::new();
     encode_preamble(&mut bytes);
-    frames.iter().for_each(|frame| encode(frame, &mut bytes).unwrap());
+    for frame in &frames {
+        encode(frame, &mut bytes).unwrap();
+    }
     fs::write(run.path("causes.punctual"), bytes).unwrap();
     "causes.punctual"
 }

@@ -10,7 +10,7 @@ pub use days::DAYS;
 pub use fair::FAIR;
 pub use killed::KILLED;
 
-use super::{Claim, Judged, Lab, Scenario, Verdict};
+use super::{Claim, Judged, Lab, Outfit, Scenario, Verdict};
 use crate::guest::Guest;
 use crate::kernel::Kernel;
 use crate::wire::Output;
@@ -73,7 +73,7 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// A machine as it comes, with a boot loader whose file can be edited.
     fn boot(lab: &'a Lab, kernel: &'a Kernel, name: &'static str) -> Result<Self> {
-        let guest = lab.boot(kernel, name, "", 1024, &[])?;
+        let guest = lab.boot(kernel, name, Outfit::default())?;
         crate::say(&format!("up after {:.0} s, try {}", guest.boot_time.as_secs_f64(), guest.tries));
         let mut bench = Self { lab, kernel, name, guest };
         let lines = r"DEFAULT linux\nTIMEOUT 10\nLABEL linux\n  KERNEL /boot/vmlinuz\n  APPEND quiet\n";

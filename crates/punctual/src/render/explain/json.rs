@@ -39,6 +39,7 @@ struct Document<'a> {
     traces: Vec<TraceOut>,
     late: LateOut,
     explained: Option<f64>,
+    complete: Option<f64>,
     doubt: Option<&'static str>,
     causes: Vec<CauseOut<'a>>,
     rhythms: Vec<CpuRhythm>,
@@ -274,6 +275,7 @@ impl<'a> Document<'a> {
             traces: causes.totals.iter().map(TraceOut::of).collect(),
             late: LateOut { all: CountOut::of(&report.late()), cpus: by_cpu.collect() },
             explained: causes.explained.filter(|share| share.is_finite()),
+            complete: causes.complete.filter(|share| share.is_finite()),
             doubt: report.causes_doubt().map(doubt),
             causes: causes.causes.iter().map(|ranked| CauseOut::of(ranked, report)).collect(),
             rhythms: rhythms.collect(),
@@ -501,6 +503,7 @@ fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::NothingKept => "nothing-kept",
         CausesDoubt::NoTimes => "no-times",
         CausesDoubt::Unexplained => "unexplained",
+        CausesDoubt::Incomplete => "incomplete",
     }
 }
 

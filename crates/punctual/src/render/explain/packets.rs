@@ -68,13 +68,13 @@ pub fn slices(trace: &[u8]) -> Vec<Slice> {
     for field in fields(trace) {
         let Field::Bytes(1, packet) = field else { panic!("a trace is packets") };
         let Some(event) = bytes(packet, 11) else { continue };
-        let (at, track) = (number(packet, 8).unwrap(), number(event, 11).unwrap());
-        assert!(last.insert(track, at).is_none_or(|before| before <= at), "track {track} goes back in time");
+        let (at, row) = (number(packet, 8).unwrap(), number(event, 11).unwrap());
+        assert!(last.insert(row, at).is_none_or(|before| before <= at), "track {row} goes back in time");
         let name = || String::from_utf8(bytes(event, 23).unwrap().to_vec()).unwrap();
         match number(event, 9) {
-            Some(1) => open.entry(track).or_default().push((name(), at)),
+            Some(1) => open.entry(row).or_default().push((name(), at)),
             Some(2) => {
-                let (name, begun) = open.get_mut(&track).and_then(Vec::pop).unwrap();
+                let (name, begun) = open.get_mut(&row).and_then(Vec::pop).unwrap();
                 slices.push(Slice { name, length_ns: at - begun });
             }
             kind => assert_eq!(kind, Some(3)),

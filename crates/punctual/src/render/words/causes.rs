@@ -274,6 +274,9 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         None => "No time can be given to any cause.".to_owned(),
         Some(share) => format!("{} of the lateness looked at has a cause.", units::portion(share)),
     });
+    if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
+        sentences.push(format!("Windows that tell all hold {} of the lateness kept.", units::portion(share)));
+    }
     sentences
 }
 
@@ -283,6 +286,7 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::NothingKept => "of no late activation was kept what happened around it.",
         CausesDoubt::NoTimes => "what was seen speaks for causes, but not for how much of the time is theirs.",
         CausesDoubt::Unexplained => "more than a fifth of the lateness has no cause that was seen.",
+        CausesDoubt::Incomplete => "more than a fifth of the lateness lies in windows that do not tell all.",
     }
 }
 
@@ -330,7 +334,8 @@ pub fn phases(report: &Report) -> Option<String> {
 /// What the records of each CPU came to, where any were lost.
 pub fn lost(explanation: &Explanation) -> Option<String> {
     let lost = explanation.totals.iter().filter(|total| total.lost > 0).map(|total| {
-        format!("{} of {} on CPU {}", units::count(total.lost), units::counted(total.records, "record"), total.cpu)
+        let all = total.records.saturating_add(total.lost);
+        format!("{} of {} on CPU {}", units::count(total.lost), units::counted(all, "record"), total.cpu)
     });
     let lost: Vec<String> = lost.collect();
     (!lost.is_empty()).then(|| format!("The kernel lost {}; windows with a hole are marked.", lost.join(", ")))

@@ -69,7 +69,9 @@ pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec
     }
     if let (Some(first), Some(last)) = (window.records.first(), window.records.last()) {
         let mut run = Run { names: &window.names, before: Some(first.at), slices: Vec::new(), open: Vec::new() };
-        window.records.iter().for_each(|record| run.record(record));
+        for record in &window.records {
+            run.record(record);
+        }
         run.close_all(last.at);
         slices.extend(run.slices);
     }

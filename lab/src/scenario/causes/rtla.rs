@@ -1,0 +1,186 @@
+//! rtla's auto-analysis beside `punctual explain`: the same kind of delay, explained by both on the same kernel, one after
+//! the other, as the kernel has one timerlat tracer.
+//!
+//! rtla tells one stop at a time, as text for people; from it the largest part is taken.
+
+use super::{Bench, Planter, luggage, try_kind};
+use crate::kernel::Kernel;
+use crate::scenario::{Claim, Judged, Lab, Scenario, Verdict};
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// On kernels that have the tracer.
+pub const RTLA: Scenario =
+    Scenario { name: "rtla", claims: CLAIMS, wants: |spec| ["12-rt-amd64", "13-rt-amd64"].contains(&spec.id), run };
+
+const CLAIMS: &[Claim] = &[Claim {
+    id: "rtla.same",
+    says: "what rtla's auto-analysis names at 20 stops or more, `punctual explain` names for the same kind, in 90 % of them",
+}];
+
+/// Kinds of the module that both are asked about, and at which priority rtla's thread runs.
+const KINDS: [(&str, u32); 5] = [("irq", 90), ("kworker", 40), ("stopper", 90), ("preemptoff", 90), ("irqoff", 90)];
+/// Stops of each kind.
+const STOPS: u32 = 6;
+/// So many in all make a verdict, and so many of a hundred must agree.
+const LEAST: usize = 20;
+const PERCENT: usize = 90;
+
+fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
+    let files = luggage::files(lab, kernel)?;
+    let mut bench = Bench::by_instructions(lab, kernel, "rtla", &files)?;
+    let mut all = Vec::new();
+    for (kind, priority) in KINDS {
+        let ours = try_kind(&mut bench, kind, Planter::Module(priority))
+            .and_then(|_| bench.kept(&format!("{kind}.json")))
+            .and_then(|text| serde_json::from_str(&text).context("read the explanation"));
+        let ours: Option<(String, String)> = ours.ok().as_ref().and_then(first);
+        let plant = format!("insmod {} kind={kind} cpu=1 length_us=2000 every_us=20000 count=4000", luggage::MODULE);
+        let rtla =
+            format!("{} timerlat hist -k -c 1 -p 1000 -P f:{priority} -a 1000 --warm-up 1 -d 4s -E 20", luggage::RTLA);
+        let stops = format!("for i in $(seq {STOPS}); do cd /run/lab && {rtla}; done");
+        let output = bench.output(&format!("rtla-{kind}"), &format!("{plant}; {stops}; rmmod lab_plant"))?;
+        all.extend(stops_of(&output.out).into_iter().map(|stop| (kind, stop, ours.clone())));
+    }
+    Ok(vec![("rtla.same", judge(&all))])
+}
+
+/// A kind, a stop of rtla's, and what we rank first.
+type Pair = (&'static str, Stop, Option<(String, String)>);
+
+fn judge(all: &[Pair]) -> Verdict {
+    let is_good = |(_, stop, ours): &&Pair| ours.as_ref().is_some_and(|ours| is_same(stop, ours));
+    let same = all.iter().filter(is_good).count();
+    crate::say(&format!("rtla: the same at {same} of {} stops", all.len()));
+    if all.len() >= LEAST && same * 100 >= all.len() * PERCENT {
+        return Verdict::Held;
+    }
+    let told = |(kind, stop, ours): &Pair| format!("{kind}: rtla says {stop:?}, we rank first {ours:?}");
+    let mut complaints = vec![format!("the same at {same} of {} stops", all.len())];
+    complaints.extend(all.iter().filter(|pair| !is_good(pair)).map(told));
+    complaints.dedup();
+    Verdict::Failed(complaints.join("\n"))
+}
+
+/// Class and name of the cause that the product ranks first.
+fn first(explanation: &Value) -> Option<(String, String)> {
+    let cause = explanation.get("causes")?.as_array()?.first()?;
+    let word = |key: &str| cause.get(key).and_then(Value::as_str).map(str::to_owned);
+    Some((word("class")?, word("name").unwrap_or_default()))
+}
+
+/// What rtla makes of a stop: under which heading the largest part stands, and whose it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Stop {
+    heading: String,
+    who: String,
+}
+
+/// Every stop that is analysed in what it printed.
+fn stops_of(text: &str) -> Vec<Stop> {
+    text.split("hit stop tracing, analyzing it").skip(1).map(stop).collect()
+}
+
+/// The largest part of one. Headings stand at the left; whose the time is, below them.
+fn stop(text: &str) -> Stop {
+    let mut heading = "";
+    let (mut largest, mut found) = (0.0, Stop::default());
+    let mut blocking = String::new();
+    let mut is_irq = false;
+    for line in text.lines().take_while(|line| !line.contains("(100%)") || line.contains("IRQ latency")) {
+        let indent = line.len() - line.trim_start().len();
+        if line.contains("->") || line.contains("stack trace") {
+            continue;
+        }
+        if let Some((word, rest)) = line.trim().split_once(": ").filter(|_| indent < 8) {
+            if rest.contains("(100%)") {
+                is_irq = true;
+                break;
+            }
+            heading = word;
+            continue;
+        }
+        heading = line.trim().strip_suffix(':').filter(|_| indent < 8).unwrap_or(heading);
+        let mut words = line.split_whitespace();
+        let Some(who) = words.next().filter(|_| indent >= 8) else { continue };
+        let who = who.rsplit_once(':').map_or(who, |(name, _)| name);
+        if heading == "Blocking thread" {
+            who.clone_into(&mut blocking);
+        }
+        let time: f64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+        if time > largest {
+            largest = time;
+            found = Stop { heading: heading.to_owned(), who: who.to_owned() };
+        }
+    }
+    // The timer's interrupt itself was late: under the thread that ran.
+    if is_irq { Stop { heading: "IRQ latency".to_owned(), who: blocking } } else { found }
+}
+
+/// Whether a class and a name of ours say the same.
+fn is_same(stop: &Stop, (class, name): &(String, String)) -> bool {
+    let is_one_of = |classes: &[&str]| classes.contains(&class.as_str());
+    // Of a worker rtla knows the thread, and we the function.
+    let is_named = || name.contains(&stop.who) || (class == "worker" && stop.who.starts_with("kworker"));
+    match stop.heading.as_str() {
+        "IRQ latency" => is_one_of(&["irq-off", "timer-callback", "ipi", "hard-irq"]) && name.contains(&stop.who),
+        "Blocking thread" => is_one_of(&["preempt-off", "irq-off"]) && is_named(),
+        // Which timer it was, rtla does not know.
+        "IRQ interference" => is_one_of(&["timer-callback", "timer-interrupt", "hard-irq", "ipi", "vector"]),
+        "Softirq interference" => is_one_of(&["softirq"]) && is_named(),
+        "Thread interference" => {
+            is_one_of(&["higher-priority", "same-priority", "stop-machine", "worker", "softirq"]) && is_named()
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // In the form of rtla 6.12, with figures and names of our own.
+    const THREAD: &str = "## CPU 1 hit stop tracing, analyzing it ##
+  IRQ handler delay:                                         0.00 us (0.00 %)
+  IRQ latency:                                               1.00 us
+  Timerlat IRQ duration:                                    20.00 us (1.30 %)
+  Blocking thread:                                        1500.00 us (98.00 %)
+                       some-thread:175                    1500.00 us
+    Blocking thread stack trace
+                -> timerlat_irq
+------------------------------------------------------------------------
+  Thread latency:                                         1521.00 us (100%)
+";
+    const IRQ: &str = "## CPU 1 hit stop tracing, analyzing it ##
+  IRQ handler delay:                                         0.00 us (0.00 %)
+  IRQ latency:                                            1900.00 us
+  Blocking thread:
+                       swapper/1:0
+------------------------------------------------------------------------
+     IRQ latency:                                         1900.00 us (100%)
+";
+
+    fn stop(heading: &str, who: &str) -> Stop {
+        Stop { heading: heading.to_owned(), who: who.to_owned() }
+    }
+
+    #[test]
+    fn the_largest_part_is_taken() {
+        assert_eq!(
+            stops_of(&format!("{THREAD}\n{IRQ}")),
+            [stop("Blocking thread", "some-thread"), stop("IRQ latency", "swapper/1")]
+        );
+    }
+
+    #[test]
+    fn class_and_name_must_both_agree() {
+        let ours = |class: &str, name: &str| (class.to_owned(), name.to_owned());
+        let said = stop("Blocking thread", "some-thread");
+        assert!(is_same(&said, &ours("preempt-off", "some-thread")));
+        assert!(!is_same(&said, &ours("preempt-off", "another")));
+        assert!(!is_same(&said, &ours("softirq", "some-thread")));
+        let pair = ("preemptoff", said, Some(ours("preempt-off", "some-thread")));
+        assert_eq!(judge(&vec![pair.clone(); 20]), Verdict::Held);
+        assert!(matches!(judge(&vec![pair; 19]), Verdict::Failed(_)));
+    }
+}
