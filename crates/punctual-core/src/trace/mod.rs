@@ -236,6 +236,12 @@ pub enum What {
         /// The latency it saw.
         latency: Nanos,
     },
+    /// Where in the kernel the CPU was when it was found that the measuring thread is kept waiting: in the interrupt of
+    /// its timer, or where another task gives the CPU to it.
+    Stack {
+        /// Addresses, the innermost first.
+        addresses: Vec<Address>,
+    },
     /// Records were lost here: so many, or `None` where the kernel does not say how many.
     Lost {
         /// How many.

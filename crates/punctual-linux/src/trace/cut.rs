@@ -32,7 +32,7 @@ pub struct Activation {
 }
 
 /// Cuts. Without an engine the window has no records and says so.
-pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut NameBook) -> Window {
+pub fn cut(a: &Activation, place: Place, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let (mut records, mut seen) = (Vec::new(), Names::default());
     for back in LOOK_BACK {
@@ -41,12 +41,11 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
             break;
         }
     }
-    let pages = engine.pages(a.cpu);
-    let covered = pages.map(super::pages::Pages::covered).unwrap_or_default();
+    let covered = engine.covered(a.cpu).unwrap_or_default();
     let mut incomplete = match () {
-        () if pages.is_some_and(|pages| pages.warped) => Some(Incomplete::Warped),
-        () if covered.0 > a.release => Some(Incomplete::Late),
-        () if covered.1 < a.woke => Some(Incomplete::Short),
+        () if covered.warped => Some(Incomplete::Warped),
+        () if covered.from > a.release => Some(Incomplete::Late),
+        () if covered.to < a.woke => Some(Incomplete::Short),
         () => None,
     };
     let armed = last_arming(&records, a);
@@ -63,7 +62,8 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
         incomplete = incomplete.or(Some(Incomplete::TooLong));
     }
     let lost = records.iter().any(|record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke);
-    if lost || lacks_switch(&records, a) {
+    let missed = engine.missed((a.release.minus(LEAD), a.woke));
+    if lost || missed || lacks_switch(&records, a) {
         incomplete = incomplete.or(Some(Incomplete::Lost));
     }
     let elsewhere = engine.elsewhere(a.cpu, (a.release.minus(LEAD), a.woke), &mut seen);

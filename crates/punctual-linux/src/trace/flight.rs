@@ -60,7 +60,7 @@ pub struct Found {
 }
 
 struct Core {
-    engine: Option<Engine>,
+    engine: Option<Box<dyn Engine>>,
     witness: Witness,
     sampled: MonoTime,
     threads: Vec<Thread>,
@@ -84,7 +84,12 @@ pub struct Flight {
 
 impl Flight {
     /// Starts it for these measuring threads, (CPU, task). Nothing is recorded yet.
-    pub fn start(engine: Option<Engine>, threads: &[(u32, u32)], windows_max: u32, seed: u64) -> std::io::Result<Self> {
+    pub fn start(
+        engine: Option<Box<dyn Engine>>,
+        threads: &[(u32, u32)],
+        windows_max: u32,
+        seed: u64,
+    ) -> std::io::Result<Self> {
         let book = if engine.is_some() { NameBook::read() } else { NameBook::default() };
         let thread = |(cpu, tid): &(u32, u32)| Thread {
             cpu: *cpu,
@@ -151,8 +156,14 @@ impl Flight {
 
     /// What thread number `thread` is to take for late from now on.
     pub fn set_threshold(&self, thread: usize, threshold: Nanos) {
-        if let Some(tap) = self.core().threads.get(thread).and_then(|thread| thread.tap.as_ref()) {
+        let mut core = self.core();
+        let Core { threads, engine, .. } = &mut *core;
+        let Some(thread) = threads.get(thread) else { return };
+        if let Some(tap) = &thread.tap {
             tap.set_threshold(threshold);
+        }
+        if let Some(engine) = engine {
+            engine.late_is(thread.cpu, threshold);
         }
     }
 
@@ -173,7 +184,7 @@ impl Flight {
 
     /// What the trace of each CPU came to.
     pub fn totals(&self) -> Vec<TraceTotal> {
-        self.core().engine.as_ref().map(Engine::totals).unwrap_or_default()
+        self.core().engine.as_ref().map(|engine| engine.totals()).unwrap_or_default()
     }
 }
 
@@ -279,8 +290,8 @@ impl Core {
     }
 
     fn is_ripe(&self, activation: &Activation, at: MonoTime) -> bool {
-        let is_read = |engine: &Engine| {
-            engine.pages(activation.cpu).is_some_and(|pages| pages.covered().1 >= activation.woke.plus(TRAIL))
+        let is_read = |engine: &Box<dyn Engine>| {
+            engine.covered(activation.cpu).is_some_and(|covered| covered.to >= activation.woke.plus(TRAIL))
         };
         let is_told = self.witness.reaches(activation.woke) && self.engine.as_ref().is_none_or(is_read);
         is_told || at.since(activation.woke) > PATIENCE
@@ -304,7 +315,7 @@ impl Core {
             self.hand_out(cut::moved(window, to));
         }
         let around = self.witness.around(cpu, activation.release, activation.woke);
-        let window = Window { around, ..cut(activation, place, self.engine.as_ref(), &mut self.book) };
+        let window = Window { around, ..cut(activation, place, self.engine.as_deref(), &mut self.book) };
         self.held.retain(|slot, held| self.keeper.may_move(held.cpu, *slot));
         if self.keeper.may_move(cpu, place.slot) {
             self.held.insert(place.slot, window.clone());

@@ -74,6 +74,7 @@ fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addres
         | What::CallEntry { function } => addresses.extend([*function]),
         What::Nmi { handler, .. } => addresses.extend([*handler]),
         What::IpiSend { callsite, callback, .. } => addresses.extend([*callsite, *callback]),
+        What::Stack { addresses: stack } => addresses.extend(stack),
         What::Fault { ip, user: false, .. } => addresses.extend([*ip]),
         _ => {}
     }

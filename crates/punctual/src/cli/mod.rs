@@ -382,6 +382,9 @@ pub struct TraceArgs {
     /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
     pub trace_buffer: Option<u64>,
+    /// By which means: the kernel's trace, or a program in the kernel where this program was built with it
+    #[arg(long, value_enum, value_name = "ENGINE", requires = "explain")]
+    pub explain_engine: Option<EngineName>,
 }
 
 /// Scheduling policies by name.
@@ -414,6 +417,15 @@ pub enum MechanismName {
     Spin,
     /// Sleep one period from wherever it is, as the suite of 2002 did
     Nanosleep,
+}
+
+/// Engines that look for causes, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// The kernel's trace
+    Tracefs,
+    /// A program in the kernel
+    Bpf,
 }
 
 /// Timer phases by name.
