@@ -2,7 +2,7 @@
 
 use super::phase_name;
 use crate::render::units;
-use punctual_core::explain::{Blame, Cause, Class, Explanation, Ranked, Rhythm, Stage, Why};
+use punctual_core::explain::{Blame, Cause, Class, Explanation, Ranked, Rhythm, Stage, Why, advice};
 use punctual_core::finding::State;
 use punctual_core::report::{CausesDoubt, Report};
 use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
@@ -359,6 +359,15 @@ pub fn weight(ranked: &Ranked) -> String {
         units::duration(ranked.total),
         units::latency(ranked.worst)
     )
+}
+
+/// Causes of lateness that a knob bears on, as `explain` names them; empty where there are none.
+pub fn borne_on(knob: &str) -> String {
+    let named = |(class, name): (Class, &str)| cause(&Cause { class, name: name.to_owned() });
+    let mut causes: Vec<String> = advice::causes(knob).into_iter().map(named).collect();
+    causes.sort();
+    causes.dedup();
+    causes.join(", ")
 }
 
 /// A knob that bears on a cause.
