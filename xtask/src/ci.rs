@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
     ("bpf", bpf),
+    ("perfetto", perfetto),
     ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
@@ -100,6 +101,16 @@ fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
     let programs = ["--test", "it", "--test", "privileged", "--test", "comm"];
     let words = [["test", "--no-fail-fast"].as_slice(), &packages, &programs, &["--", "--ignored", "privileged"]];
     test(root, &words.concat(), tally)
+}
+
+/// What is written for the Perfetto viewer, read by its own public schema, which Python's package index has.
+fn perfetto(root: &Path, tally: &mut Tally) -> Outcome {
+    let venv = Command::new("python3").args(["-m", "ensurepip", "--version"]).output();
+    if !venv.is_ok_and(|output| output.status.success()) {
+        return Outcome::NotRun("no Python that can make an environment of its own (apt install python3-venv)".to_owned());
+    }
+    let words = ["test", "--package", "punctual", "--bin", "punctual", "the_public_schema_reads_the_trace", "--", "--ignored"];
+    test(root, &words, tally)
 }
 
 /// The engine that is a program in the kernel, which only clang can compile: a folder of its own, because features change
