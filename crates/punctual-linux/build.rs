@@ -29,7 +29,7 @@ fn main() -> Result<(), String> {
     let remedy = "install clang 12 or later, name it in $CLANG, or build without the feature `bpf`";
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{} could not compile {SOURCE} ({status}): {remedy}", clang.display())),
-        Err(error) => Err(format!("run {}: {error}: {remedy}", clang.display())),
+        Ok(status) => Err(format!("{} could not compile {SOURCE} ({status}): {remedy}", clang.to_string_lossy())),
+        Err(error) => Err(format!("run {}: {error}: {remedy}", clang.to_string_lossy())),
     }
 }

@@ -290,10 +290,10 @@ impl Core {
     }
 
     fn is_ripe(&self, activation: &Activation, at: MonoTime) -> bool {
-        let is_read = |engine: &Box<dyn Engine>| {
+        let is_read = |engine: &dyn Engine| {
             engine.covered(activation.cpu).is_some_and(|covered| covered.to >= activation.woke.plus(TRAIL))
         };
-        let is_told = self.witness.reaches(activation.woke) && self.engine.as_ref().is_none_or(is_read);
+        let is_told = self.witness.reaches(activation.woke) && self.engine.as_deref().is_none_or(is_read);
         is_told || at.since(activation.woke) > PATIENCE
     }
 

@@ -26,7 +26,8 @@ const MARGIN: u64 = 256;
 
 /// All lanes: one for each measured CPU, and one for all others.
 pub struct Lanes {
-    lanes: SharedWords,
+    /// What belongs to each beside its ring.
+    heads: SharedWords,
     ring: SharedWords,
     count: usize,
     shift: u32,
@@ -44,14 +45,14 @@ pub enum Read {
 
 impl Lanes {
     /// `count` lanes of 2 to the power of `shift` records each.
-    pub fn new(lanes: SharedWords, ring: SharedWords, count: usize, shift: u32) -> Self {
-        let lanes = Self { lanes, ring, count, shift };
+    pub fn new(heads: SharedWords, ring: SharedWords, count: usize, shift: u32) -> Self {
+        let lanes = Self { heads, ring, count, shift };
         (0..count).for_each(|lane| lanes.set_stack_over(lane, Nanos::MAX));
         lanes
     }
 
     fn word(&self, lane: usize, word: usize) -> Option<&AtomicU64> {
-        self.lanes.words().get(lane * LANE_WORDS + word)
+        self.heads.words().get(lane * LANE_WORDS + word)
     }
 
     fn set(&self, lane: usize, word: usize, value: u64) {

@@ -17,7 +17,7 @@ use super::elsewhere::{is_aimed_at, nearest};
 use super::engine::{Covered, Engine, default_bytes};
 use super::error::TraceError;
 use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::{Blind, Context, Names, Record, Rung, TraceTotal, What};
+use punctual_core::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_rt::now;
 use std::collections::VecDeque;
@@ -87,8 +87,8 @@ impl Bpf {
                 Read::Whole(raw) => raw,
                 Read::Overwritten => continue,
                 Read::Unfinished => {
-                    let lost = What::Lost { count: Some(1) };
-                    found.push((u32::MAX, Record { at: last, tid: 0, context: Context::default(), what: lost }));
+                    let what = What::Lost { count: Some(1) };
+                    found.push((u32::MAX, Record { at: last, tid: 0, context: Context::default(), what }));
                     continue;
                 }
             };
@@ -96,10 +96,9 @@ impl Bpf {
             if last > to.plus(DISORDER) {
                 break;
             }
-            if (from..=to).contains(&last) {
-                if !found.last_mut().is_some_and(|(_, before)| raw.continues(before)) {
-                    found.extend(raw.record(names).map(|record| (raw.cpu(), record)));
-                }
+            let continues = |(_, before): &mut (u32, Record)| raw.continues(before);
+            if (from..=to).contains(&last) && !found.last_mut().is_some_and(continues) {
+                found.extend(raw.record(names).map(|record| (raw.cpu(), record)));
             }
         }
         found.sort_by_key(|(_, record)| record.at);
@@ -187,7 +186,7 @@ impl Engine for Bpf {
     }
 
     fn event_names(&self) -> Vec<String> {
-        self.programs.events().map(|event| event.path()).collect()
+        self.programs.events().map(Wanted::path).collect()
     }
 
     fn blind(&self) -> Vec<Blind> {
