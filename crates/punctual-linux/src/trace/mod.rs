@@ -35,3 +35,14 @@ pub use instance::CLOCK;
 pub fn permitted() -> bool {
     place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).is_ok()
 }
+
+/// Removes what measurements that were killed left in the kernel, and tells the names of it: tracing instances that
+/// would record for ever.
+pub fn sweep() -> Vec<String> {
+    place::tracefs().map(|tracefs| instance::sweep(&tracefs)).unwrap_or_default()
+}
+
+/// Names of tracing instances that measurements that were killed left behind, as far as this process may see them.
+pub fn left_behind() -> Vec<String> {
+    place::tracefs().map(|tracefs| instance::left_behind(&tracefs)).unwrap_or_default()
+}

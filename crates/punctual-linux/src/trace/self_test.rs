@@ -66,6 +66,12 @@ fn run(cpus: &[u32], engine: &mut dyn Engine) -> Vec<SelfTest> {
     slept.into_iter().map(judged).collect()
 }
 
+/// A trace in which nothing is seen anywhere is none.
+pub fn believed(tests: Vec<SelfTest>) -> Result<Vec<SelfTest>, TraceError> {
+    let is_blank = |test: &SelfTest| test.expiries + test.wakings + test.switches == 0;
+    if tests.iter().all(is_blank) { Err(TraceError::SawNothing(TIMERS)) } else { Ok(tests) }
+}
+
 /// `None` where the thread cannot be kept to the CPU.
 fn sleeps_on(cpu: u32) -> Option<Slept> {
     setup::pin_current(&[cpu]).ok()?;
@@ -158,6 +164,13 @@ mod tests {
         assert_eq!((test.expiries, test.wakings, test.switches), (20, 20, 19));
         assert!(!test.passed());
         assert!(!judge(1, 77, &sleeps(), &[]).passed());
+    }
+
+    #[test]
+    fn a_trace_that_shows_nothing_is_refused() {
+        let (blind, seeing) = (judge(0, 78, &sleeps(), &trace(&sleeps())), judge(1, 77, &sleeps(), &trace(&sleeps())));
+        assert!(believed(vec![blind, seeing]).is_ok(), "one CPU without a trace is no reason to do without the others");
+        assert!(believed(vec![blind]).is_err_and(|error| error.to_string().contains("saw nothing")));
     }
 
     #[test]
