@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::names::NameBook;
+use super::pages::Pages;
 use punctual_core::trace::keep::Place;
 use punctual_core::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 use punctual_hist::{MonoTime, Nanos};
@@ -41,14 +42,6 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
             break;
         }
     }
-    let pages = engine.pages(a.cpu);
-    let covered = pages.map(super::pages::Pages::covered).unwrap_or_default();
-    let mut incomplete = match () {
-        () if pages.is_some_and(|pages| pages.warped) => Some(Incomplete::Warped),
-        () if covered.0 > a.release => Some(Incomplete::Late),
-        () if covered.1 < a.woke => Some(Incomplete::Short),
-        () => None,
-    };
     let armed = last_arming(&records, a);
     records.drain(..beginning(&records, a.release.minus(LEAD)));
     if records.len() > RECORDS_MAX {
@@ -58,17 +51,38 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
     if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
         records.insert(0, armed);
     }
-    if records.len() > RECORDS_MAX {
-        records.truncate(RECORDS_MAX);
-        incomplete = incomplete.or(Some(Incomplete::TooLong));
-    }
-    let lost = records.iter().any(|record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke);
-    if lost || lacks_switch(&records, a) {
-        incomplete = incomplete.or(Some(Incomplete::Lost));
-    }
+    let incomplete = engine.pages(a.cpu).map_or(Some(Incomplete::Short), |pages| missing(pages, &records, a));
+    shorten(&mut records);
     let elsewhere = engine.elsewhere(a.cpu, (a.release.minus(LEAD), a.woke), &mut seen);
     let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
-    Window { elsewhere, ..window(a, place, records, names, incomplete) }
+    let mut window = Window { elsewhere, ..window(a, place, records, names, incomplete) };
+    book.disguise(&mut window);
+    window
+}
+
+/// What is missing of the trace of an activation.
+fn missing(pages: &Pages, records: &[Record], a: &Activation) -> Option<Incomplete> {
+    let covered = pages.covered();
+    let lost = |record: &Record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke;
+    match () {
+        () if pages.warped => Some(Incomplete::Warped),
+        () if covered.0 > a.release => Some(Incomplete::Late),
+        () if covered.1 < a.woke => Some(Incomplete::Short),
+        () if records.iter().any(lost) => Some(Incomplete::Lost),
+        () if lacks_switch(records, a) => Some(Incomplete::Holes),
+        () if records.len() > RECORDS_MAX => Some(Incomplete::TooLong),
+        () if pages.holes => Some(Incomplete::Holes),
+        () => None,
+    }
+}
+
+/// Of too many records the first and the last ones stay: how it began, and how it ended.
+fn shorten(records: &mut Vec<Record>) {
+    let half = RECORDS_MAX / 2;
+    let Some(more) = records.len().checked_sub(RECORDS_MAX).filter(|more| *more > 0) else { return };
+    let left_out = What::Lost { count: Some(more as u64 + 1) };
+    let before = records.get(half - 1).map(|record| Record { what: left_out, ..record.clone() });
+    records.splice(half..=half + more, before);
 }
 
 /// Our thread was woken, and ran, and nothing says when it got the CPU: a record is missing that nobody counted as lost.

@@ -2,7 +2,7 @@
 //!
 //! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
 
-use punctual_core::trace::{Context, Decoder, Names, PageLayout, Record, What};
+use punctual_core::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
 use punctual_hist::{MonoTime, Nanos};
 use rustix::io::{Errno, read};
 use std::collections::VecDeque;
@@ -13,7 +13,8 @@ const KEPT: Nanos = Nanos::from_secs(3);
 /// So many pages are read in one go at most: then other CPUs have their turn.
 const PAGES_AT_ONCE: usize = 4096;
 
-/// One page, and the time of its first record.
+/// One page, and the time of its first record. One that could not be understood has no bytes, and the time up to which
+/// all was read before it.
 struct Kept {
     start: MonoTime,
     bytes: Box<[u8]>,
@@ -29,8 +30,10 @@ pub struct Pages {
     bytes_max: u64,
     /// Everything between these was read and is still here.
     covered: (MonoTime, MonoTime),
-    /// A page claimed to be of the future.
+    /// Its clock does not fit: a page claimed to be of the future, or the self-test found it.
     pub warped: bool,
+    /// The self-test missed records that nobody reported as lost.
+    pub holes: bool,
     /// Bytes read so far.
     pub bytes_read: u64,
     /// Pages that were not understood.
@@ -49,6 +52,7 @@ impl Pages {
             bytes_max,
             covered: (MonoTime::default(), MonoTime::default()),
             warped: false,
+            holes: false,
             bytes_read: 0,
             damaged: 0,
             buffer: vec![0; size].into_boxed_slice(),
@@ -87,6 +91,8 @@ impl Pages {
         let bytes: Box<[u8]> = self.buffer.get(..length).unwrap_or_default().into();
         let Ok(page) = layout.page(&bytes) else {
             self.damaged += 1;
+            // Nobody knows what was in it: it stays as a hole in its place.
+            self.read.push_back(Kept { start: self.covered.1, bytes: Box::default() });
             return;
         };
         if page.is_empty() && page.missed().is_none() {
@@ -112,7 +118,8 @@ impl Pages {
         self.covered
     }
 
-    /// Records between two instants, in order; losses are records of their own.
+    /// Records between two instants, in order. What is missing is a record of its own, at the last instant up to which
+    /// all is there: it reaches to the record after it.
     pub fn records(
         &self,
         (from, to): (MonoTime, MonoTime),
@@ -122,25 +129,38 @@ impl Pages {
     ) -> Vec<Record> {
         let first = self.read.partition_point(|page| page.start <= from).saturating_sub(1);
         let mut records = Vec::new();
-        for kept in self.read.range(first..).take_while(|page| page.start <= to) {
-            let Ok(page) = layout.page(&kept.bytes) else { continue };
-            if let Some(missed) = page.missed().filter(|_| kept.start >= from) {
-                records.push(lost(kept.start, missed.count()));
+        // The last event so far, and whether what follows it is missing.
+        let (mut last, mut hole) = (from, None);
+        for kept in self.read.range(first..) {
+            let Ok(page) = layout.page(&kept.bytes) else {
+                hole = Some(None);
+                continue;
+            };
+            hole = page.missed().map(Missed::count).or(hole);
+            if let Some(count) = hole.take_if(|_| kept.start >= from) {
+                records.push(lost(last, count));
             }
+            if kept.start > to {
+                return records;
+            }
+            hole = None;
             for event in page.events() {
                 let Ok(event) = event else {
                     // What follows in this page cannot be found any more.
-                    records.push(lost(kept.start, None));
+                    hole = Some(None);
                     break;
                 };
                 if event.at > to {
-                    break;
+                    return records;
                 }
+                last = last.max(event.at);
                 if event.at >= from {
                     decoder.decode_each(&event, names, |record| records.push(record));
                 }
             }
         }
+        // No page after it says where it ends.
+        records.extend(hole.map(|count| lost(last, count)));
         records
     }
 }

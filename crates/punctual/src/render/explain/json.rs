@@ -488,6 +488,7 @@ fn kept(kept: Kept) -> &'static str {
 fn incomplete(why: Incomplete) -> &'static str {
     match why {
         Incomplete::Lost => "lost",
+        Incomplete::Holes => "holes",
         Incomplete::Late => "late",
         Incomplete::Short => "short",
         Incomplete::Warped => "warped",
@@ -512,6 +513,7 @@ fn blind(blind: &Blind) -> Said {
         Blind::Firmware => "firmware",
         Blind::Hypervisor => "hypervisor",
         Blind::Holes(_) => "holes",
+        Blind::Witness(..) => "witness",
     };
     Said { code, message: spoken(&words::blind(blind)) }
 }
