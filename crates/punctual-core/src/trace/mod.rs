@@ -518,8 +518,17 @@ pub struct SelfTest {
 impl SelfTest {
     /// Whether nothing was missing and the clocks fit together.
     pub fn passed(&self) -> bool {
-        [self.expiries, self.wakings, self.switches].iter().all(|seen| *seen >= self.timers)
-            && self.warp < Nanos::from_us(1)
+        !self.has_holes() && !self.is_warped()
+    }
+
+    /// Whether something of its timers was not seen.
+    pub fn has_holes(&self) -> bool {
+        [self.expiries, self.wakings, self.switches].iter().any(|seen| *seen < self.timers)
+    }
+
+    /// Whether the clocks do not fit together.
+    pub fn is_warped(&self) -> bool {
+        self.warp >= Nanos::from_us(1)
     }
 }
 

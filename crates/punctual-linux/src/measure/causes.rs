@@ -7,7 +7,7 @@ use crate::trace::{Engine, Flight, TraceError};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Frame;
 use punctual_core::scenario::Scenario;
-use punctual_core::trace::{Blind, Rung, Tracing};
+use punctual_core::trace::{Blind, Rung, SelfTest, Tracing};
 use punctual_hist::{Counts, Nanos};
 
 /// What is late before anything is known.
@@ -58,6 +58,11 @@ impl Causes {
         };
         let flight = Flight::start(engine, &threads, explain.windows_max, 1)
             .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
+        tracing.blind.extend(flight.blind());
+        if tracing.rung == Rung::Deltas && flight.is_blind() {
+            tracing.rung = Rung::InProcess;
+            tracing.refused.push((Rung::Deltas, "no counter can be read".to_owned()));
+        }
         Ok(Self { flight, tracing, explain: explain.clone(), former: vec![Counts::new(); probes.len()], on: false })
     }
 
@@ -118,8 +123,14 @@ impl Causes {
     }
 
     /// The run is over.
-    pub(super) fn finish(self) -> Frame {
-        Frame::TraceTotals(self.flight.totals())
+    pub(super) fn finish(self) -> Vec<Frame> {
+        let totals = Frame::TraceTotals(self.flight.totals());
+        let mut tracing = self.tracing;
+        let known = tracing.blind.clone();
+        let found = self.flight.holes().into_iter().map(Blind::Holes).filter(|holes| !known.contains(holes));
+        tracing.blind.extend(found);
+        // What is known now about how was looked replaces what was said at the start.
+        if tracing.blind == known { vec![totals] } else { vec![Frame::Tracing(tracing), totals] }
     }
 
     fn collect(&self, collectors: &mut [Collector]) -> Vec<Frame> {
@@ -167,11 +178,16 @@ fn open(
     tracing.rung = engine.rung();
     tracing.events = engine.event_names();
     tracing.blind = engine.blind();
-    tracing.blind.extend(self_test.iter().filter(|test| !test.passed()).map(|test| Blind::Holes(test.cpu)));
+    tracing.blind.extend(holes(&self_test));
     crate::trace::CLOCK.clone_into(&mut tracing.clock);
     tracing.buffer_bytes = engine.buffer_bytes;
     tracing.self_test = self_test;
     Ok(engine)
+}
+
+/// CPUs whose records are known to have holes.
+fn holes(self_test: &[SelfTest]) -> impl Iterator<Item = Blind> {
+    self_test.iter().filter(|test| test.has_holes()).map(|test| Blind::Holes(test.cpu))
 }
 
 /// All phases, or those that were asked for.

@@ -15,8 +15,10 @@ use std::fs;
 /// Room for 400,000 switches of tasks, the longest of the usual records with 72 bytes: of a million a second they are
 /// those of 0.4 s, and they are read every 10 ms.
 const BUFFER_BYTES: u64 = 32 << 20;
-/// The trace may take this part of the memory that is available.
+/// The trace may take this part of the memory that is available: what the kernel holds, and what was read.
 const PART_OF_MEMORY: u64 = 16;
+/// Of what was read so many times as much is held as the kernel's buffer has.
+const READ_PART: u64 = 2;
 /// A buffer smaller than this holds nothing worth reading.
 const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
@@ -43,14 +45,15 @@ impl Engine {
         let tracefs = tracefs()?;
         let instance = Instance::new(&tracefs, "")?;
         let count = cpus.len() as u64;
-        let asked = buffer_bytes.unwrap_or_else(|| default_bytes(count)).max(BUFFER_BYTES_MIN);
+        let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
+        let default = || default_bytes(available(), count, others.len() as u64);
+        let asked = buffer_bytes.unwrap_or_else(default).max(BUFFER_BYTES_MIN);
         let granted = instance.set_up(cpus, asked)?;
         let events = Events::learn(instance.folder())?;
         let header = tracefs.read("events/header_page")?;
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
-        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));
+        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(READ_PART)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
-        let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         // Without it causes have no senders: no reason to do without the rest.
         let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();
         let no_timerlat = no_timerlat(&tracefs);
@@ -79,6 +82,12 @@ impl Engine {
             }
         }
         self.end();
+        // What is found here holds for all windows of that CPU.
+        for test in &results {
+            for pages in self.pages.iter_mut().filter(|pages| pages.cpu == test.cpu) {
+                pages.believe(test);
+            }
+        }
         Ok(results)
     }
 
@@ -160,8 +169,9 @@ impl Engine {
 
     /// What it cannot see.
     pub fn blind(&self) -> Vec<Blind> {
-        let mut blind = vec![Blind::CriticalSections, Blind::Firmware, Blind::Hypervisor];
+        let mut blind = vec![Blind::CriticalSections, Blind::Hypervisor];
         blind.extend(self.events.blind.iter().cloned());
+        blind.extend(self.elsewhere.iter().flat_map(|elsewhere| elsewhere.blind.iter().cloned()));
         blind
     }
 
@@ -169,19 +179,26 @@ impl Engine {
     pub fn totals(&self) -> Vec<TraceTotal> {
         let total = |pages: &Pages| {
             let (records, lost) = self.instance.records(pages.cpu);
+            let lost = lost.saturating_add(pages.damaged);
             TraceTotal { cpu: pages.cpu, records, lost, bytes: pages.bytes_read }
         };
         self.pages.iter().map(total).collect()
     }
 }
 
-fn default_bytes(cpus: u64) -> u64 {
-    let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    let each = available.map_or(BUFFER_BYTES, |kb| kb.saturating_mul(1024) / PART_OF_MEMORY / cpus.max(1));
-    each.min(BUFFER_BYTES)
+/// Bytes of memory that are available.
+fn available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024))
+}
+
+/// Of the kernel's buffer for each of `cpus` measured CPUs, with `others` beside them.
+fn default_bytes(available: Option<u64>, cpus: u64, others: u64) -> u64 {
+    let Some(available) = available else { return BUFFER_BYTES };
+    let beside = others.saturating_mul(elsewhere::BUFFER_BYTES);
+    let all = (available / PART_OF_MEMORY / (1 + READ_PART)).saturating_sub(beside);
+    (all / cpus.max(1)).min(BUFFER_BYTES)
 }
 
 fn no_timerlat(tracefs: &Folder) -> String {
@@ -190,5 +207,23 @@ fn no_timerlat(tracefs: &Folder) -> String {
         "its options are shared by all instances: using it could disturb another's tracing".to_owned()
     } else {
         "the kernel was built without CONFIG_TIMERLAT_TRACER".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_held_is_a_part_of_the_memory() {
+        let gib = 1 << 30;
+        assert_eq!(default_bytes(Some(64 * gib), 4, 60), BUFFER_BYTES);
+        for (available, cpus, others) in [(gib, 2, 2), (gib, 1, 0), (8 * gib, 64, 192)] {
+            let each = default_bytes(Some(available), cpus, others);
+            let held = (cpus * each + others * elsewhere::BUFFER_BYTES) * 3;
+            assert!(each > BUFFER_BYTES_MIN && held <= available / PART_OF_MEMORY, "{held} of {available}");
+        }
+        assert_eq!(default_bytes(Some(0), 1, 1), 0);
+        assert_eq!(default_bytes(None, 1, 1), BUFFER_BYTES);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
 
-use punctual_core::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
+use punctual_core::trace::{Context, Decoder, Missed, Names, PageLayout, Record, SelfTest, What};
 use punctual_hist::{MonoTime, Nanos};
 use rustix::io::{Errno, read};
 use std::collections::VecDeque;
@@ -57,6 +57,12 @@ impl Pages {
             damaged: 0,
             buffer: vec![0; size].into_boxed_slice(),
         }
+    }
+
+    /// What a self-test found out about its records.
+    pub fn believe(&mut self, test: &SelfTest) {
+        self.warped |= test.is_warped();
+        self.holes = test.has_holes();
     }
 
     /// Recording has begun: what was read before is of no use.
