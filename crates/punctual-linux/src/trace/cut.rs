@@ -170,6 +170,48 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missing_is_said() {
+        let a = |release, woke| Activation {
+            cpu: 1,
+            tid: 7,
+            release: MonoTime::from_ns(release),
+            woke: MonoTime::from_ns(woke),
+            phase: 0,
+        };
+        let (a, early, behind) = (a(10_000, 90_000), a(500, 90_000), a(10_000, 9_000_000));
+        let pages = || Pages::of_span(MonoTime::from_ns(1_000), MonoTime::from_ns(1_000_000));
+        let lost = |us| record(us, What::Lost { count: None });
+        assert_eq!(missing(&pages(), &[], &a), None);
+        assert_eq!(missing(&pages(), &[], &early), Some(Incomplete::Late));
+        assert_eq!(missing(&pages(), &[], &behind), Some(Incomplete::Short));
+        assert_eq!(missing(&pages(), &[lost(90)], &a), Some(Incomplete::Lost));
+        assert_eq!(missing(&pages(), &[lost(91)], &a), None, "our thread ran already");
+        let woken = record(20, What::Waking { tid: 7, prio: 9, target: 1 });
+        assert_eq!(missing(&pages(), &[woken], &a), Some(Incomplete::Holes));
+        let many = vec![record(20, What::WorkEnd); RECORDS_MAX + 1];
+        assert_eq!(missing(&pages(), &many, &a), Some(Incomplete::TooLong));
+        let mut doubtful = pages();
+        doubtful.holes = true;
+        assert_eq!(missing(&doubtful, &[], &a), Some(Incomplete::Holes));
+        doubtful.warped = true;
+        assert_eq!(missing(&doubtful, &[lost(20)], &a), Some(Incomplete::Warped));
+    }
+
+    #[test]
+    fn of_too_many_records_the_first_and_the_last_stay() {
+        let mut records: Vec<Record> = (0..9_000).map(|us| record(us, What::WorkEnd)).collect();
+        shorten(&mut records);
+        assert_eq!(records.len(), RECORDS_MAX);
+        let half = RECORDS_MAX / 2;
+        assert_eq!(records[half - 1].what, What::WorkEnd);
+        assert_eq!(records[half].what, What::Lost { count: Some(9_000 - RECORDS_MAX as u64 + 1) });
+        assert_eq!((&records[half].at, records.last().unwrap().at), (&records[half - 1].at, record(8_999, What::WorkEnd).at));
+        let before = records.clone();
+        shorten(&mut records);
+        assert_eq!(records, before, "once is enough");
+    }
+
+    #[test]
     fn a_window_begins_with_the_last_switch_before_or_the_last_loss() {
         let switch = || What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next: 2, next_prio: 120 };
         let lost = || What::Lost { count: None };

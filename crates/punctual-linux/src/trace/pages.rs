@@ -59,6 +59,13 @@ impl Pages {
         }
     }
 
+    /// Without any records, and all of a span read.
+    #[cfg(test)]
+    pub fn of_span(from: MonoTime, to: MonoTime) -> Self {
+        let none = std::fs::File::open("Cargo.toml").unwrap_or_else(|error| panic!("{error}"));
+        Self { covered: (from, to), ..Self::new(1, none.into(), 0, 0) }
+    }
+
     /// What a self-test found out about its records.
     pub fn believe(&mut self, test: &SelfTest) {
         self.warped |= test.is_warped();
@@ -133,7 +140,9 @@ impl Pages {
         decoder: &Decoder,
         names: &mut Names,
     ) -> Vec<Record> {
-        let first = self.read.partition_point(|page| page.start <= from).saturating_sub(1);
+        let begun = self.read.partition_point(|page| page.start <= from);
+        // A hole begins no sooner than the page before it ends.
+        let first = self.read.range(..begun).rposition(|page| !page.bytes.is_empty()).unwrap_or(0);
         let mut records = Vec::new();
         // The last event so far, and whether what follows it is missing.
         let (mut last, mut hole) = (from, None);
@@ -174,3 +183,6 @@ impl Pages {
 fn lost(at: MonoTime, count: Option<u64>) -> Record {
     Record { at, tid: 0, context: Context::default(), what: What::Lost { count } }
 }
+
+#[cfg(test)]
+mod tests;
