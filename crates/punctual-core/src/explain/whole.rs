@@ -13,10 +13,9 @@ impl Explanation {
     /// Who made the activations of this recording late.
     pub fn of(recording: &Recording) -> Self {
         let causes = &recording.causes;
-        let (rules, ordinary) = ordinary::learn(causes.windows.values(), Setting::of(recording));
-        let late = causes.windows.values().filter(|window| window.kept != Kept::Ordinary);
-        let explain = |window: &Window| cause::spike(window, account(window, &rules), &ordinary);
-        let mut spikes: Vec<Spike> = late.map(explain).collect();
+        let (rules, ordinary) = ordinary::learn(&causes.windows.ordinary().collect::<Vec<_>>(), Setting::of(recording));
+        let explain = |window: Window| cause::spike(&window, account(&window, &rules), &ordinary);
+        let mut spikes: Vec<Spike> = causes.windows.late().map(explain).collect();
         rank::distinct(&mut spikes);
         let tick = recording.header.clock.tick;
         let run = Run { late: &causes.late_totals, grid: grid(recording, None), tick };
@@ -27,6 +26,7 @@ impl Explanation {
             thresholds: causes.late_totals.values().map(|total| (total.cpu, total.threshold)).collect(),
             causes: rank::rank(&spikes, &run),
             rhythms: rhythms(recording),
+            complete: complete(&spikes),
             explained: explained(&spikes, &run),
             ordinary: ordinary.list(),
             spikes,
@@ -37,10 +37,9 @@ impl Explanation {
 /// What is to be blamed first for one late activation of this recording, which may still be going on; `None` where no
 /// window of it was kept, or it does not tell.
 pub fn primary_cause(recording: &Recording, woke: MonoTime) -> Option<Cause> {
-    let windows = recording.causes.windows.values();
-    let window = windows.filter(|window| window.kept != Kept::Ordinary).find(|window| window.woke == woke)?;
-    let (rules, ordinary) = ordinary::learn(std::iter::empty(), Setting::of(recording));
-    let spike = cause::spike(window, account(window, &rules), &ordinary);
+    let window = recording.causes.windows.woken_at(woke)?;
+    let (rules, ordinary) = ordinary::learn(&[], Setting::of(recording));
+    let spike = cause::spike(&window, account(&window, &rules), &ordinary);
     spike.primary().map(|blame| blame.cause.clone())
 }
 
@@ -78,6 +77,14 @@ fn rhythms(recording: &Recording) -> Vec<(u32, super::Rhythm)> {
         rhythm::rhythm(&times, grid(recording, Some(cpu)), tick).map(|rhythm| (cpu, rhythm))
     };
     times.into_iter().filter_map(found).collect()
+}
+
+/// Share of the lateness of kept activations whose windows are complete.
+fn complete(spikes: &[Spike]) -> Option<f64> {
+    let sum =
+        |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.lateness().as_secs_f64()).sum::<f64>();
+    let all = sum(&mut spikes.iter());
+    (all > 0.0).then(|| sum(&mut spikes.iter().filter(|spike| spike.incomplete.is_none())) / all)
 }
 
 /// Share of the lateness looked at that has a cause.

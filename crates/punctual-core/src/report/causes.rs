@@ -17,6 +17,8 @@ pub enum CausesDoubt {
     NoTimes,
     /// More than a fifth of the lateness has no cause that was seen.
     Unexplained,
+    /// More than a fifth of the lateness lies in windows that do not tell all.
+    Incomplete,
 }
 
 impl Report {
@@ -56,8 +58,11 @@ impl Report {
         let (causes, late) = (self.causes.as_ref()?, self.late());
         match causes.explained {
             _ if late.late == 0 => None,
-            Some(share) if share >= 1.0 - UNEXPLAINED_MAX => None,
-            Some(_) => Some(CausesDoubt::Unexplained),
+            Some(share) if share < 1.0 - UNEXPLAINED_MAX => Some(CausesDoubt::Unexplained),
+            Some(_) if causes.complete.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX) => {
+                Some(CausesDoubt::Incomplete)
+            }
+            Some(_) => None,
             None if late.kept == 0 => Some(CausesDoubt::NothingKept),
             None => Some(CausesDoubt::NoTimes),
         }

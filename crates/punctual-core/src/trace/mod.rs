@@ -236,6 +236,12 @@ pub enum What {
         /// The latency it saw.
         latency: Nanos,
     },
+    /// Where in the kernel the CPU was when it was found that the measuring thread is kept waiting: in the interrupt of
+    /// its timer, or where another task gives the CPU to it.
+    Stack {
+        /// Addresses, the innermost first.
+        addresses: Vec<Address>,
+    },
     /// Records are missing between here and the next record: so many, or `None` where nobody says how many.
     Lost {
         /// How many.

@@ -3,7 +3,7 @@
 
 use super::{Explain, phases};
 use crate::probe::{Collector, LateReader, LateTap, Probe};
-use crate::trace::{Engine, Flight, TraceError};
+use crate::trace::{self, Engine, Flight, Opened, Wish};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Frame;
 use punctual_core::scenario::Scenario;
@@ -22,6 +22,8 @@ pub(super) struct Causes {
     flight: Flight,
     tracing: Tracing,
     explain: Explain,
+    /// Nothing later than this is in time, whatever is usual.
+    budget: Nanos,
     /// What ran in former phases, by thread.
     former: Vec<Counts>,
     /// The current phase is traced.
@@ -49,21 +51,16 @@ impl Causes {
             windows_max: explain.windows_max,
             self_test: Vec::new(),
         };
-        let engine = match open(explain, &scenario.cpus(), online, &threads, &mut tracing) {
-            Ok(engine) => Some(engine),
-            Err(error) => {
-                tracing.refused.push((Rung::Tracefs, error.to_string()));
-                None
-            }
-        };
-        let flight = Flight::start(engine, &threads, explain.windows_max, 1)
+        let engine = open(explain, &scenario.cpus(), online, &threads, &mut tracing);
+        let flight = Flight::start(engine, &tracing.self_test, &threads, explain.windows_max, 1)
             .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
         tracing.blind.extend(flight.blind());
         if tracing.rung == Rung::Deltas && flight.is_blind() {
             tracing.rung = Rung::InProcess;
             tracing.refused.push((Rung::Deltas, "no counter can be read".to_owned()));
         }
-        Ok(Self { flight, tracing, explain: explain.clone(), former: vec![Counts::new(); probes.len()], on: false })
+        let (explain, budget) = (explain.clone(), scenario.budget.unwrap_or(Nanos::MAX));
+        Ok(Self { flight, tracing, explain, budget, former: vec![Counts::new(); probes.len()], on: false })
     }
 
     /// How is looked on, for the recording.
@@ -160,7 +157,7 @@ impl Causes {
     }
 
     fn threshold(&self, so_far: &Counts) -> Nanos {
-        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far))
+        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far).min(self.budget))
     }
 }
 
@@ -170,19 +167,20 @@ fn open(
     online: &CpuSet,
     threads: &[(u32, u32)],
     tracing: &mut Tracing,
-) -> Result<Engine, TraceError> {
-    let mut engine = Engine::open(cpus, online, explain.buffer_bytes)?;
-    let self_test = engine.self_test()?;
-    engine.only_ours(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
-    tracing.refused.push((Rung::Timerlat, engine.no_timerlat.clone()));
+) -> Option<Box<dyn Engine>> {
+    let wish = Wish { choice: explain.engine, cpus, online, buffer_bytes: explain.buffer_bytes };
+    let Opened { engine, refused } = trace::open(&wish);
+    tracing.refused = refused;
+    let (mut engine, self_test) = engine?;
+    engine.measures(threads);
     tracing.rung = engine.rung();
     tracing.events = engine.event_names();
     tracing.blind = engine.blind();
     tracing.blind.extend(holes(&self_test));
-    crate::trace::CLOCK.clone_into(&mut tracing.clock);
-    tracing.buffer_bytes = engine.buffer_bytes;
+    trace::CLOCK.clone_into(&mut tracing.clock);
+    tracing.buffer_bytes = engine.buffer_bytes();
     tracing.self_test = self_test;
-    Ok(engine)
+    Some(engine)
 }
 
 /// CPUs whose records are known to have holes.

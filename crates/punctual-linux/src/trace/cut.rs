@@ -1,8 +1,7 @@
 //! Cuts the window of one activation out of the trace of its CPU.
 
-use super::engine::Engine;
+use super::engine::{Covered, Engine};
 use super::names::NameBook;
-use super::pages::Pages;
 use punctual_core::trace::keep::Place;
 use punctual_core::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 use punctual_hist::{MonoTime, Nanos};
@@ -30,10 +29,12 @@ pub struct Activation {
     pub woke: MonoTime,
     /// Load phase.
     pub phase: u16,
+    /// What holds for all windows of this CPU, by its self-test.
+    pub doubted: Option<Incomplete>,
 }
 
 /// Cuts. Without an engine the window has no records and says so.
-pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut NameBook) -> Window {
+pub fn cut(a: &Activation, place: Place, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let (mut records, mut seen) = (Vec::new(), Names::default());
     for back in LOOK_BACK {
@@ -51,7 +52,8 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
     if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
         records.insert(0, armed);
     }
-    let incomplete = engine.pages(a.cpu).map_or(Some(Incomplete::Short), |pages| missing(pages, &records, a));
+    let lost = engine.missed((a.release.minus(LEAD), a.woke));
+    let incomplete = missing(engine.covered(a.cpu).unwrap_or_default(), lost, &records, a);
     shorten(&mut records);
     let elsewhere = engine.elsewhere(a.cpu, (a.release.minus(LEAD), a.woke), &mut seen);
     let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
@@ -61,18 +63,16 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
 }
 
 /// What is missing of the trace of an activation.
-fn missing(pages: &Pages, records: &[Record], a: &Activation) -> Option<Incomplete> {
-    let covered = pages.covered();
+fn missing(covered: Covered, missed: bool, records: &[Record], a: &Activation) -> Option<Incomplete> {
     let lost = |record: &Record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke;
     match () {
-        () if pages.warped => Some(Incomplete::Warped),
-        () if covered.0 > a.release => Some(Incomplete::Late),
-        () if covered.1 < a.woke => Some(Incomplete::Short),
-        () if records.iter().any(lost) => Some(Incomplete::Lost),
+        () if covered.warped || a.doubted == Some(Incomplete::Warped) => Some(Incomplete::Warped),
+        () if covered.from > a.release => Some(Incomplete::Late),
+        () if covered.to < a.woke => Some(Incomplete::Short),
+        () if missed || records.iter().any(lost) => Some(Incomplete::Lost),
         () if lacks_switch(records, a) => Some(Incomplete::Holes),
         () if records.len() > RECORDS_MAX => Some(Incomplete::TooLong),
-        () if pages.holes => Some(Incomplete::Holes),
-        () => None,
+        () => a.doubted,
     }
 }
 
@@ -113,7 +113,7 @@ fn beginning(records: &[Record], by: MonoTime) -> usize {
 
 fn window(a: &Activation, place: Place, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
     let Place { slot, kept } = place;
-    let &Activation { cpu, tid, release, woke, phase } = a;
+    let &Activation { cpu, tid, release, woke, phase, doubted: _ } = a;
     Window {
         slot,
         kept,
@@ -159,6 +159,7 @@ mod tests {
             release: MonoTime::from_ns(10_000),
             woke: MonoTime::from_ns(90_000),
             phase: 0,
+            doubted: None,
         };
         let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
         let switch = |at, next| record(at, What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });
@@ -177,24 +178,26 @@ mod tests {
             release: MonoTime::from_ns(release),
             woke: MonoTime::from_ns(woke),
             phase: 0,
+            doubted: None,
         };
         let (a, early, behind) = (a(10_000, 90_000), a(500, 90_000), a(10_000, 9_000_000));
-        let pages = || Pages::of_span(MonoTime::from_ns(1_000), MonoTime::from_ns(1_000_000));
+        let covered = Covered { from: MonoTime::from_ns(1_000), to: MonoTime::from_ns(1_000_000), warped: false };
+        let missing = |records: &[Record], a: &Activation| missing(covered, false, records, a);
         let lost = |us| record(us, What::Lost { count: None });
-        assert_eq!(missing(&pages(), &[], &a), None);
-        assert_eq!(missing(&pages(), &[], &early), Some(Incomplete::Late));
-        assert_eq!(missing(&pages(), &[], &behind), Some(Incomplete::Short));
-        assert_eq!(missing(&pages(), &[lost(90)], &a), Some(Incomplete::Lost));
-        assert_eq!(missing(&pages(), &[lost(91)], &a), None, "our thread ran already");
+        assert_eq!(missing(&[], &a), None);
+        assert_eq!(missing(&[], &early), Some(Incomplete::Late));
+        assert_eq!(missing(&[], &behind), Some(Incomplete::Short));
+        assert_eq!(missing(&[lost(90)], &a), Some(Incomplete::Lost));
+        assert_eq!(missing(&[lost(91)], &a), None, "our thread ran already");
         let woken = record(20, What::Waking { tid: 7, prio: 9, target: 1 });
-        assert_eq!(missing(&pages(), &[woken], &a), Some(Incomplete::Holes));
+        assert_eq!(missing(&[woken], &a), Some(Incomplete::Holes));
         let many = vec![record(20, What::WorkEnd); RECORDS_MAX + 1];
-        assert_eq!(missing(&pages(), &many, &a), Some(Incomplete::TooLong));
-        let mut doubtful = pages();
-        doubtful.holes = true;
-        assert_eq!(missing(&doubtful, &[], &a), Some(Incomplete::Holes));
-        doubtful.warped = true;
-        assert_eq!(missing(&doubtful, &[lost(20)], &a), Some(Incomplete::Warped));
+        assert_eq!(missing(&many, &a), Some(Incomplete::TooLong));
+        let doubted = |doubt| Activation { doubted: Some(doubt), ..a };
+        assert_eq!(missing(&[], &doubted(Incomplete::Holes)), Some(Incomplete::Holes));
+        assert_eq!(missing(&[lost(20)], &doubted(Incomplete::Warped)), Some(Incomplete::Warped));
+        assert_eq!(super::missing(Covered { warped: true, ..covered }, false, &[], &a), Some(Incomplete::Warped));
+        assert_eq!(super::missing(covered, true, &[], &a), Some(Incomplete::Lost), "the engine says so");
     }
 
     #[test]
@@ -205,7 +208,10 @@ mod tests {
         let half = RECORDS_MAX / 2;
         assert_eq!(records[half - 1].what, What::WorkEnd);
         assert_eq!(records[half].what, What::Lost { count: Some(9_000 - RECORDS_MAX as u64 + 1) });
-        assert_eq!((&records[half].at, records.last().unwrap().at), (&records[half - 1].at, record(8_999, What::WorkEnd).at));
+        assert_eq!(
+            (&records[half].at, records.last().unwrap().at),
+            (&records[half - 1].at, record(8_999, What::WorkEnd).at)
+        );
         let before = records.clone();
         shorten(&mut records);
         assert_eq!(records, before, "once is enough");

@@ -114,13 +114,19 @@ pub fn aimed_at<'a>(
         let records = pages.records(span, layout, decoder, names);
         found.extend(records.into_iter().filter(|record| is_aimed_at(cpu, &record.what)).map(|r| (pages.cpu, r)));
     }
+    nearest(found)
+}
+
+/// In order, and no more than are worth keeping.
+pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
     found.sort_by_key(|(_, record)| record.at);
     // The last ones are nearest to what was late.
     found.drain(..found.len().saturating_sub(RECORDS_MAX));
     found
 }
 
-fn is_aimed_at(cpu: u32, what: &What) -> bool {
+/// Whether something is done to this CPU.
+pub fn is_aimed_at(cpu: u32, what: &What) -> bool {
     match what {
         What::Waking { target, .. } | What::IpiSend { target, .. } => *target == cpu,
         _ => false,

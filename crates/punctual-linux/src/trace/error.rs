@@ -32,6 +32,9 @@ pub enum TraceError {
     /// What a file says is not understood.
     #[error("{0}")]
     NotUnderstood(String),
+    /// No program can be put into the kernel.
+    #[error("no program in the kernel: {0}")]
+    NoBpf(String),
     /// No thread could be started.
     #[error("start a thread for the trace: {0}; look at RLIMIT_NPROC and at pids.max of the control group")]
     NoThread(std::io::Error),

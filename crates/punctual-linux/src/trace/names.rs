@@ -114,6 +114,7 @@ fn each_address(what: &mut What, mut each: impl FnMut(&mut Address)) {
         | What::Nmi { handler: a, .. }
         | What::WorkStart { function: a }
         | What::CallEntry { function: a } => each(a),
+        What::Stack { addresses } => addresses.iter_mut().for_each(each),
         _ => {}
     }
 }
@@ -131,7 +132,8 @@ fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addres
         What::Nmi { handler, .. } => addresses.extend([(*handler, Points::AtIt)]),
         What::IpiSend { callsite, callback, .. } => {
             addresses.extend([(*callsite, Points::Into), (*callback, Points::AtIt)]);
-        },
+        }
+        What::Stack { addresses: stack } => addresses.extend(stack.iter().map(|at| (*at, Points::Into))),
         What::Fault { ip, user: false, .. } => addresses.extend([(*ip, Points::Into)]),
         _ => {}
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
 
-use punctual_core::trace::{Context, Decoder, Missed, Names, PageLayout, Record, SelfTest, What};
+use punctual_core::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
 use punctual_hist::{MonoTime, Nanos};
 use rustix::io::{Errno, read};
 use std::collections::VecDeque;
@@ -30,10 +30,8 @@ pub struct Pages {
     bytes_max: u64,
     /// Everything between these was read and is still here.
     covered: (MonoTime, MonoTime),
-    /// Its clock does not fit: a page claimed to be of the future, or the self-test found it.
+    /// A page claimed to be of the future.
     pub warped: bool,
-    /// The self-test missed records that nobody reported as lost.
-    pub holes: bool,
     /// Bytes read so far.
     pub bytes_read: u64,
     /// Pages that were not understood.
@@ -52,24 +50,10 @@ impl Pages {
             bytes_max,
             covered: (MonoTime::default(), MonoTime::default()),
             warped: false,
-            holes: false,
             bytes_read: 0,
             damaged: 0,
             buffer: vec![0; size].into_boxed_slice(),
         }
-    }
-
-    /// Without any records, and all of a span read.
-    #[cfg(test)]
-    pub fn of_span(from: MonoTime, to: MonoTime) -> Self {
-        let none = std::fs::File::open("Cargo.toml").unwrap_or_else(|error| panic!("{error}"));
-        Self { covered: (from, to), ..Self::new(1, none.into(), 0, 0) }
-    }
-
-    /// What a self-test found out about its records.
-    pub fn believe(&mut self, test: &SelfTest) {
-        self.warped |= test.is_warped();
-        self.holes = test.has_holes();
     }
 
     /// Recording has begun: what was read before is of no use.

@@ -2,6 +2,7 @@
 //!
 //! Holes that no counter of lost records admits were seen on real machines.
 
+use super::TraceError;
 use super::engine::Engine;
 use punctual_core::trace::{Address, Record, SelfTest, Tid, What};
 use punctual_hist::{MonoTime, Nanos};
@@ -28,8 +29,26 @@ struct Slept {
     sleeps: Vec<Sleep>,
 }
 
+/// Lets known timers fire on every CPU and counts what is seen of them.
+pub fn repeated(engine: &mut dyn Engine) -> Result<Vec<SelfTest>, TraceError> {
+    engine.begin()?;
+    let mut results = run(&engine.cpus(), engine);
+    for _ in 0..2 {
+        // A busy machine may have kept a thread from sleeping: what is missing once may be there the next time.
+        let failed: Vec<u32> = results.iter().filter(|test| !test.passed()).map(|test| test.cpu).collect();
+        if failed.is_empty() {
+            break;
+        }
+        for again in run(&failed, engine) {
+            results.iter_mut().filter(|test| test.cpu == again.cpu && again.passed()).for_each(|test| *test = again);
+        }
+    }
+    engine.end();
+    Ok(results)
+}
+
 /// What the sleeps on these CPUs look like in the trace. Recording must have begun.
-pub fn run(cpus: &[u32], engine: &mut Engine) -> Vec<SelfTest> {
+fn run(cpus: &[u32], engine: &mut dyn Engine) -> Vec<SelfTest> {
     let start = |cpu: u32| std::thread::Builder::new().name(format!("self-test/{cpu}")).spawn(move || sleeps_on(cpu));
     let started: Vec<_> = cpus.iter().map(|cpu| (*cpu, start(*cpu).ok())).collect();
     let slept: Vec<(u32, Option<Slept>)> = started

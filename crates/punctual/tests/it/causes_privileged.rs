@@ -76,11 +76,11 @@ fn windows_around_late_and_ordinary_activations_are_kept() {
     assert_eq!(tracing.self_test.iter().map(|test| (test.cpu, test.timers)).collect::<Vec<_>>(), [(0, 20)]);
     let late = causes.late_totals[&0];
     assert_eq!(late.count, causes.late.len() as u64);
-    let windows = || causes.windows.values();
+    let windows = || causes.windows.iter();
     let kept_late = windows().filter(|window| window.kept != Kept::Ordinary).count() as u64;
     assert_eq!(kept_late + late.passed_over, late.count, "there is room for all of them");
     assert!(windows().any(|window| window.kept == Kept::Ordinary));
-    let anchored = |window: &&punctual_core::trace::Window| {
+    let anchored = |window: &punctual_core::trace::Window| {
         let span = window.release..=window.woke;
         let switched = |what: &What| matches!(what, What::Switch { next, .. } if *next == window.tid);
         window.records.iter().any(|record| span.contains(&record.at) && switched(&record.what))
@@ -102,6 +102,26 @@ fn what_is_later_than_the_threshold_is_late_and_nothing_else() {
     assert_eq!((late.threshold, late.count), (Nanos::from_ns(1), recording.cpus[&0].ran.count()));
     let windows = &recording.causes.windows;
     assert!(windows.len() <= 100 && windows.len() >= 50, "{}", windows.len());
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_check_looks_for_causes_only_in_phases_of_their_own_after_the_others() {
+    if Tracefs::new().is_none() {
+        return;
+    }
+    let run = Run::new();
+    let words = ["check", "--duration", "4s", "--load", "idle,cpu", "--cpus", "0", "--out", "c.punctual", "--json"];
+    let said = run.punctual(&words);
+    assert!(said.code != 2, "{said:?}");
+    let recording = read(&run, "c.punctual");
+    let tracing = recording.causes.tracing.as_ref().unwrap();
+    assert_eq!((tracing.rung, &tracing.phases), (Rung::Tracefs, &vec![2, 3]));
+    let windows = || recording.causes.windows.values();
+    assert!(windows().count() > 0 && windows().all(|window| window.phase >= 2), "none of the untraced phases");
+    assert!(windows().any(|window| !window.records.is_empty()), "events are on again after they were off");
+    let addresses = windows().flat_map(|window| window.names.functions.keys());
+    assert!(addresses.copied().all(|address| address.0 < 1 << 40), "no address of the kernel is told");
 }
 
 #[test]

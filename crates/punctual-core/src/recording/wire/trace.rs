@@ -51,7 +51,8 @@ variants! {
         14 => Nmi { handler, took }, 15 => WorkStart { function }, 16 => WorkEnd, 17 => CallEntry { function },
         18 => CallExit, 19 => IpiSend { target, callsite, callback }, 20 => Idle { state },
         21 => Fault { address, ip, user }, 22 => Frequency { cpu, khz }, 23 => Migrate { tid, from_cpu, to_cpu },
-        24 => Noise { kind, id, start, took }, 25 => Timerlat { context, latency }, 26 => Lost { count }
+        24 => Noise { kind, id, start, took }, 25 => Timerlat { context, latency }, 26 => Lost { count },
+        27 => Stack { addresses }
     }
 }
 

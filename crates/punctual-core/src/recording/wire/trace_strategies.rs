@@ -100,6 +100,7 @@ fn told() -> impl Strategy<Value = What> {
         (address(), nanos()).prop_map(|(handler, took)| What::Nmi { handler, took }),
         noise.prop_map(|(kind, id, start, took)| What::Noise { kind, id, start: MonoTime::from_ns(start), took }),
         (any::<u8>(), nanos()).prop_map(|(context, latency)| What::Timerlat { context, latency }),
+        vec(address(), 0..9).prop_map(|addresses| What::Stack { addresses }),
     ]
 }
 

@@ -151,6 +151,14 @@ impl Witness {
         self.sources.iter().any(|source| source.name == FIRMWARE)
     }
 
+    /// Nothing is to be read from now on that disturbs a measured CPU.
+    pub fn leave_alone(&mut self) {
+        for frequency in self.frequencies.drain(..) {
+            let of_it = [frequency.cpu()].into_iter().collect();
+            self.missing.add("frequency", &of_it, "reading it interrupts the CPU: done beside the kernel's trace only");
+        }
+    }
+
     /// A stretch begins in which late activations are looked into. May disturb the measured CPUs: not while measuring.
     pub fn begin(&mut self, at: MonoTime) {
         let Self { frequencies, missing, .. } = self;
