@@ -107,9 +107,12 @@ fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
 fn perfetto(root: &Path, tally: &mut Tally) -> Outcome {
     let venv = Command::new("python3").args(["-m", "ensurepip", "--version"]).output();
     if !venv.is_ok_and(|output| output.status.success()) {
-        return Outcome::NotRun("no Python that can make an environment of its own (apt install python3-venv)".to_owned());
+        return Outcome::NotRun(
+            "no Python that can make an environment of its own (apt install python3-venv)".to_owned(),
+        );
     }
-    let words = ["test", "--package", "punctual", "--bin", "punctual", "the_public_schema_reads_the_trace", "--", "--ignored"];
+    let words =
+        ["test", "--package", "punctual", "--bin", "punctual", "the_public_schema_reads_the_trace", "--", "--ignored"];
     test(root, &words, tally)
 }
 

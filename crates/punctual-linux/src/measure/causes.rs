@@ -7,7 +7,7 @@ use crate::trace::{self, Engine, Flight, Opened, Wish};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Frame;
 use punctual_core::scenario::Scenario;
-use punctual_core::trace::{Blind, Rung, Tracing};
+use punctual_core::trace::{Blind, Rung, SelfTest, Tracing};
 use punctual_hist::{Counts, Nanos};
 
 /// What is late before anything is known.
@@ -52,8 +52,13 @@ impl Causes {
             self_test: Vec::new(),
         };
         let engine = open(explain, &scenario.cpus(), online, &threads, &mut tracing);
-        let flight = Flight::start(engine, &threads, explain.windows_max, 1)
+        let flight = Flight::start(engine, &tracing.self_test, &threads, explain.windows_max, 1)
             .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
+        tracing.blind.extend(flight.blind());
+        if tracing.rung == Rung::Deltas && flight.is_blind() {
+            tracing.rung = Rung::InProcess;
+            tracing.refused.push((Rung::Deltas, "no counter can be read".to_owned()));
+        }
         let (explain, budget) = (explain.clone(), scenario.budget.unwrap_or(Nanos::MAX));
         Ok(Self { flight, tracing, explain, budget, former: vec![Counts::new(); probes.len()], on: false })
     }
@@ -115,8 +120,14 @@ impl Causes {
     }
 
     /// The run is over.
-    pub(super) fn finish(self) -> Frame {
-        Frame::TraceTotals(self.flight.totals())
+    pub(super) fn finish(self) -> Vec<Frame> {
+        let totals = Frame::TraceTotals(self.flight.totals());
+        let mut tracing = self.tracing;
+        let known = tracing.blind.clone();
+        let found = self.flight.holes().into_iter().map(Blind::Holes).filter(|holes| !known.contains(holes));
+        tracing.blind.extend(found);
+        // What is known now about how was looked replaces what was said at the start.
+        if tracing.blind == known { vec![totals] } else { vec![Frame::Tracing(tracing), totals] }
     }
 
     fn collect(&self, collectors: &mut [Collector]) -> Vec<Frame> {
@@ -165,11 +176,16 @@ fn open(
     tracing.rung = engine.rung();
     tracing.events = engine.event_names();
     tracing.blind = engine.blind();
-    tracing.blind.extend(self_test.iter().filter(|test| !test.passed()).map(|test| Blind::Holes(test.cpu)));
+    tracing.blind.extend(holes(&self_test));
     trace::CLOCK.clone_into(&mut tracing.clock);
     tracing.buffer_bytes = engine.buffer_bytes();
     tracing.self_test = self_test;
     Some(engine)
+}
+
+/// CPUs whose records are known to have holes.
+fn holes(self_test: &[SelfTest]) -> impl Iterator<Item = Blind> {
+    self_test.iter().filter(|test| test.has_holes()).map(|test| Blind::Holes(test.cpu))
 }
 
 /// All phases, or those that were asked for.

@@ -13,8 +13,10 @@ use std::fs;
 /// Room for 400,000 switches of tasks, the longest of the usual records with 72 bytes: of a million a second they are
 /// those of 0.4 s, and they are read every 10 ms.
 const BUFFER_BYTES: u64 = 32 << 20;
-/// The trace may take this part of the memory that is available.
+/// The trace may take this part of the memory that is available: what the kernel holds, and what was read.
 const PART_OF_MEMORY: u64 = 16;
+/// Of what was read so many times as much is held as the kernel's buffer has.
+pub const READ_PART: u64 = 2;
 
 /// Which engine is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,12 +150,39 @@ fn bpf(_: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
     Err(TraceError::NoBpf("this program was built without it: build with --features bpf, which needs clang".to_owned()))
 }
 
-/// So many bytes each of `count` buffers may have.
-pub fn default_bytes(count: u64) -> u64 {
-    let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    let each = available.map_or(BUFFER_BYTES, |kb| kb.saturating_mul(1024) / PART_OF_MEMORY / count.max(1));
-    each.min(BUFFER_BYTES)
+/// So many bytes each buffer of `cpus` measured CPUs may have, of which `READ_PART` times as much is held besides, and
+/// `beside` bytes of other buffers.
+pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
+    granted(available(), cpus, beside)
+}
+
+/// Bytes of memory that are available.
+fn available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024))
+}
+
+fn granted(available: Option<u64>, cpus: u64, beside: u64) -> u64 {
+    let Some(available) = available else { return BUFFER_BYTES };
+    let all = (available / PART_OF_MEMORY / (1 + READ_PART)).saturating_sub(beside);
+    (all / cpus.max(1)).min(BUFFER_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_held_is_a_part_of_the_memory() {
+        let gib = 1 << 30;
+        assert_eq!(granted(Some(64 * gib), 4, 1 << 24), BUFFER_BYTES);
+        for (available, cpus, beside) in [(gib, 2, 1 << 19), (gib, 1, 0), (8 * gib, 64, 48 << 20)] {
+            let each = granted(Some(available), cpus, beside);
+            let held = (cpus * each + beside) * (1 + READ_PART);
+            assert!(each > 64 << 10 && held <= available / PART_OF_MEMORY, "{held} of {available}");
+        }
+        assert_eq!(granted(Some(0), 1, 1), 0);
+        assert_eq!(granted(None, 1, 1), BUFFER_BYTES);
+    }
 }

@@ -36,15 +36,17 @@ impl Tracefs {
     pub fn open(cpus: &CpuSet, online: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
         let tracefs = tracefs()?;
         let instance = Instance::new(&tracefs, "")?;
-        let count = cpus.len() as u64;
-        let asked = buffer_bytes.unwrap_or_else(|| engine::default_bytes(count)).max(BUFFER_BYTES_MIN);
+        let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
+        let beside = (others.len() as u64).saturating_mul(elsewhere::BUFFER_BYTES);
+        let default = || engine::default_bytes(cpus.len() as u64, beside);
+        let asked = buffer_bytes.unwrap_or_else(default).max(BUFFER_BYTES_MIN);
         let granted = instance.set_up(cpus, asked)?;
         let events = Events::learn(instance.folder())?;
         let header = tracefs.read("events/header_page")?;
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
-        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));
+        let pages =
+            |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(engine::READ_PART)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
-        let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         // Without it causes have no senders: no reason to do without the rest.
         let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();
         let no_timerlat = no_timerlat(&tracefs);
@@ -141,14 +143,16 @@ impl Engine for Tracefs {
     }
 
     fn blind(&self) -> Vec<Blind> {
-        let mut blind = vec![Blind::CriticalSections, Blind::Firmware, Blind::Hypervisor];
+        let mut blind = vec![Blind::CriticalSections, Blind::Hypervisor];
         blind.extend(self.events.blind.iter().cloned());
+        blind.extend(self.elsewhere.iter().flat_map(|elsewhere| elsewhere.blind.iter().cloned()));
         blind
     }
 
     fn totals(&self) -> Vec<TraceTotal> {
         let total = |pages: &Pages| {
             let (records, lost) = self.instance.records(pages.cpu);
+            let lost = lost.saturating_add(pages.damaged);
             TraceTotal { cpu: pages.cpu, records, lost, bytes: pages.bytes_read }
         };
         self.pages.iter().map(total).collect()

@@ -27,10 +27,11 @@ fields! {
 variants! {
     Rung { 0 => Timerlat, 1 => Tracefs, 2 => Bpf, 3 => Deltas, 4 => InProcess }
     Blind {
-        0 => Records, 1 => Event(name), 2 => CriticalSections, 3 => Firmware, 4 => Hypervisor, 5 => Holes(cpu)
+        0 => Records, 1 => Event(name), 2 => CriticalSections, 3 => Firmware, 4 => Hypervisor, 5 => Holes(cpu),
+        6 => Witness(what, why)
     }
     Kept { 0 => Worst, 1 => Sampled, 2 => Ordinary }
-    Incomplete { 0 => Lost, 1 => Late, 2 => Short, 3 => Warped, 4 => TooLong, 5 => NoTrace }
+    Incomplete { 0 => Lost, 1 => Late, 2 => Short, 3 => Warped, 4 => TooLong, 5 => NoTrace, 6 => Holes }
     NoiseKind { 0 => Nmi, 1 => Irq, 2 => Softirq, 3 => Thread }
     Vector {
         0 => LocalTimer, 1 => Reschedule, 2 => CallFunction, 3 => CallFunctionSingle, 4 => IrqWork, 5 => Thermal,

@@ -173,6 +173,7 @@ fn incomplete() -> impl Strategy<Value = Incomplete> {
         Incomplete::Warped,
         Incomplete::TooLong,
         Incomplete::NoTrace,
+        Incomplete::Holes,
     ])
 }
 
@@ -240,6 +241,7 @@ pub(super) fn tracing() -> impl Strategy<Value = Tracing> {
         select(vec![Blind::Records, Blind::CriticalSections, Blind::Firmware, Blind::Hypervisor]),
         text().prop_map(Blind::Event),
         any::<u32>().prop_map(Blind::Holes),
+        (text(), text()).prop_map(|(what, why)| Blind::Witness(what, why)),
     ];
     let self_test = (any::<[u32; 5]>(), nanos()).prop_map(|([cpu, timers, expiries, wakings, switches], warp)| {
         SelfTest { cpu, timers, expiries, wakings, switches, warp }

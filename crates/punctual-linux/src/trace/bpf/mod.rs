@@ -46,7 +46,7 @@ impl Bpf {
     pub fn open(cpus: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
         let cpus: Vec<u32> = cpus.iter().collect();
         // One more, for what other CPUs do to these.
-        let each = buffer_bytes.unwrap_or_else(|| default_bytes(cpus.len() as u64 + 1));
+        let each = buffer_bytes.unwrap_or_else(|| default_bytes(cpus.len() as u64 + 1, 0));
         let (mut programs, lanes) = Programs::load(&cpus, each)?;
         programs.attach()?;
         let missed = programs.missed();
@@ -190,7 +190,7 @@ impl Engine for Bpf {
     }
 
     fn blind(&self) -> Vec<Blind> {
-        let mut blind = vec![Blind::CriticalSections, Blind::Firmware, Blind::Hypervisor];
+        let mut blind = vec![Blind::CriticalSections, Blind::Hypervisor];
         blind.extend(self.programs.absent().map(|event| Blind::Event(event.path())));
         blind
     }

@@ -498,6 +498,7 @@ fn kept(kept: Kept) -> &'static str {
 fn incomplete(why: Incomplete) -> &'static str {
     match why {
         Incomplete::Lost => "lost",
+        Incomplete::Holes => "holes",
         Incomplete::Late => "late",
         Incomplete::Short => "short",
         Incomplete::Warped => "warped",
@@ -523,6 +524,7 @@ fn blind(blind: &Blind) -> Said {
         Blind::Firmware => "firmware",
         Blind::Hypervisor => "hypervisor",
         Blind::Holes(_) => "holes",
+        Blind::Witness(..) => "witness",
     };
     Said { code, message: spoken(&words::blind(blind)) }
 }

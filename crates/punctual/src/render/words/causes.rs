@@ -209,8 +209,9 @@ pub fn blind(blind: &Blind) -> String {
         Blind::Firmware => "What firmware does is seen only as a gap.".to_owned(),
         Blind::Hypervisor => "What the host does is seen only as a gap.".to_owned(),
         Blind::Holes(cpu) => format!(
-            "Records of CPU {cpu} have holes that nothing reported: the self-test found them, so its causes may be wrong."
+            "Records of CPU {cpu} have holes that nothing reported: the self-test or windows without a switch show them."
         ),
+        Blind::Witness(what, why) => format!("There is no {what}: {why}."),
     }
 }
 
@@ -236,6 +237,7 @@ fn counted(n: u32, one: &str, more: &str) -> String {
 /// Why a window does not tell all.
 pub fn incomplete(why: Incomplete) -> &'static str {
     match why {
+        Incomplete::Holes => "records are missing in it, or of its CPU, that nobody reported as lost",
         Incomplete::Lost => "the kernel lost records in it",
         Incomplete::Late => "the trace begins after the release",
         Incomplete::Short => "the trace ends before the wake-up",
