@@ -45,11 +45,15 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
     let judge = Judge::new(window, rules, &swept);
     let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: incomplete.or(missing) };
     for span in &swept.spans {
-        for (from, to, stage) in judge.stages(span) {
+        let mut from = span.from;
+        while from < span.to {
+            let (to, stage) = (judge.stage_end(from, span.to), judge.stage(from));
             let (cause, why) = judge.cause(&Span { from, to, ..*span }, stage);
             account.add(Part { stage, cause, from, length: to.since(from), certain: span.certain }, why);
+            from = to;
         }
     }
+    account.parts.shrink_to_fit();
     account
 }
 

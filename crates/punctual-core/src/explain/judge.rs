@@ -19,6 +19,9 @@ pub(super) struct Judge<'a> {
     rules: &'a Rules,
     swept: &'a Swept,
     witness: Witness<'a>,
+    /// When we were woken, by whichever CPU.
+    waking: Option<MonoTime>,
+    /// Our priority.
     ours: Option<i32>,
     /// Real-time throttling ended while we waited.
     replenished: bool,
@@ -28,7 +31,10 @@ pub(super) struct Judge<'a> {
 type Verdict = (Cause, Vec<Why>);
 
 fn verdict(class: Class, name: impl Into<String>, why: impl IntoIterator<Item = Why>) -> Verdict {
-    (Cause { class, name: name.into() }, why.into_iter().collect())
+    let mut name = name.into();
+    // There are hundreds of thousands of them.
+    name.shrink_to_fit();
+    (Cause { class, name }, why.into_iter().collect())
 }
 
 impl<'a> Judge<'a> {
@@ -41,33 +47,34 @@ impl<'a> Judge<'a> {
             _ => false,
         });
         let ours = swept.priorities.get(&window.tid).copied();
-        Self { window, rules, swept, witness: Witness::of(&rules.setting, window), ours, replenished }
+        let waking = swept.anchors.waking.or_else(|| woken_elsewhere(window, swept));
+        Self { window, rules, swept, witness: Witness::of(&rules.setting, window), waking, ours, replenished }
     }
 
-    /// A span cut at the moments between stages.
-    pub(super) fn stages(&self, span: &Span) -> Vec<(MonoTime, MonoTime, Stage)> {
+    /// Where the stage ends that goes on at a moment, but not after `to`.
+    pub(super) fn stage_end(&self, at: MonoTime, to: MonoTime) -> MonoTime {
+        let Anchors { entry, expiry, switch, .. } = self.swept.anchors;
+        let ends = [entry, expiry.map(|(at, _)| at), self.waking, switch];
+        ends.into_iter().flatten().filter(|end| *end > at).fold(to, MonoTime::min)
+    }
+
+    /// The stage that begins at, or goes on from, a moment.
+    pub(super) fn stage(&self, at: MonoTime) -> Stage {
         let anchors = &self.swept.anchors;
-        let elsewhere = self.waking_elsewhere();
-        let waking = anchors.waking.or(elsewhere);
-        let mut cuts: Vec<MonoTime> = [anchors.entry, anchors.expiry.map(|(at, _)| at), waking, anchors.switch]
-            .into_iter()
-            .flatten()
-            .filter(|at| span.from < *at && *at < span.to)
-            .collect();
-        cuts.extend([span.from, span.to]);
-        cuts.sort_unstable();
-        cuts.windows(2).map(|pair| (pair[0], pair[1], stage(anchors, waking, pair[0]))).filter(|c| c.0 < c.1).collect()
-    }
-
-    /// Another CPU woke us: our timer had moved there.
-    fn waking_elsewhere(&self) -> Option<MonoTime> {
-        if self.swept.anchors.waking.is_some() || self.swept.anchors.running {
-            return None;
+        let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);
+        if anchors.running || passed(anchors.switch) {
+            Stage::Return
+        } else if passed(self.waking) {
+            Stage::Dispatch
+        } else if passed(anchors.expiry.map(|(at, _)| at)) {
+            Stage::Waking
+        } else if passed(anchors.entry) {
+            Stage::Expiry
+        } else if anchors.entry.is_some() {
+            Stage::TimerLate
+        } else {
+            Stage::Unknown
         }
-        let window = self.window;
-        let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
-        let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);
-        records.map(|record| record.at).find(|at| *at >= window.release && *at <= window.woke)
     }
 
     /// What is to be blamed, and why it could be.
@@ -221,7 +228,7 @@ impl<'a> Judge<'a> {
 
     /// Our thread could run, and something that ranks lower was given the CPU, or nothing at all.
     fn throttled(&self, span: &Span) -> Option<Verdict> {
-        let waking = self.swept.anchors.waking?;
+        let waking = self.waking?;
         let given = span.ours == Ours::Ready && span.task != 0 && span.since.is_some_and(|since| since > waking);
         let counted = self.witness.throttled();
         let speaks = given || self.replenished || counted.is_some();
@@ -300,21 +307,10 @@ fn kernel_thread(name: &str) -> Option<Class> {
     }
 }
 
-/// The stage that begins at, or goes on from, a moment.
-fn stage(anchors: &Anchors, waking: Option<MonoTime>, at: MonoTime) -> Stage {
-    let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);
-    let expiry = anchors.expiry.map(|(at, _)| at);
-    if anchors.running || passed(anchors.switch) {
-        Stage::Return
-    } else if passed(waking) {
-        Stage::Dispatch
-    } else if passed(expiry) {
-        Stage::Waking
-    } else if passed(anchors.entry) {
-        Stage::Expiry
-    } else if anchors.entry.is_some() {
-        Stage::TimerLate
-    } else {
-        Stage::Unknown
-    }
+/// Another CPU woke us: our timer had moved there.
+fn woken_elsewhere(window: &Window, swept: &Swept) -> Option<MonoTime> {
+    let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
+    let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);
+    let at = records.map(|record| record.at).find(|at| *at >= window.release && *at <= window.woke);
+    at.filter(|_| !swept.anchors.running)
 }

@@ -15,6 +15,9 @@ const GUEST_IDLE: Nanos = Nanos::from_us(50);
 /// No idle state takes so long to leave.
 const IDLE_MOST: Nanos = Nanos::from_ms(5);
 
+/// From, to, and what it was.
+type Stretch = (MonoTime, MonoTime, EventKind);
+
 /// What is known of the machine of a recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Setting {
@@ -22,8 +25,8 @@ pub(super) struct Setting {
     pub guest: bool,
     /// Its kernel is `PREEMPT_RT`.
     pub rt: bool,
-    /// Times in which the machine stood still, was suspended, or the hypervisor ran others.
-    pub stretches: Vec<(MonoTime, MonoTime, EventKind)>,
+    /// Times in which the machine stood still or was suspended.
+    pub stretches: Vec<Stretch>,
 }
 
 impl Setting {
@@ -33,7 +36,7 @@ impl Setting {
             facts.iter().any(|(fact, value)| fact == name && value.contains(word))
         };
         let epoch = recording.header.epoch;
-        let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused | EventKind::Steal);
+        let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
         let stretch = |event: &crate::recording::Event| {
             let to = epoch.plus(event.at);
             (to.minus(event.length), to, event.kind)
@@ -51,11 +54,14 @@ impl Setting {
 pub(super) struct Witness<'a> {
     setting: &'a Setting,
     window: &'a Window,
+    /// Those of the run that overlap the window.
+    stretches: Vec<&'a Stretch>,
 }
 
 impl<'a> Witness<'a> {
     pub(super) fn of(setting: &'a Setting, window: &'a Window) -> Self {
-        Self { setting, window }
+        let overlaps = |(from, to, _): &&Stretch| *from < window.woke && window.release < *to;
+        Self { setting, window, stretches: setting.stretches.iter().filter(overlaps).collect() }
     }
 
     /// By how much a counter grew, and by how much it usually does.
@@ -79,17 +85,16 @@ impl<'a> Witness<'a> {
     pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
-        let alive = self.window.elsewhere.iter().any(|(_, record)| record.at > from && record.at < to);
-        let stood = self.window.around.as_ref().and_then(|around| around.standstill).filter(|_| !alive);
-        if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
+        let alive = || self.window.elsewhere.iter().any(|(_, record)| record.at > from && record.at < to);
+        let stood = self.window.around.as_ref().and_then(|around| around.standstill);
+        if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood) && !alive()) {
             return Some((Class::Paused, Why::Counter("standstill".to_owned(), stood.as_ns())));
         }
-        self.setting.stretches.iter().find_map(|(begin, end, kind)| {
+        self.stretches.iter().find_map(|(begin, end, kind)| {
             let common = to.min(*end).since(from.max(*begin));
-            let class = if *kind == EventKind::Steal { Class::Hypervisor } else { Class::Paused };
             let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
-            let told = *kind != EventKind::Steal && length >= Nanos::from_us(100) && most(common);
-            told.then(|| (class, Why::Counter(name.to_owned(), common.as_ns())))
+            let told = length >= Nanos::from_us(100) && most(common);
+            told.then(|| (Class::Paused, Why::Counter(name.to_owned(), common.as_ns())))
         })
     }
 
