@@ -286,6 +286,8 @@ pub enum NoiseKind {
 pub struct Names {
     /// Tasks.
     pub tasks: BTreeMap<Tid, String>,
+    /// Those of them that are threads of the kernel, which are never in user mode; as far as that is known.
+    pub kernel_threads: Vec<Tid>,
     /// Device interrupts, by line: what `/proc/interrupts` calls them.
     pub irqs: BTreeMap<u32, Line>,
     /// Kernel functions, by address.
@@ -515,8 +517,12 @@ pub struct SelfTest {
 impl SelfTest {
     /// Whether nothing was missing and the clocks fit together.
     pub fn passed(&self) -> bool {
-        [self.expiries, self.wakings, self.switches].iter().all(|seen| *seen >= self.timers)
-            && self.warp < Nanos::from_us(1)
+        [self.expiries, self.wakings, self.switches].iter().all(|seen| *seen >= self.timers) && !self.is_warped()
+    }
+
+    /// Whether records and the thread's own clock contradict each other.
+    pub fn is_warped(&self) -> bool {
+        self.warp >= Nanos::from_us(1)
     }
 }
 
