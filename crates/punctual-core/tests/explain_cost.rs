@@ -97,6 +97,7 @@ fn window(slot: u32) -> Window {
     let line = |irq| (irq, Line { action: format!("nvme0q{irq}"), affinity: "0-3".to_owned(), managed: true });
     let names = Names {
         tasks: (50..70).map(|tid| (tid, format!("worker-{tid}"))).chain([(900, "probe".to_owned())]).collect(),
+        kernel_threads: Vec::new(),
         irqs: (30..38).map(line).collect(),
         functions: [(function, "hrtimer_wakeup".to_owned())].into(),
     };

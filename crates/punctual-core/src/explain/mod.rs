@@ -12,9 +12,12 @@ pub mod advice;
 mod bursts;
 mod cause;
 mod counters;
+mod frame;
 mod judge;
 pub mod names;
+mod nmi;
 mod ordinary;
+mod pending;
 mod rank;
 mod rhythm;
 mod sweep;
@@ -212,6 +215,8 @@ pub enum Why {
     NotPreempted,
     /// This task woke it: (task, name).
     WokenBy(Tid, String),
+    /// This asked for the softirq.
+    RaisedBy(String),
     /// Another CPU sent it: (CPU, who ran there, what was to be done).
     SentBy(u32, String, String),
     /// The interrupt may go to these CPUs.

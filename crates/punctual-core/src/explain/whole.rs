@@ -5,20 +5,26 @@ use super::rank::{self, Run, Weights};
 use super::witness::Setting;
 use super::{Cause, Class, Explanation, LateCount, Spike, cause, ordinary, rhythm};
 use crate::recording::Recording;
-use crate::trace::{Kept, Window};
+use crate::trace::{Incomplete, Kept, Window, keep};
 use punctual_hist::{MonoTime, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Explanation {
     /// Who made the activations of this recording late.
     pub fn of(recording: &Recording) -> Self {
         let causes = &recording.causes;
         let (rules, ordinary) = ordinary::learn(&causes.windows.ordinary().collect::<Vec<_>>(), Setting::of(recording));
-        let explain = |window: Window| cause::spike(&window, account(&window, &rules), &ordinary);
+        let warped = warped(recording);
+        let explain = |window: Window| {
+            let mut account = account(&window, &rules);
+            let doubted = warped.contains(&window.cpu) && account.incomplete.is_none();
+            account.incomplete = if doubted { Some(Incomplete::Warped) } else { account.incomplete };
+            cause::spike(&window, account, &ordinary)
+        };
         let mut spikes: Vec<Spike> = causes.windows.late().map(explain).collect();
         rank::distinct(&mut spikes);
         let tick = recording.header.clock.tick;
-        let run = Run { late: &causes.late_totals, grid: grid(recording, None), tick };
+        let run = Run { late: &causes.late_totals, worst_max: worst_max(recording), grid: grid(recording, None), tick };
         Self {
             tracing: causes.tracing.clone(),
             totals: causes.totals.clone(),
@@ -41,6 +47,19 @@ pub fn primary_cause(recording: &Recording, woke: MonoTime) -> Option<Cause> {
     let (rules, ordinary) = ordinary::learn(&[], Setting::of(recording));
     let spike = cause::spike(&window, account(&window, &rules), &ordinary);
     spike.primary().map(|blame| blame.cause.clone())
+}
+
+/// CPUs on which the self-test found that records and the thread's own clock contradict each other.
+fn warped(recording: &Recording) -> Vec<u32> {
+    let tests = recording.causes.tracing.iter().flat_map(|tracing| &tracing.self_test);
+    tests.filter(|test| test.is_warped()).map(|test| test.cpu).collect()
+}
+
+/// So many of the worst of each CPU are all kept.
+fn worst_max(recording: &Recording) -> Option<usize> {
+    let cpus: BTreeSet<u32> = recording.header.scenario.threads.iter().map(|thread| thread.cpu).collect();
+    let tracing = recording.causes.tracing.as_ref()?;
+    usize::try_from(keep::worst_max(tracing.windows_max, cpus.len())).ok()
 }
 
 /// Time between releases: of one CPU, or the longest of all.
@@ -89,7 +108,7 @@ fn complete(spikes: &[Spike]) -> Option<f64> {
 
 /// Share of the lateness looked at that has a cause.
 fn explained(spikes: &[Spike], run: &Run<'_>) -> Option<f64> {
-    let weights = Weights::of(spikes, run.late);
+    let weights = Weights::of(spikes, run);
     let (mut all, mut unknown) = (0.0, 0.0);
     for spike in spikes.iter().filter(|spike| spike.incomplete.is_none()) {
         let weight = weights.weight(spike);

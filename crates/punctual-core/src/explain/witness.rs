@@ -10,10 +10,10 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// Standing still for less than this is what housekeeping that comes every 10 ms always seems to do.
 const STANDSTILL_LEAST: Nanos = Nanos::from_ms(15);
-/// In a guest, the way out of an idle state is the hypervisor's business where it is longer than this.
+/// In a guest the way out of an idle state takes no longer by itself: beyond that it is the host's business, or unknown.
 const GUEST_IDLE: Nanos = Nanos::from_us(50);
-/// No idle state takes so long to leave.
-const IDLE_MOST: Nanos = Nanos::from_ms(5);
+/// No idle state that kernels offer takes longer to leave.
+const IDLE_MOST: Nanos = Nanos::from_ms(1);
 
 /// From, to, and what it was.
 type Stretch = (MonoTime, MonoTime, EventKind);
@@ -90,6 +90,13 @@ impl<'a> Witness<'a> {
         if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood) && !alive()) {
             return Some((Class::Paused, Why::Counter("standstill".to_owned(), stood.as_ns())));
         }
+        self.stretch(from, to)
+    }
+
+    /// The run itself says that the machine stood still for most of this time.
+    pub(super) fn stretch(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+        let length = to.since(from);
+        let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
         self.stretches.iter().find_map(|(begin, end, kind)| {
             let common = to.min(*end).since(from.max(*begin));
             let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
@@ -111,18 +118,8 @@ impl<'a> Witness<'a> {
         steal.map(|by| (Class::Hypervisor, Why::Counter("steal".to_owned(), by)))
     }
 
-    /// The way out of an idle state, by how long it took.
-    pub(super) fn idle_exit(&self, length: Nanos) -> Class {
-        match length {
-            long if self.setting.guest && long > GUEST_IDLE => Class::Hypervisor,
-            long if long > IDLE_MOST => Class::Unexplained,
-            _ => Class::IdleExit,
-        }
-    }
-
-    /// A host that takes CPUs away may be behind any gap of a guest that nothing else accounts for.
-    pub(super) fn host_takes_time(&self) -> bool {
-        let seen = |(by, usually): (u64, Option<u64>)| by > 0 || usually.is_some_and(|usually| usually > 0);
-        self.setting.guest && self.grew(&Counter::Steal).is_some_and(seen)
+    /// Whether the way out of an idle state can take so long.
+    pub(super) fn is_idle_exit(&self, length: Nanos) -> bool {
+        length <= if self.setting.guest { GUEST_IDLE } else { IDLE_MOST }
     }
 }

@@ -13,6 +13,12 @@ const WORST: u32 = 64;
 /// So many ordinary ones are kept in all, where there is room.
 const ORDINARY: u32 = 200;
 
+/// So many of the worst of each of these CPUs are kept, of at most `windows_max` windows.
+pub fn worst_max(windows_max: u32, cpus: usize) -> u32 {
+    let share = windows_max / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
+    WORST.min(share / 4)
+}
+
 /// Where a window goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -63,7 +69,7 @@ impl Keeper {
         let cpus: Vec<u32> = cpus.into_iter().collect();
         let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX).max(1);
         let share = windows_max / count;
-        let worst = WORST.min(share / 4);
+        let worst = worst_max(windows_max, cpus.len());
         let ordinary = (ORDINARY / count).max(8).min(share / 4);
         let sampled = share - worst - ordinary;
         let slots = |(i, cpu): (u32, u32)| {

@@ -292,6 +292,8 @@ pub enum NoiseKind {
 pub struct Names {
     /// Tasks.
     pub tasks: BTreeMap<Tid, String>,
+    /// Those of them that are threads of the kernel, which are never in user mode; as far as that is known.
+    pub kernel_threads: Vec<Tid>,
     /// Device interrupts, by line: what `/proc/interrupts` calls them.
     pub irqs: BTreeMap<u32, Line>,
     /// Kernel functions, by address.

@@ -24,6 +24,9 @@ pub struct NameBook {
     disguise: RandomState,
 }
 
+/// The kernel's mark of its own threads.
+const PF_KTHREAD: u64 = 0x0020_0000;
+
 impl NameBook {
     /// Reads the names of functions: some tenths of a second.
     pub fn read() -> Self {
@@ -33,11 +36,14 @@ impl NameBook {
     /// Names of what occurs in these records; `seen` is what the records themselves said.
     pub fn of<'a>(&mut self, records: impl Iterator<Item = &'a Record>, mut seen: Names) -> Names {
         let (mut tasks, mut irqs, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+        let mut current = BTreeSet::new();
         for record in records {
+            current.insert(record.tid);
             tasks.insert(record.tid);
             note(&record.what, &mut tasks, &mut irqs, &mut addresses);
         }
-        let mut names = Names::default();
+        let kernel_threads = current.into_iter().filter(|tid| is_kernel_thread(*tid)).collect();
+        let mut names = Names { kernel_threads, ..Names::default() };
         for tid in tasks {
             let name = seen.tasks.remove(&tid).or_else(|| comm(tid));
             names.tasks.extend(name.map(|name| (tid, name)));
@@ -158,6 +164,17 @@ fn comm(tid: Tid) -> Option<String> {
     if tid > 0 { text(&format!("/proc/{tid}/comm")) } else { None }
 }
 
+/// Whether a task that is still there is a thread of the kernel.
+fn is_kernel_thread(tid: Tid) -> bool {
+    tid > 0 && text(&format!("/proc/{tid}/stat")).is_some_and(|stat| flags(&stat) & PF_KTHREAD != 0)
+}
+
+/// The flags in a task's `stat`; its name, which may hold anything, ends with the last parenthesis.
+fn flags(stat: &str) -> u64 {
+    let mut words = stat.rsplit_once(')').map_or("", |(_, words)| words).split_whitespace();
+    words.nth(6).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
 fn text(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
@@ -167,6 +184,15 @@ mod tests {
     use super::*;
     use punctual_core::trace::{Context, Kept};
     use punctual_hist::MonoTime;
+
+    #[test]
+    fn threads_of_the_kernel_are_told_by_their_flags() {
+        assert_eq!(flags("16 (a) b) S 2 0 0 0 -1 69238848 0") & PF_KTHREAD, PF_KTHREAD);
+        assert_eq!(flags("700 (bash) S 1 700 700 0 -1 4194304 0") & PF_KTHREAD, 0);
+        assert_eq!(flags(""), 0);
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(!is_kernel_thread(own) && !is_kernel_thread(0));
+    }
 
     #[test]
     fn an_address_is_named_by_the_function_it_is_in() {

@@ -19,7 +19,7 @@ fields! {
     LateTotal { cpu, count, lateness, threshold, passed_over }
     Context { flags, preempt }
     Line { action, affinity, managed }
-    Names { tasks, irqs, functions }
+    Names { tasks, kernel_threads, irqs, functions }
     Around { from, to, changes, standstill }
     Change { counter, by, usually }
 }

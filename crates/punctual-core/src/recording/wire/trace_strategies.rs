@@ -124,11 +124,9 @@ fn names() -> impl Strategy<Value = Names> {
     let line =
         (text(), text(), any::<bool>()).prop_map(|(action, affinity, managed)| Line { action, affinity, managed });
     let (tasks, irqs) = (btree_map(tid(), task, 0..4), btree_map(few(), line, 0..3));
-    (tasks, irqs, btree_map(address(), function, 0..4)).prop_map(|(tasks, irqs, functions)| Names {
-        tasks,
-        irqs,
-        functions,
-    })
+    let kernel_threads = vec(tid(), 0..3);
+    (tasks, kernel_threads, irqs, btree_map(address(), function, 0..4))
+        .prop_map(|(tasks, kernel_threads, irqs, functions)| Names { tasks, kernel_threads, irqs, functions })
 }
 
 fn counter() -> impl Strategy<Value = Counter> {

@@ -463,6 +463,8 @@ fn class(class: Class) -> &'static str {
         Class::Hypervisor => "hypervisor",
         Class::Paused => "paused",
         Class::Unexplained => "unexplained",
+        CausesDoubt::SelfTest => "self-test",
+        CausesDoubt::Incomplete => "incomplete",
     }
 }
 
@@ -512,6 +514,7 @@ fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::NothingKept => "nothing-kept",
         CausesDoubt::NoTimes => "no-times",
         CausesDoubt::Unexplained => "unexplained",
+        CausesDoubt::SelfTest => "self-test",
         CausesDoubt::Incomplete => "incomplete",
     }
 }
@@ -536,6 +539,7 @@ fn why(why: &Why) -> Said {
         Why::IrqsOff => "irqs-off",
         Why::NotPreempted => "not-preempted",
         Why::WokenBy(..) => "woken-by",
+        Why::RaisedBy(..) => "raised-by",
         Why::SentBy(..) => "sent-by",
         Why::Affinity(_) => "affinity",
         Why::Managed => "managed",

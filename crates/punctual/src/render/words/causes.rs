@@ -87,6 +87,7 @@ pub fn why(why: &Why) -> String {
         Why::PreemptOff => "it held pre-emption off".to_owned(),
         Why::IrqsOff => "it held interrupts off".to_owned(),
         Why::NotPreempted => "it was asked to give way and did not".to_owned(),
+        Why::RaisedBy(name) => format!("raised by {}", or(name, "an interrupt")),
         Why::WokenBy(0, name) => format!("woken from {}", or(name, "an interrupt")),
         Why::WokenBy(tid, name) => format!("woken by {} (thread {tid})", or(name, "a thread without a name")),
         Why::SentBy(cpu, who, what) => {
@@ -289,6 +290,7 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::NothingKept => "of no late activation was kept what happened around it.",
         CausesDoubt::NoTimes => "what was seen speaks for causes, but not for how much of the time is theirs.",
         CausesDoubt::Unexplained => "more than a fifth of the lateness has no cause that was seen.",
+        CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
         CausesDoubt::Incomplete => "more than a fifth of the lateness lies in windows that do not tell all.",
     }
 }

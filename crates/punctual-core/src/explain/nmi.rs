@@ -1,0 +1,30 @@
+//! Non-maskable interrupts, whose records come at their end: their time is taken out of the spans it lies in.
+
+use super::sweep::{Owner, Span};
+use crate::trace::{Address, NoiseKind, What, Window};
+
+/// Gives the time of non-maskable interrupts, whose records come at their end, to them.
+pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
+    for record in &window.records {
+        let (from, to, handler) = match record.what {
+            What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
+            What::Noise { kind: NoiseKind::Nmi, took, .. } => (record.at.minus(took), record.at, Address(0)),
+            _ => continue,
+        };
+        if !spans.iter().any(|span| span.from < to && from < span.to) {
+            continue;
+        }
+        let mut carved = Vec::with_capacity(spans.len() + 2);
+        for span in spans.drain(..) {
+            let (a, b) = (from.clamp(span.from, span.to), to.clamp(span.from, span.to));
+            if a >= b || matches!(span.owner, Owner::Nmi(_)) {
+                carved.push(span);
+                continue;
+            }
+            let pieces = [(span.from, a, span.owner), (a, b, Owner::Nmi(handler)), (b, span.to, span.owner)];
+            let pieces = pieces.into_iter().filter(|(from, to, _)| from < to);
+            carved.extend(pieces.map(|(from, to, owner)| Span { from, to, owner, ..span }));
+        }
+        *spans = carved;
+    }
+}
