@@ -35,14 +35,20 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     for (kind, priority) in KINDS {
         let plant = format!("insmod {} kind={kind} cpu=1 length_us=2000 every_us=20000 count=4000", luggage::MODULE);
         let rtla =
-            format!("{} timerlat hist -k -c 1 -p 1000 -P f:{priority} -a 1000 --warm-up 1 -d 4s -E 20", luggage::RTLA);
-        let stops = format!("for i in $(seq {STOPS}); do cd /run/lab && {rtla}; done");
-        let output = bench.output(&format!("rtla-{kind}"), &format!("{plant}; {stops}; rmmod lab_plant"))?;
+            format!("timeout 20 {} timerlat hist -k -c 1 -p 1000 -P f:{priority} -a 1000 -d 3s -E 20", luggage::RTLA);
+        bench.output(&format!("plant-{kind}"), &plant)?;
+        let mut stops = Vec::new();
+        for number in 0..STOPS {
+            let output = bench.output(&format!("rtla-{kind}-{number}"), &format!("cd /run/lab && {rtla}"))?;
+            stops.extend(stops_of(&output.out));
+        }
+        bench.output(&format!("planted-{kind}"), "rmmod lab_plant")?;
+        crate::say(&format!("{kind}: {stops:?}"));
         let ours = try_kind(&mut bench, kind, Planter::Module(priority), SECONDS)
             .and_then(|_| bench.kept(&format!("{kind}.json")))
             .and_then(|text| serde_json::from_str(&text).context("read the explanation"));
         let ours: Option<(String, String)> = ours.ok().as_ref().and_then(first);
-        all.extend(stops_of(&output.out).into_iter().map(|stop| (kind, stop, ours.clone())));
+        all.extend(stops.into_iter().map(|stop| (kind, stop, ours.clone())));
     }
     Ok(vec![("rtla.same", judge(&all))])
 }

@@ -45,8 +45,8 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     bench.output("settled", "sleep 3")?;
     let start = Instant::now();
     let measure = "punctual measure --quiet --explain --windows 4096 --explain-threshold 15ms --warm-up 100ms --cpus 1 \
-                   --period 1ms --duration 45s --out /tmp/recording >/tmp/log 2>&1";
-    let begun = "for i in $(seq 300); do [ -s /tmp/recording ] && break; sleep 0.1; done; sleep 3";
+                   --period 1ms --duration 50s --out /tmp/recording >/tmp/log 2>&1";
+    let begun = "for i in $(seq 300); do [ -s /tmp/recording ] && break; sleep 0.1; done; sleep 15";
     bench.output("measuring", &format!("{measure} & {begun}"))?;
     let before = compare_clocks(&mut bench, start)?;
     let stops = stop_and_go(bench.guest.process(), start)?;
@@ -105,14 +105,20 @@ impl Stop {
     }
 }
 
-/// Reads the guest's monotonic clock, and ours in the middle of that.
+/// Reads the guest's monotonic clock, and ours in the middle of that: the best of a few tries, as the guest may be busy.
 fn compare_clocks(bench: &mut Bench<'_>, start: Instant) -> Result<Clocks> {
-    let asked = start.elapsed();
-    let output = bench.output("clock", "grep -m 1 '^now at' /proc/timer_list")?;
-    let host = (asked + start.elapsed()) / 2;
-    let said = output.out.split_whitespace().find_map(|word| word.parse().ok());
-    let guest_ns = said.with_context(|| format!("read the guest's clock in '{}'", output.out))?;
-    Ok(Clocks { host_ns: nanoseconds(host), guest_ns })
+    let mut best: Option<(Duration, Clocks)> = None;
+    for _ in 0..5 {
+        let asked = start.elapsed();
+        let output = bench.output("clock", "grep -m 1 '^now at' /proc/timer_list")?;
+        let took = start.elapsed().saturating_sub(asked);
+        let said = output.out.split_whitespace().find_map(|word| word.parse().ok());
+        let guest_ns = said.with_context(|| format!("read the guest's clock in '{}'", output.out))?;
+        if best.is_none_or(|(least, _)| took < least) {
+            best = Some((took, Clocks { host_ns: nanoseconds(asked + took / 2), guest_ns }));
+        }
+    }
+    best.map(|(_, clocks)| clocks).context("no try")
 }
 
 fn nanoseconds(duration: Duration) -> i64 {
