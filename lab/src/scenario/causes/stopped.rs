@@ -27,7 +27,7 @@ const BETWEEN: Duration = Duration::from_millis(900);
 /// So long after a stop its threads may still wait for their first turn.
 const AFTER: Duration = Duration::from_millis(40);
 /// A standstill that is told lies no further than this from where it was made: clocks are compared over a serial line.
-const APART_NS: i64 = 300_000_000;
+const APART_NS: i64 = 100_000_000;
 /// So many of a hundred stops must be told, and to 10 %.
 const PERCENT: usize = 95;
 
