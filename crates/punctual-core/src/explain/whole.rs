@@ -81,7 +81,8 @@ fn rhythms(recording: &Recording) -> Vec<(u32, super::Rhythm)> {
 
 /// Share of the lateness of kept activations whose windows are complete.
 fn complete(spikes: &[Spike]) -> Option<f64> {
-    let sum = |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.lateness().as_secs_f64()).sum::<f64>();
+    let sum =
+        |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.lateness().as_secs_f64()).sum::<f64>();
     let all = sum(&mut spikes.iter());
     (all > 0.0).then(|| sum(&mut spikes.iter().filter(|spike| spike.incomplete.is_none())) / all)
 }

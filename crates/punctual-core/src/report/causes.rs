@@ -59,7 +59,9 @@ impl Report {
         match causes.explained {
             _ if late.late == 0 => None,
             Some(share) if share < 1.0 - UNEXPLAINED_MAX => Some(CausesDoubt::Unexplained),
-            Some(_) if causes.complete.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX) => Some(CausesDoubt::Incomplete),
+            Some(_) if causes.complete.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX) => {
+                Some(CausesDoubt::Incomplete)
+            }
             Some(_) => None,
             None if late.kept == 0 => Some(CausesDoubt::NothingKept),
             None => Some(CausesDoubt::NoTimes),

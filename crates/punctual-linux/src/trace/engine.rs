@@ -17,8 +17,10 @@ use std::fs;
 const BUFFER_BYTES: u64 = 32 << 20;
 /// The trace may take this part of the memory that is available.
 const PART_OF_MEMORY: u64 = 16;
+/// One that is asked for may take this part of it.
+const PART_IF_ASKED: u64 = 4;
 /// A buffer smaller than this holds nothing worth reading.
-const BUFFER_BYTES_MIN: u64 = 64 << 10;
+pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
 /// With more measured CPUs, what they do to each other is not looked for.
 const MEASURED_TOO: usize = 8;
@@ -176,12 +178,20 @@ impl Engine {
 }
 
 fn default_bytes(cpus: u64) -> u64 {
-    let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    let each = available.map_or(BUFFER_BYTES, |kb| kb.saturating_mul(1024) / PART_OF_MEMORY / cpus.max(1));
+    let each = available_memory().map_or(BUFFER_BYTES, |available| available / PART_OF_MEMORY / cpus.max(1));
     each.min(BUFFER_BYTES)
+}
+
+/// The most bytes that may be asked for, for each of so many CPUs: the kernel would grant all there are, and then the
+/// machine has none left. `None` where it cannot be told.
+pub fn largest_buffer(cpus: u64) -> Option<u64> {
+    available_memory().map(|available| available / PART_IF_ASKED / cpus.max(1))
+}
+
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 fn no_timerlat(tracefs: &Folder) -> String {

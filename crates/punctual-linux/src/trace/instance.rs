@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn only_names_of_ours_have_an_owner() {
-        for name in ["", "punctual-", "punctual-x", "punctual-1x", "punctual--1", "punctual-7", "osnoise", "rtla-12-3"] {
+        for name in ["", "punctual-", "punctual-x", "punctual-1x", "punctual--1", "punctual-7", "osnoise", "rtla-12-3"]
+        {
             assert_eq!(parse(name), None, "{name}");
         }
         let owner = Owner { pid: 77, started: 4711 };

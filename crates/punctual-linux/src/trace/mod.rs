@@ -20,12 +20,14 @@ mod instance;
 mod names;
 mod pages;
 mod place;
+mod reserve;
 mod self_test;
 
-pub use engine::Engine;
+pub use engine::{BUFFER_BYTES_MIN, Engine, largest_buffer};
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;
+pub use reserve::Reserve;
 
 /// Whether this process may have a tracing instance of its own here.
 pub fn permitted() -> bool {
