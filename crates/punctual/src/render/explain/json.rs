@@ -453,8 +453,6 @@ fn class(class: Class) -> &'static str {
         Class::Hypervisor => "hypervisor",
         Class::Paused => "paused",
         Class::Unexplained => "unexplained",
-        CausesDoubt::SelfTest => "self-test",
-        CausesDoubt::Incomplete => "incomplete",
     }
 }
 
