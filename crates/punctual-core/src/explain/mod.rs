@@ -305,6 +305,9 @@ pub struct Explanation {
     pub rhythms: Vec<(u32, Rhythm)>,
     /// Share of the lateness looked at that has a cause, 0 to 1; `None` where there is none.
     pub explained: Option<f64>,
+    /// Share of the lateness of kept late activations that could be looked at: that of complete windows, 0 to 1; `None`
+    /// where nothing late was kept.
+    pub complete: Option<f64>,
     /// What an ordinary activation spends: (cause, median).
     pub ordinary: Vec<(Cause, Nanos)>,
 }

@@ -32,6 +32,7 @@ impl Explanation {
             thresholds: causes.late_totals.values().map(|total| (total.cpu, total.threshold)).collect(),
             causes: rank::rank(&spikes, &run),
             rhythms: rhythms(recording),
+            complete: complete(&spikes),
             explained: explained(&spikes, &run),
             ordinary: ordinary.list(),
             spikes,
@@ -95,6 +96,14 @@ fn rhythms(recording: &Recording) -> Vec<(u32, super::Rhythm)> {
         rhythm::rhythm(&times, grid(recording, Some(cpu)), tick).map(|rhythm| (cpu, rhythm))
     };
     times.into_iter().filter_map(found).collect()
+}
+
+/// Share of the lateness of kept activations whose windows are complete.
+fn complete(spikes: &[Spike]) -> Option<f64> {
+    let sum =
+        |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.lateness().as_secs_f64()).sum::<f64>();
+    let all = sum(&mut spikes.iter());
+    (all > 0.0).then(|| sum(&mut spikes.iter().filter(|spike| spike.incomplete.is_none())) / all)
 }
 
 /// Share of the lateness looked at that has a cause.

@@ -85,9 +85,9 @@ impl<'a> Witness<'a> {
     pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
-        let alive = || self.window.elsewhere.iter().any(|(_, record)| record.at > from && record.at < to);
         let stood = self.window.around.as_ref().and_then(|around| around.standstill);
-        if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood) && !alive()) {
+        let stood = stood.filter(|_| most(self.quiet_elsewhere(from, to)));
+        if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
             return Some((Class::Paused, Why::Counter("standstill".to_owned(), stood.as_ns())));
         }
         self.stretch(from, to)
@@ -103,6 +103,14 @@ impl<'a> Witness<'a> {
             let told = length >= Nanos::from_us(100) && most(common);
             told.then(|| (Class::Paused, Why::Counter(name.to_owned(), common.as_ns())))
         })
+    }
+
+    /// The longest time in it without a record of another CPU. CPUs of a guest do not go on all at once.
+    fn quiet_elsewhere(&self, from: MonoTime, to: MonoTime) -> Nanos {
+        let elsewhere = self.window.elsewhere.iter().map(|(_, record)| record.at);
+        let mut at: Vec<MonoTime> = elsewhere.filter(|at| from < *at && *at < to).chain([from, to]).collect();
+        at.sort_unstable();
+        at.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()
     }
 
     /// What was outside of the kernel, in a gap in which nothing the kernel ran can be named.

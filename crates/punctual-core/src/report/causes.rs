@@ -19,7 +19,7 @@ pub enum CausesDoubt {
     Unexplained,
     /// The self-test found holes that nobody reports, or a clock that does not fit.
     SelfTest,
-    /// More than a fifth of the windows kept do not tell all.
+    /// More than a fifth of the lateness lies in windows that do not tell all.
     Incomplete,
 }
 
@@ -66,9 +66,11 @@ impl Report {
         match causes.explained {
             _ if late.late == 0 => None,
             Some(_) if self.self_test_failed() => Some(CausesDoubt::SelfTest),
-            Some(_) if late.complete.saturating_mul(5) < late.kept.saturating_mul(4) => Some(CausesDoubt::Incomplete),
-            Some(share) if share >= 1.0 - UNEXPLAINED_MAX => None,
-            Some(_) => Some(CausesDoubt::Unexplained),
+            Some(share) if share < 1.0 - UNEXPLAINED_MAX => Some(CausesDoubt::Unexplained),
+            Some(_) if causes.complete.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX) => {
+                Some(CausesDoubt::Incomplete)
+            }
+            Some(_) => None,
             None if self.self_test_failed() => Some(CausesDoubt::SelfTest),
             None if late.kept == 0 => Some(CausesDoubt::NothingKept),
             None => Some(CausesDoubt::NoTimes),

@@ -17,6 +17,7 @@ pub use punctual_rt::now;
 
 use crate::privilege;
 use crate::probe::ProbeError;
+use crate::trace::EngineChoice;
 use punctual_core::finding::Finding;
 use punctual_core::placement::Cpus;
 use punctual_core::recording::{EndReason, Frame};
@@ -53,7 +54,7 @@ pub struct Setting {
 /// How causes of late activations are looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
-    /// Later than this is late; `None`: than 99.9 % of the run so far.
+    /// Later than this is late; `None`: than 99.9 % of the run so far, or than the budget where that is less.
     pub threshold: Option<Nanos>,
     /// At most so many windows are kept.
     pub windows_max: u32,
@@ -61,6 +62,8 @@ pub struct Explain {
     pub buffer_bytes: Option<u64>,
     /// Numbers of the load phases that are traced; empty: all.
     pub phases: Vec<u16>,
+    /// By which means.
+    pub engine: EngineChoice,
 }
 
 impl Explain {

@@ -1,18 +1,23 @@
 //! A tracing instance of our own: made, set and taken away again. No other instance is ever touched.
 //!
-//! It carries our process id in its name, so that one left behind by a process that was killed is known for what it is
-//! at the next start. Knows files and settings; what events mean is the decoder's.
+//! Its name says which process it is of, number and time of its start, so that one left behind by a process that was
+//! killed is known for what it is. As long as its process lives, one of its files is open: the kernel then refuses to
+//! remove it, whoever asks. Knows files and settings; what events mean is the decoder's.
 
 use super::TraceError;
 use super::place::Folder;
+use crate::apply::{is_alive, this_process};
+use crate::journal::Owner;
 use punctual_core::cpu_set::CpuSet;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 use std::os::fd::OwnedFd;
 
 /// Beginning of our names.
 const OURS: &str = "punctual-";
+/// Where all instances are.
+const INSTANCES: &str = "instances";
+/// So many times one that vanished as it was made is made again.
+const ATTEMPTS: u32 = 3;
 /// The clock of `clock_nanosleep`, so that nothing needs to be converted.
 pub const CLOCK: &str = "mono";
 /// While nothing is measured on a CPU it gets no more than this.
@@ -24,22 +29,31 @@ pub struct Instance {
     instances: Folder,
     folder: Folder,
     name: String,
+    /// Keeps others from removing it.
+    hold: Option<OwnedFd>,
 }
 
 impl Instance {
-    /// Makes one, records nothing yet. Instances of ours whose process is gone are removed first.
+    /// Makes one, records nothing yet.
     pub fn new(tracefs: &Folder, suffix: &str) -> Result<Self, TraceError> {
-        let instances = tracefs.folder("instances")?;
-        remove_stale(&instances);
-        let name = format!("{OURS}{}{suffix}", std::process::id());
-        // One of our number that still stands is of a former process: nobody else has our number now.
-        let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
-        mkdirat(instances.fd(), &name, Mode::RWXU).map_err(|errno| instances.error("make", &name, errno))?;
-        match instances.folder(&name) {
-            Ok(folder) => Ok(Self { instances, folder, name }),
-            Err(error) => {
-                let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
-                Err(error)
+        let instances = tracefs.folder(INSTANCES)?;
+        let name = this_process().map(|owner| name_of(owner, suffix)).map_err(TraceError::NoStart)?;
+        let mut attempts = 0;
+        loop {
+            mkdirat(instances.fd(), &name, Mode::RWXU).map_err(|errno| instances.error("make", &name, errno))?;
+            // Another program of ours may take it for a dead one's as long as nobody has opened a file of it.
+            let opened =
+                instances.folder(&name).and_then(|folder| Ok((folder.open("tracing_on", OFlags::RDONLY)?, folder)));
+            match opened {
+                Ok((hold, folder)) => return Ok(Self { instances, folder, name, hold: Some(hold) }),
+                Err(error) if attempts == ATTEMPTS => {
+                    let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
+                    return Err(error);
+                }
+                Err(_) => {
+                    let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
+                    attempts += 1;
+                }
             }
         }
     }
@@ -103,27 +117,45 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Its files must be closed by now: the kernel refuses to remove an instance that somebody reads.
+        // Its pages must be closed by now: the kernel refuses to remove an instance of which a file is open.
         let _ = self.switch(false);
+        self.hold = None;
         let _ = unlinkat(self.instances.fd(), &self.name, AtFlags::REMOVEDIR);
     }
 }
 
-/// Removes instances of ours whose process is gone. One that is in use cannot be removed: the kernel says it is busy.
-fn remove_stale(instances: &Folder) {
-    for name in instances.folders(".") {
-        if owner(&name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
-            let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
-        }
-    }
+/// Removes instances of ours whose process is gone, and tells their names.
+pub fn sweep(tracefs: &Folder) -> Vec<String> {
+    let removed = |name: &String| {
+        let path = format!("{INSTANCES}/{name}");
+        unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
+    };
+    left_behind(tracefs).into_iter().filter(removed).collect()
 }
 
-/// Whose instance this is, if it is named as ours are.
-fn owner(name: &str) -> Option<Pid> {
-    let number = name.strip_prefix(OURS)?;
-    let number = number.strip_suffix(ELSEWHERE).unwrap_or(number);
-    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| number.parse().ok().and_then(Pid::from_raw)).flatten()
+/// Instances of ours whose process is gone.
+pub fn left_behind(tracefs: &Folder) -> Vec<String> {
+    let is_dead = |name: &String| parse(name).is_some_and(|(owner, _)| !is_alive(owner));
+    tracefs.folders(INSTANCES).into_iter().filter(is_dead).collect()
+}
+
+fn name_of(Owner { pid, started }: Owner, suffix: &str) -> String {
+    format!("{OURS}{pid}-{started}{suffix}")
+}
+
+/// Whose instance this is and what its name ends with, if it is named as ours are.
+fn parse(name: &str) -> Option<(Owner, &str)> {
+    let (pid, rest) = number(name.strip_prefix(OURS)?)?;
+    let (started, suffix) = number(rest.strip_prefix('-')?)?;
+    let owner = Owner { pid: u32::try_from(pid).ok()?, started };
+    (suffix.is_empty() || suffix == ELSEWHERE).then_some((owner, suffix))
+}
+
+/// The number a text begins with, and the rest.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    Some((digits.parse().ok()?, rest))
 }
 
 /// Ends the name of the instance that watches the other CPUs.
@@ -157,27 +189,37 @@ mod tests {
 
     #[test]
     fn only_names_of_ours_have_an_owner() {
-        for name in ["", "punctual-", "punctual-x", "punctual-1x", "punctual--1", "punctual-0", "osnoise", "rtla-12"] {
-            assert_eq!(owner(name), None, "{name}");
+        for name in ["", "punctual-", "punctual-x", "punctual-1x", "punctual--1", "punctual-7", "osnoise", "rtla-12-3"]
+        {
+            assert_eq!(parse(name), None, "{name}");
         }
-        assert_eq!(owner("punctual-77"), Pid::from_raw(77));
-        assert_eq!(owner("punctual-77-else"), Pid::from_raw(77));
+        let owner = Owner { pid: 77, started: 4711 };
+        assert_eq!(parse("punctual-77-4711"), Some((owner, "")));
+        assert_eq!(parse(&name_of(owner, ELSEWHERE)), Some((owner, ELSEWHERE)));
+        assert_eq!(parse("punctual-77-4711-mine"), None);
     }
 
     #[test]
     fn instances_of_the_dead_go_and_all_others_stay() {
         let dir = tempfile::tempdir().unwrap();
-        // Above the largest number a process can have.
-        let (dead, alive) = ("punctual-4194400", format!("punctual-{}", std::process::id()));
-        for name in [dead, "punctual-4194401-else", &alive, "rtla-4194400", "osnoise"] {
-            std::fs::create_dir(dir.path().join(name)).unwrap();
+        let instances = dir.path().join(INSTANCES);
+        std::fs::create_dir(&instances).unwrap();
+        let here = this_process().unwrap();
+        // The same number, given to another process before; and two above the largest a process can have.
+        let former = name_of(Owner { started: here.started - 1, ..here }, "");
+        let dead = ["punctual-4194400-1", "punctual-4194401-1-else", &former];
+        let others = ["osnoise", &name_of(here, ""), "rtla-4194400-1"];
+        for name in dead.iter().chain(&others) {
+            std::fs::create_dir(instances.join(name)).unwrap();
         }
-        remove_stale(&Folder::of(dir.path()));
-        let mut left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        left.sort();
-        let mut kept = ["osnoise".to_owned(), alive, "rtla-4194400".to_owned()];
-        kept.sort();
-        assert_eq!(left, kept.map(std::ffi::OsString::from));
+        let sorted = |mut names: Vec<String>| {
+            names.sort();
+            names
+        };
+        let tracefs = Folder::of(dir.path());
+        assert_eq!(sorted(left_behind(&tracefs)), sorted(dead.map(str::to_owned).into()));
+        assert_eq!(sorted(sweep(&tracefs)), sorted(dead.map(str::to_owned).into()));
+        assert_eq!(sorted(tracefs.folders(INSTANCES)), sorted(others.map(str::to_owned).into()));
     }
 
     #[test]

@@ -349,7 +349,7 @@ pub struct MeasureArgs {
     pub suite: Option<SuiteName>,
     /// Looking for causes.
     #[command(flatten)]
-    pub explain: ExplainArgs,
+    pub explain: TraceArgs,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -369,7 +369,7 @@ pub struct MeasureArgs {
 
 /// How `punctual measure` looks for causes.
 #[derive(Debug, Args)]
-pub struct ExplainArgs {
+pub struct TraceArgs {
     /// Look for the causes of late activations meanwhile: punctual explain shows them
     #[arg(long)]
     pub explain: bool,
@@ -382,6 +382,9 @@ pub struct ExplainArgs {
     /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
     pub trace_buffer: Option<u64>,
+    /// By which means: the kernel's trace, or a program in the kernel where this program was built with it
+    #[arg(long, value_enum, value_name = "ENGINE", requires = "explain")]
+    pub explain_engine: Option<EngineName>,
 }
 
 /// Scheduling policies by name.
@@ -414,6 +417,15 @@ pub enum MechanismName {
     Spin,
     /// Sleep one period from wherever it is, as the suite of 2002 did
     Nanosleep,
+}
+
+/// Engines that look for causes, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// The kernel's trace
+    Tracefs,
+    /// A program in the kernel
+    Bpf,
 }
 
 /// Timer phases by name.

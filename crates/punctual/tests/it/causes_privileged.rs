@@ -106,6 +106,26 @@ fn what_is_later_than_the_threshold_is_late_and_nothing_else() {
 
 #[test]
 #[ignore = "needs root"]
+fn a_check_looks_for_causes_only_in_phases_of_their_own_after_the_others() {
+    if Tracefs::new().is_none() {
+        return;
+    }
+    let run = Run::new();
+    let words = ["check", "--duration", "4s", "--load", "idle,cpu", "--cpus", "0", "--out", "c.punctual", "--json"];
+    let said = run.punctual(&words);
+    assert!(said.code != 2, "{said:?}");
+    let recording = read(&run, "c.punctual");
+    let tracing = recording.causes.tracing.as_ref().unwrap();
+    assert_eq!((tracing.rung, &tracing.phases), (Rung::Tracefs, &vec![2, 3]));
+    let windows = || recording.causes.windows.values();
+    assert!(windows().count() > 0 && windows().all(|window| window.phase >= 2), "none of the untraced phases");
+    assert!(windows().any(|window| !window.records.is_empty()), "events are on again after they were off");
+    let addresses = windows().flat_map(|window| window.names.functions.keys());
+    assert!(addresses.copied().all(|address| address.0 < 1 << 40), "no address of the kernel is told");
+}
+
+#[test]
+#[ignore = "needs root"]
 fn nobody_elses_tracing_is_touched_and_ours_is_gone_at_every_end() {
     let Some(tracefs) = Tracefs::new() else { return };
     let (run, before) = (Run::new(), tracefs.top());

@@ -5,7 +5,7 @@
 //! is absent is null, never 0.
 
 use crate::render::words::causes as words;
-use crate::render::{units, words as all_words};
+use crate::render::{audit, units, words as all_words};
 use punctual_core::explain::{Blame, Cause, Class, Explanation, LateCount, Part, Ranked, Rhythm, Spike, Stage, Why};
 use punctual_core::report::{CausesDoubt, Report};
 use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, TraceTotal, Tracing};
@@ -39,6 +39,7 @@ struct Document<'a> {
     traces: Vec<TraceOut>,
     late: LateOut,
     explained: Option<f64>,
+    complete: Option<f64>,
     doubt: Option<&'static str>,
     causes: Vec<CauseOut<'a>>,
     rhythms: Vec<CpuRhythm>,
@@ -211,6 +212,14 @@ struct ReasonOut {
 struct KnobOut {
     id: &'static str,
     title: &'static str,
+    state: Option<&'static str>,
+}
+
+impl KnobOut {
+    fn of(knob: &words::KnobHere) -> Self {
+        let words::KnobHere { id, title, state } = *knob;
+        Self { id, title, state: state.map(audit::state_word) }
+    }
 }
 
 #[derive(Serialize)]
@@ -274,6 +283,7 @@ impl<'a> Document<'a> {
             traces: causes.totals.iter().map(TraceOut::of).collect(),
             late: LateOut { all: CountOut::of(&report.late()), cpus: by_cpu.collect() },
             explained: causes.explained.filter(|share| share.is_finite()),
+            complete: causes.complete.filter(|share| share.is_finite()),
             doubt: report.causes_doubt().map(doubt),
             causes: causes.causes.iter().map(|ranked| CauseOut::of(ranked, report)).collect(),
             rhythms: rhythms.collect(),
@@ -360,7 +370,7 @@ impl<'a> CauseOut<'a> {
             rhythm: ranked.rhythm.as_ref().map(RhythmOut::of),
             bursts: ranked.bursts.map(|(bursts, largest)| BurstsOut { bursts, largest }),
             why: ranked.why.iter().map(|(reason, count)| ReasonOut { reason: why(reason), count: *count }).collect(),
-            knobs: words::knobs(ranked).into_iter().map(|(id, title)| KnobOut { id, title }).collect(),
+            knobs: words::knobs(ranked, report).iter().map(KnobOut::of).collect(),
             example: ranked.example,
         }
     }
@@ -488,6 +498,7 @@ fn kept(kept: Kept) -> &'static str {
 fn incomplete(why: Incomplete) -> &'static str {
     match why {
         Incomplete::Lost => "lost",
+        Incomplete::Holes => "holes",
         Incomplete::Late => "late",
         Incomplete::Short => "short",
         Incomplete::Warped => "warped",
@@ -514,6 +525,7 @@ fn blind(blind: &Blind) -> Said {
         Blind::Firmware => "firmware",
         Blind::Hypervisor => "hypervisor",
         Blind::Holes(_) => "holes",
+        Blind::Witness(..) => "witness",
     };
     Said { code, message: spoken(&words::blind(blind)) }
 }
