@@ -99,7 +99,8 @@ fn first(explanation: &Value, sections: &[(u64, u64)]) -> Option<(String, String
         let time = |key: &str| spike.get(key).and_then(Value::as_u64).unwrap_or(0);
         let (from, to) = (time("release_ns"), time("woke_ns"));
         let planted: u64 = sections.iter().map(|(start, end)| to.min(*end).saturating_sub(from.max(*start))).sum();
-        let cause = spike.get("causes").and_then(|causes| causes.get(0)).filter(|_| planted * 2 >= to.saturating_sub(from));
+        let cause =
+            spike.get("causes").and_then(|causes| causes.get(0)).filter(|_| planted * 2 >= to.saturating_sub(from));
         let word = |key: &str| cause.and_then(|cause| cause.get(key)).and_then(Value::as_str).map(str::to_owned);
         if let Some(class) = word("class") {
             *times.entry((class, word("name").unwrap_or_default())).or_default() += 1;
