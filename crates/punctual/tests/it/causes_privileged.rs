@@ -117,11 +117,11 @@ fn a_check_looks_for_causes_only_in_phases_of_their_own_after_the_others() {
     let recording = read(&run, "c.punctual");
     let tracing = recording.causes.tracing.as_ref().unwrap();
     assert_eq!((tracing.rung, &tracing.phases), (Rung::Tracefs, &vec![2, 3]));
-    let windows = || recording.causes.windows.values();
+    let windows = || recording.causes.windows.iter();
     assert!(windows().count() > 0 && windows().all(|window| window.phase >= 2), "none of the untraced phases");
     assert!(windows().any(|window| !window.records.is_empty()), "events are on again after they were off");
-    let addresses = windows().flat_map(|window| window.names.functions.keys());
-    assert!(addresses.copied().all(|address| address.0 < 1 << 40), "no address of the kernel is told");
+    let addresses = windows().flat_map(|window| window.names.functions.into_keys());
+    assert!(addresses.into_iter().all(|address| address.0 < 1 << 40), "no address of the kernel is told");
 }
 
 #[test]
