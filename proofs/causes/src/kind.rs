@@ -86,7 +86,9 @@ impl Kind {
             Self::Block => is_softirq(&class, name, "BLOCK"),
             // On a real-time kernel it is a thread, with the number of the line in its name.
             Self::Disk => class == "hardirq" && (has(planted) || has("irq/")),
-            Self::Irqoff => class == "irqoff" && has(planted),
+            // Nothing tells interrupts that are held off from a host that runs others, but for kernel threads, and on
+            // machines of their own: elsewhere who was current is named, and not accused.
+            Self::Irqoff => matches!(class.as_str(), "irqoff" | "unexplained") && has(planted),
             Self::Preemptoff => class == "preemptoff" && has(planted),
             Self::Switch => matches!(class.as_str(), "wakeup" | "irqoff" | "ownpath" | "preemptoff"),
             Self::Kworker => class == "worker" && has(planted),
