@@ -14,6 +14,7 @@ mod cause;
 mod counters;
 mod judge;
 pub mod names;
+mod opinion;
 mod ordinary;
 mod rank;
 mod rhythm;

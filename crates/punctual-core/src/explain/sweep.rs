@@ -4,6 +4,7 @@
 //! its ends: by the state before it, and by what the record that ends it says of itself. Where the two disagree a
 //! record is missing; the later end is believed and the span is not certain. Knows no rule of blame.
 
+use super::opinion;
 use crate::trace::{
     Address, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, NoiseKind, Record, Tid, Vector, What, Window,
 };
@@ -248,6 +249,13 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
         walk.out.anchors.running = walk.ours == Ours::Running && !walk.out.begins_late;
     }
     walk.finish();
+    for doubt in opinion::doubts(window, rt) {
+        let of_thread = |span: &Span| matches!(span.owner, Owner::Task(_));
+        let within = |span: &&mut Span| {
+            of_thread(span) == doubt.thread && span.from < doubt.to && doubt.from < span.to
+        };
+        walk.out.spans.iter_mut().filter(within).for_each(|span| span.certain = false);
+    }
     carve_nmis(window, &mut walk.out.spans);
     walk.out
 }
@@ -535,7 +543,10 @@ fn carve_nmis(window: &Window, spans: &mut Vec<Span>) {
     for record in &window.records {
         let (from, to, handler) = match record.what {
             What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
-            What::Noise { kind: NoiseKind::Nmi, took, .. } => (record.at.minus(took), record.at, Address(0)),
+            // The other engine's word is taken where the handlers do not tell it themselves.
+            What::Noise { kind: NoiseKind::Nmi, took, .. } if !is_told(window, record.at.minus(took), record.at) => {
+                (record.at.minus(took), record.at, Address(0))
+            }
             _ => continue,
         };
         if !spans.iter().any(|span| span.from < to && from < span.to) {
@@ -554,4 +565,10 @@ fn carve_nmis(window: &Window, spans: &mut Vec<Span>) {
         }
         *spans = carved;
     }
+}
+
+/// Whether a handler of a non-maskable interrupt is told to have run between two instants.
+fn is_told(window: &Window, from: MonoTime, to: MonoTime) -> bool {
+    let is_there = |record: &Record| matches!(record.what, What::Nmi { .. }) && from <= record.at && record.at <= to;
+    window.records.iter().any(is_there)
 }

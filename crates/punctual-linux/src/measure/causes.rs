@@ -160,10 +160,10 @@ fn open(
     threads: &[(u32, u32)],
     tracing: &mut Tracing,
 ) -> Result<Engine, TraceError> {
-    let mut engine = Engine::open(cpus, online, explain.buffer_bytes)?;
+    let mut engine = Engine::open(cpus, online, explain.buffer_bytes, explain.engine)?;
     let self_test = engine.self_test()?;
     engine.only_ours(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
-    tracing.refused.push((Rung::Timerlat, engine.no_timerlat.clone()));
+    tracing.refused.extend(engine.no_timerlat.clone().map(|why| (Rung::Timerlat, why)));
     tracing.rung = engine.rung();
     tracing.events = engine.event_names();
     tracing.blind = engine.blind();

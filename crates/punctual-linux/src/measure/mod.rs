@@ -17,6 +17,7 @@ pub use punctual_rt::now;
 
 use crate::privilege;
 use crate::probe::ProbeError;
+use crate::trace::EngineChoice;
 use punctual_core::finding::Finding;
 use punctual_core::placement::Cpus;
 use punctual_core::recording::{EndReason, Frame};
@@ -61,6 +62,8 @@ pub struct Explain {
     pub buffer_bytes: Option<u64>,
     /// Numbers of the load phases that are traced; empty: all.
     pub phases: Vec<u16>,
+    /// By which means.
+    pub engine: EngineChoice,
 }
 
 impl Explain {

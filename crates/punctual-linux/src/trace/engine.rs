@@ -2,10 +2,10 @@
 
 use super::elsewhere::{self, Elsewhere};
 use super::events::{self, Events};
-use super::instance::Instance;
+use super::instance::{self, Instance};
 use super::pages::Pages;
 use super::place::{Folder, tracefs};
-use super::{TraceError, self_test};
+use super::{TraceError, self_test, timerlat};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::trace::{Blind, Names, PageLayout, Record, Rung, SelfTest, TraceTotal};
 use punctual_hist::MonoTime;
@@ -22,6 +22,22 @@ const BUFFER_BYTES_MIN: u64 = 64 << 10;
 /// With more measured CPUs, what they do to each other is not looked for.
 const MEASURED_TOO: usize = 8;
 
+/// Which engine is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The kernel's trace.
+    #[default]
+    Tracefs,
+    /// The kernel's trace, and its own noise tracer beside it; where it cannot be had, without it.
+    Timerlat,
+}
+
+struct Wish<'a> {
+    cpus: &'a CpuSet,
+    online: &'a CpuSet,
+    buffer_bytes: Option<u64>,
+}
+
 /// The trace of the measured CPUs. Its files are closed before the instance is removed: the order of fields matters.
 pub struct Engine {
     pages: Vec<Pages>,
@@ -32,29 +48,56 @@ pub struct Engine {
     enabled: bool,
     /// Bytes of the kernel's buffer for each CPU.
     pub buffer_bytes: u64,
-    /// Why the kernel's own latency tracers are not used.
-    pub no_timerlat: String,
+    /// Why the kernel's own latency tracers are not used; `None`: they are.
+    pub no_timerlat: Option<String>,
 }
 
 impl Engine {
     /// Opens it; events are on, nothing is recorded yet.
-    pub fn open(cpus: &CpuSet, online: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
+    pub fn open(
+        cpus: &CpuSet,
+        online: &CpuSet,
+        buffer_bytes: Option<u64>,
+        choice: EngineChoice,
+    ) -> Result<Self, TraceError> {
         let tracefs = tracefs()?;
-        let instance = Instance::new(&tracefs, "")?;
+        // What a killed one left behind would be in the way.
+        instance::remove_stale(&tracefs);
+        let wish = Wish { cpus, online, buffer_bytes };
+        let no_timerlat = match choice {
+            EngineChoice::Tracefs => timerlat::unused(&tracefs),
+            EngineChoice::Timerlat => {
+                let suffix = timerlat::Shared::read(&tracefs).and_then(|shared| shared.suffix());
+                match suffix.and_then(|suffix| Self::open_with(&tracefs, &wish, Some(&suffix))) {
+                    Ok(engine) => return Ok(engine),
+                    Err(error) => error.to_string(),
+                }
+            }
+        };
+        let engine = Self::open_with(&tracefs, &wish, None)?;
+        Ok(Self { no_timerlat: Some(no_timerlat), ..engine })
+    }
+
+    /// With the noise tracer if there is a suffix for the name of the instance that tells what was before.
+    fn open_with(tracefs: &Folder, wish: &Wish<'_>, noise: Option<&str>) -> Result<Self, TraceError> {
+        let Wish { cpus, online, buffer_bytes } = *wish;
+        let instance = Instance::new(tracefs, noise.unwrap_or_default())?;
         let count = cpus.len() as u64;
         let asked = buffer_bytes.unwrap_or_else(|| default_bytes(count)).max(BUFFER_BYTES_MIN);
         let granted = instance.set_up(cpus, asked)?;
-        let events = Events::learn(instance.folder())?;
+        if noise.is_some() {
+            timerlat::start(tracefs, instance.folder(), cpus)?;
+        }
+        let events = Events::learn(instance.folder(), noise.is_some())?;
         let header = tracefs.read("events/header_page")?;
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
         let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(4)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
         let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         // Without it causes have no senders: no reason to do without the rest.
-        let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();
-        let no_timerlat = no_timerlat(&tracefs);
-        let mut engine =
-            Self { pages, layout, events, instance, elsewhere, enabled: false, buffer_bytes: granted, no_timerlat };
+        let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(tracefs, &others, cpus, &layout).ok()).flatten();
+        let (buffer_bytes, no_timerlat) = (granted, None);
+        let mut engine = Self { pages, layout, events, instance, elsewhere, enabled: false, buffer_bytes, no_timerlat };
         engine.enable();
         Ok(engine)
     }
@@ -149,7 +192,7 @@ impl Engine {
 
     /// The rung this is.
     pub fn rung(&self) -> Rung {
-        Rung::Tracefs
+        if self.no_timerlat.is_none() { Rung::Timerlat } else { Rung::Tracefs }
     }
 
     /// Events recorded: `group:name`.
@@ -181,13 +224,4 @@ fn default_bytes(cpus: u64) -> u64 {
     });
     let each = available.map_or(BUFFER_BYTES, |kb| kb.saturating_mul(1024) / PART_OF_MEMORY / cpus.max(1));
     each.min(BUFFER_BYTES)
-}
-
-fn no_timerlat(tracefs: &Folder) -> String {
-    let available = tracefs.read("available_tracers").unwrap_or_default();
-    if available.split_whitespace().any(|tracer| tracer == "timerlat") {
-        "its options are shared by all instances: using it could disturb another's tracing".to_owned()
-    } else {
-        "the kernel was built without CONFIG_TIMERLAT_TRACER".to_owned()
-    }
 }

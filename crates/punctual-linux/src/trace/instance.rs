@@ -3,8 +3,8 @@
 //! It carries our process id in its name, so that one left behind by a process that was killed is known for what it is
 //! at the next start. Knows files and settings; what events mean is the decoder's.
 
-use super::TraceError;
 use super::place::Folder;
+use super::{TraceError, timerlat};
 use punctual_core::cpu_set::CpuSet;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
 use rustix::io::Errno;
@@ -12,7 +12,9 @@ use rustix::process::{Pid, test_kill_process};
 use std::os::fd::OwnedFd;
 
 /// Beginning of our names.
-const OURS: &str = "punctual-";
+pub const OURS: &str = "punctual-";
+/// Where all instances are.
+pub const INSTANCES: &str = "instances";
 /// The clock of `clock_nanosleep`, so that nothing needs to be converted.
 pub const CLOCK: &str = "mono";
 /// While nothing is measured on a CPU it gets no more than this.
@@ -21,7 +23,7 @@ const SMALLEST_KB: u64 = 8;
 /// A private instance; removed when dropped.
 #[derive(Debug)]
 pub struct Instance {
-    instances: Folder,
+    tracefs: Folder,
     folder: Folder,
     name: String,
 }
@@ -29,16 +31,17 @@ pub struct Instance {
 impl Instance {
     /// Makes one, records nothing yet. Instances of ours whose process is gone are removed first.
     pub fn new(tracefs: &Folder, suffix: &str) -> Result<Self, TraceError> {
-        let instances = tracefs.folder("instances")?;
-        remove_stale(&instances);
+        let tracefs = tracefs.folder(".")?;
+        remove_stale(&tracefs);
         let name = format!("{OURS}{}{suffix}", std::process::id());
+        let path = format!("{INSTANCES}/{name}");
         // One of our number that still stands is of a former process: nobody else has our number now.
-        let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
-        mkdirat(instances.fd(), &name, Mode::RWXU).map_err(|errno| instances.error("make", &name, errno))?;
-        match instances.folder(&name) {
-            Ok(folder) => Ok(Self { instances, folder, name }),
+        remove(&tracefs, &name);
+        mkdirat(tracefs.fd(), &path, Mode::RWXU).map_err(|errno| tracefs.error("make", &path, errno))?;
+        match tracefs.folder(&path) {
+            Ok(folder) => Ok(Self { tracefs, folder, name }),
             Err(error) => {
-                let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
+                remove(&tracefs, &name);
                 Err(error)
             }
         }
@@ -105,25 +108,33 @@ impl Drop for Instance {
     fn drop(&mut self) {
         // Its files must be closed by now: the kernel refuses to remove an instance that somebody reads.
         let _ = self.switch(false);
-        let _ = unlinkat(self.instances.fd(), &self.name, AtFlags::REMOVEDIR);
+        remove(&self.tracefs, &self.name);
     }
 }
 
 /// Removes instances of ours whose process is gone. One that is in use cannot be removed: the kernel says it is busy.
-fn remove_stale(instances: &Folder) {
-    for name in instances.folders(".") {
+pub fn remove_stale(tracefs: &Folder) {
+    for name in tracefs.folders(INSTANCES) {
         if owner(&name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
-            let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
+            remove(tracefs, &name);
         }
+    }
+}
+
+/// Removes an instance of ours, and puts back before what it changed for others.
+fn remove(tracefs: &Folder, name: &str) {
+    if timerlat::put_back(tracefs, name) {
+        let _ = unlinkat(tracefs.fd(), format!("{INSTANCES}/{name}"), AtFlags::REMOVEDIR);
     }
 }
 
 /// Whose instance this is, if it is named as ours are.
 fn owner(name: &str) -> Option<Pid> {
-    let number = name.strip_prefix(OURS)?;
-    let number = number.strip_suffix(ELSEWHERE).unwrap_or(number);
-    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| number.parse().ok().and_then(Pid::from_raw)).flatten()
+    let name = name.strip_prefix(OURS)?;
+    let end = name.find(|c: char| !c.is_ascii_digit()).unwrap_or(name.len());
+    let (number, suffix) = name.split_at_checked(end)?;
+    let is_ours = suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix);
+    is_ours.then(|| number.parse().ok().and_then(Pid::from_raw)).flatten()
 }
 
 /// Ends the name of the instance that watches the other CPUs.
@@ -162,6 +173,7 @@ mod tests {
         }
         assert_eq!(owner("punctual-77"), Pid::from_raw(77));
         assert_eq!(owner("punctual-77-else"), Pid::from_raw(77));
+        assert_eq!(owner("punctual-77-osnoise=on=0-3"), Pid::from_raw(77));
     }
 
     #[test]
@@ -169,11 +181,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         // Above the largest number a process can have.
         let (dead, alive) = ("punctual-4194400", format!("punctual-{}", std::process::id()));
+        let instances = dir.path().join(INSTANCES);
+        std::fs::create_dir(&instances).unwrap();
         for name in [dead, "punctual-4194401-else", &alive, "rtla-4194400", "osnoise"] {
-            std::fs::create_dir(dir.path().join(name)).unwrap();
+            std::fs::create_dir(instances.join(name)).unwrap();
         }
         remove_stale(&Folder::of(dir.path()));
-        let mut left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let mut left: Vec<_> = std::fs::read_dir(&instances).unwrap().map(|e| e.unwrap().file_name()).collect();
         left.sort();
         let mut kept = ["osnoise".to_owned(), alive, "rtla-4194400".to_owned()];
         kept.sort();

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! place -> instance -> events, self_test      what is recorded, and whether it can be believed
+//! timerlat                                    the kernel's own noise tracer beside it, on request
 //! pages -> cut (names) -> Window              what is kept of it
 //! around -> Window                            what counters say, besides or where there is no trace
 //! flight                                      the thread that does it, on housekeeping CPUs
@@ -21,8 +22,9 @@ mod names;
 mod pages;
 mod place;
 mod self_test;
+mod timerlat;
 
-pub use engine::Engine;
+pub use engine::{Engine, EngineChoice};
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;

@@ -359,6 +359,9 @@ pub struct MeasureArgs {
     /// The kernel's trace buffer of each measured CPU, as in 16M [default: 16M, less where memory is short]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
     pub trace_buffer: Option<u64>,
+    /// By which means: the kernel's trace alone, or its own noise tracer beside it
+    #[arg(long, value_enum, value_name = "ENGINE", default_value_t = EngineName::Tracefs, requires = "explain")]
+    pub explain_engine: EngineName,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -419,6 +422,15 @@ pub enum PhaseName {
     Staggered,
     /// At random
     Random,
+}
+
+/// What causes are looked for with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// The kernel's trace
+    Tracefs,
+    /// The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on
+    Timerlat,
 }
 
 /// Suites by name.

@@ -1,6 +1,6 @@
 //! `punctual measure`: the probe alone, with every knob.
 
-use crate::cli::{MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName};
+use crate::cli::{EngineName, MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName};
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
@@ -14,6 +14,7 @@ use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread,
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Explain, Setting};
+use punctual_linux::trace::EngineChoice;
 
 /// The load of the suite's last part.
 const GRAPHICS: &str = "x11perf";
@@ -54,6 +55,10 @@ fn explain(args: &MeasureArgs) -> Option<Explain> {
         windows_max: args.windows,
         buffer_bytes: args.trace_buffer,
         phases: Vec::new(),
+        engine: match args.explain_engine {
+            EngineName::Tracefs => EngineChoice::Tracefs,
+            EngineName::Timerlat => EngineChoice::Timerlat,
+        },
     })
 }
 
