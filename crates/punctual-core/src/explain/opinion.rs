@@ -4,6 +4,7 @@
 //! it is over. Where both agree nothing is said; where they do not, a record is missing or a clock was wrong, and the
 //! stretch is in doubt. Who had the CPU is decided by the records alone.
 
+use super::Opinions;
 use crate::trace::{NoiseKind, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
@@ -24,7 +25,7 @@ struct Stretch {
     inner: Nanos,
 }
 
-/// A stretch of time in which the two opinions differ.
+/// A stretch of time of which both tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doubt {
     /// Of a thread, or of an interrupt or softirq.
@@ -35,8 +36,24 @@ pub(super) struct Doubt {
     pub to: MonoTime,
 }
 
-/// What is in doubt in a window. On real-time kernels (`rt`) the tracer takes softirqs for a part of their threads.
+/// What is in doubt in a window.
 pub(super) fn doubts(window: &Window, rt: bool) -> Vec<Doubt> {
+    let held = hold(window, rt);
+    held.into_iter().filter(|(_, same)| !same).map(|(doubt, _)| doubt).collect()
+}
+
+/// In how many cases both were heard, and agree or differ; `None` where the tracer says nothing.
+pub(super) fn tally<'a>(windows: impl Iterator<Item = &'a Window>, rt: bool) -> Option<Opinions> {
+    let mut all = Opinions::default();
+    for (_, same) in windows.flat_map(|window| hold(window, rt)) {
+        *(if same { &mut all.same } else { &mut all.different }) += 1;
+    }
+    (all.same + all.different > 0).then_some(all)
+}
+
+/// Each stretch that both tell of, and whether they say the same. On real-time kernels (`rt`) the tracer takes softirqs
+/// for a part of their threads.
+fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     let mut said: Vec<(NoiseKind, i32, MonoTime, Nanos)> = Vec::new();
     for record in &window.records {
         if let What::Noise { kind, id, took, .. } = record.what {
@@ -51,21 +68,17 @@ pub(super) fn doubts(window: &Window, rt: bool) -> Vec<Doubt> {
     records.sort_by_key(|record| record.at);
     let mut walk = Walk { rt, noticed_nmis, task: None, stack: Vec::new(), over: Vec::new() };
     records.iter().for_each(|record| walk.take(record));
-    let differs = |(stretch, end): &(Stretch, MonoTime)| {
-        let ours = end.since(stretch.from).minus(stretch.inner);
-        let same = |(kind, id, at, _): &&(NoiseKind, i32, MonoTime, Nanos)| {
-            let ends = end.minus(SAME_END)..=end.plus(SAME_END);
+    let held = |(stretch, to): &(Stretch, MonoTime)| {
+        let ours = to.since(stretch.from).minus(stretch.inner);
+        let ends = to.minus(SAME_END)..=to.plus(SAME_END);
+        let of_it = |(kind, id, at, _): &&(NoiseKind, i32, MonoTime, Nanos)| {
             *kind == stretch.kind && stretch.tid.is_none_or(|tid| tid == *id) && ends.contains(at)
         };
-        let mut theirs = said.iter().filter(same).map(|(.., took)| *took).peekable();
-        theirs.peek().is_some() && !theirs.any(|theirs| agree(ours, theirs))
+        let mut theirs = said.iter().filter(of_it).map(|(.., took)| *took).peekable();
+        let doubt = Doubt { thread: stretch.kind == NoiseKind::Thread, from: stretch.from, to: *to };
+        theirs.peek().is_some().then(|| (doubt, theirs.any(|theirs| agree(ours, theirs))))
     };
-    let doubt = |(stretch, to): &(Stretch, MonoTime)| Doubt {
-        thread: stretch.kind == NoiseKind::Thread,
-        from: stretch.from,
-        to: *to,
-    };
-    walk.over.iter().filter(|over| differs(over)).map(doubt).collect()
+    walk.over.iter().filter_map(held).collect()
 }
 
 /// Whether two lengths of the same thing are the same.
@@ -144,9 +157,8 @@ mod tests {
     }
 
     fn window(all: &[(u64, What)]) -> Window {
-        let record = |(us, what): &(u64, What)| {
-            Record { at: at(*us), tid: 7, context: Context::default(), what: what.clone() }
-        };
+        let record =
+            |(us, what): &(u64, What)| Record { at: at(*us), tid: 7, context: Context::default(), what: what.clone() };
         Window {
             slot: 0,
             kept: Kept::Worst,
@@ -171,17 +183,27 @@ mod tests {
         What::Noise { kind, id, start: at(0), took: Nanos::from_us(us) }
     }
 
-    /// A thread that has the CPU for 300 us, of which an interrupt takes 40 and a softirq in it nothing that counts.
-    fn told(thread_us: u64, irq_us: u64) -> Vec<Doubt> {
-        let records = [
+    /// A thread that has the CPU for 300 us, of which an interrupt takes 40.
+    fn example(thread_us: u64, irq_us: u64) -> Window {
+        window(&[
             (100, switch(0, 5)),
             (200, What::IrqEntry { irq: 4 }),
             (240, noise(NoiseKind::Irq, 4, irq_us)),
             (240, What::IrqExit { irq: 4 }),
             (399, noise(NoiseKind::Thread, 5, thread_us)),
             (400, switch(5, 9)),
-        ];
-        doubts(&window(&records), false)
+        ])
+    }
+
+    fn told(thread_us: u64, irq_us: u64) -> Vec<Doubt> {
+        doubts(&example(thread_us, irq_us), false)
+    }
+
+    #[test]
+    fn what_was_heard_is_counted() {
+        let windows = [example(260, 40), example(300, 40), window(&[(1, switch(0, 5)), (9, switch(5, 9))])];
+        assert_eq!(tally(windows.iter(), false), Some(Opinions { same: 3, different: 1 }));
+        assert_eq!(tally(windows.iter().skip(2), false), None);
     }
 
     #[test]
@@ -202,7 +224,12 @@ mod tests {
         assert_eq!(doubts(&window(&only_ours), false), []);
         let begins_before = [(240, noise(NoiseKind::Irq, 4, 90)), (240, What::IrqExit { irq: 4 })];
         assert_eq!(doubts(&window(&begins_before), false), []);
-        let hole = [(1, switch(0, 5)), (2, What::Lost { count: None }), (9, noise(NoiseKind::Thread, 5, 900)), (9, switch(5, 9))];
+        let hole = [
+            (1, switch(0, 5)),
+            (2, What::Lost { count: None }),
+            (9, noise(NoiseKind::Thread, 5, 900)),
+            (9, switch(5, 9)),
+        ];
         assert_eq!(doubts(&window(&hole), false), []);
     }
 

@@ -251,9 +251,7 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
     walk.finish();
     for doubt in opinion::doubts(window, rt) {
         let of_thread = |span: &Span| matches!(span.owner, Owner::Task(_));
-        let within = |span: &&mut Span| {
-            of_thread(span) == doubt.thread && span.from < doubt.to && doubt.from < span.to
-        };
+        let within = |span: &&mut Span| of_thread(span) == doubt.thread && span.from < doubt.to && doubt.from < span.to;
         walk.out.spans.iter_mut().filter(within).for_each(|span| span.certain = false);
     }
     carve_nmis(window, &mut walk.out.spans);

@@ -3,7 +3,7 @@
 use super::account::account;
 use super::rank::{self, Run, Weights};
 use super::witness::Setting;
-use super::{Cause, Class, Explanation, LateCount, Spike, cause, ordinary, rhythm};
+use super::{Cause, Class, Explanation, LateCount, Spike, cause, opinion, ordinary, rhythm};
 use crate::recording::Recording;
 use crate::trace::{Kept, Window};
 use punctual_hist::{MonoTime, Nanos};
@@ -29,6 +29,7 @@ impl Explanation {
             rhythms: rhythms(recording),
             explained: explained(&spikes, &run),
             ordinary: ordinary.list(),
+            opinions: opinion::tally(causes.windows.values(), rules.setting.rt),
             spikes,
         }
     }

@@ -44,7 +44,9 @@ impl Shared {
         }
         let options = tracefs.read(OPTIONS).unwrap_or_default();
         let Some(workload) = workload(&options) else {
-            return refused("this kernel's tracer does not run without threads of its own (OSNOISE_WORKLOAD, from 6.2 on)");
+            return refused(
+                "this kernel's tracer does not run without threads of its own (OSNOISE_WORKLOAD, from 6.2 on)",
+            );
         };
         if let Some(instance) = user(tracefs) {
             return refused(&format!("{instance} uses it, and its options are shared by all instances"));
@@ -57,7 +59,8 @@ impl Shared {
         let workload = if self.workload { "on" } else { "off" };
         let suffix = format!("{SUFFIX}{WORD}{workload}{WORD}{}", self.cpus);
         let fits = suffix.len() + OURS.len() + 10 <= NAME_MAX && !suffix.contains('/');
-        let too_long = || TraceError::NotUnderstood(format!("what {CPUS} says does not fit into a name, to be put back"));
+        let too_long =
+            || TraceError::NotUnderstood(format!("what {CPUS} says does not fit into a name, to be put back"));
         fits.then_some(suffix).ok_or_else(too_long)
     }
 
