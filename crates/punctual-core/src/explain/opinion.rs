@@ -67,7 +67,9 @@ fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     let mut records: Vec<&Record> = window.records.iter().collect();
     records.sort_by_key(|record| record.at);
     let mut walk = Walk { rt, noticed_nmis, task: None, stack: Vec::new(), over: Vec::new() };
-    records.iter().for_each(|record| walk.take(record));
+    for record in records {
+        walk.take(record);
+    }
     let held = |(stretch, to): &(Stretch, MonoTime)| {
         let ours = to.since(stretch.from).minus(stretch.inner);
         let ends = to.minus(SAME_END)..=to.plus(SAME_END);

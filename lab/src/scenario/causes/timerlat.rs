@@ -35,6 +35,9 @@ const CASES_LEAST: u64 = 100;
 const FACTS: &str = "cd /sys/kernel/tracing; cat osnoise/options osnoise/cpus current_tracer; ls instances; cd /";
 const MEASURE: &str = "punctual measure --quiet --explain --warm-up 100ms --cpus 1 --priority 90 --period 997us \
                        --windows 300 --explain-threshold 900us --out";
+/// Between what is read before and after the end.
+const ENDED: &str = "ended:";
+/// Until its options are changed, and a little longer.
 const BEGUN: &str = "for i in $(seq 200); do grep -q NO_OSNOISE_WORKLOAD /sys/kernel/tracing/osnoise/options && break; \
                      sleep 0.1; done; sleep 1";
 
@@ -58,11 +61,13 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
 
 /// What is said of a planted thread, by that engine.
 fn explained(bench: &mut Bench<'_>, engine: &str) -> Result<Value> {
-    let plant = "causes plant hog --cpu 1 --for 7 --burst-us 2000 --every-us 12000 --priority 95 --name lab-hog --out \
+    let plant = "causes plant hog --cpu 1 --for 5 --burst-us 2000 --every-us 12000 --priority 95 --name lab-hog --out \
                  /tmp/truth";
+    // Where the guest idles its time is the host's, and a busy host would be late besides.
+    let busy = "timeout 60 taskset 2 sh -c 'while :; do :; done' & b=$!";
     let command = format!(
-        "rm -f /tmp/recording; {plant} & sleep 0.2; {MEASURE} /tmp/recording --duration 4s --explain-engine {engine}; \
-         wait"
+        "rm -f /tmp/recording; {busy}; {plant} & p=$!; sleep 0.2; {MEASURE} /tmp/recording --duration 3s \
+         --explain-engine {engine}; kill $b; wait $p"
     );
     let measured = bench.output(&format!("{engine}-measured"), &command)?;
     let recording = bench.fetch("/tmp/recording", &format!("{engine}.punctual")).context(measured.err)?;
@@ -106,15 +111,23 @@ fn looks_on(without: &Value, with: &Value) -> Vec<String> {
 fn stopped(bench: &mut Bench<'_>, before: &str) -> Result<Vec<String>> {
     let run = |signal: &str| {
         format!(
-            "{MEASURE} /tmp/stopped --duration 60s --explain-engine timerlat >/tmp/log 2>&1 & p=$!; {BEGUN}; kill \
-             -{signal} $p; wait $p; {FACTS}"
+            "rm -f /tmp/stopped; {MEASURE} /tmp/stopped --duration 60s --explain-engine timerlat >/tmp/log 2>&1 & p=$!; \
+             {BEGUN}; {FACTS}; echo {ENDED}; kill -{signal} $p; wait $p; {FACTS}"
         )
     };
-    let terminated = bench.output("terminated", &run("TERM"))?.out;
+    let told = |said: &str| -> Result<String> {
+        let (during, after) = said.split_once(&format!("{ENDED}\n")).context("both halves of what was to be said")?;
+        let is_on = during.contains("NO_OSNOISE_WORKLOAD") && during.contains("punctual-");
+        ensure!(is_on, "it was ended before it had changed anything: {said}");
+        Ok(after.to_owned())
+    };
+    let terminated = told(&bench.output("terminated", &run("TERM"))?.out)?;
     let mut wrong = left_as_it_was("after SIGTERM", before, &terminated);
-    let killed = bench.output("killed", &run("KILL"))?.out;
-    ensure!(killed.contains("NO_OSNOISE_WORKLOAD"), "it was killed before it had changed anything: {killed}");
-    let next = bench.output("next", &format!("{MEASURE} /tmp/next --duration 1s >/tmp/log 2>&1; {FACTS}"))?.out;
+    let killed = told(&bench.output("killed", &run("KILL"))?.out)?;
+    ensure!(killed.contains("NO_OSNOISE_WORKLOAD"), "SIGKILL left nothing behind to be put back: {killed}");
+    let next = bench
+        .output("next", &format!("rm -f /tmp/next; {MEASURE} /tmp/next --duration 1s >/tmp/log 2>&1; {FACTS}"))?
+        .out;
     wrong.extend(left_as_it_was("at the start after SIGKILL", before, &next));
     Ok(wrong)
 }
