@@ -6,6 +6,7 @@ use crate::step::{Done, Outcome, table, verdict};
 use crate::{arrows, causes, codegen, lab, panic_free, run, tidy};
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 /// A step by name. What it adds to the summary beside its outcome goes into the tally.
@@ -23,6 +24,8 @@ const STEPS: &[Step] = &[
     ("test", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"], tally)),
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
+    ("bpf", bpf),
+    ("perfetto", perfetto),
     ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
@@ -98,6 +101,38 @@ fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
     let programs = ["--test", "it", "--test", "privileged", "--test", "comm"];
     let words = [["test", "--no-fail-fast"].as_slice(), &packages, &programs, &["--", "--ignored", "privileged"]];
     test(root, &words.concat(), tally)
+}
+
+/// What is written for the Perfetto viewer, read by its own public schema, which Python's package index has.
+fn perfetto(root: &Path, tally: &mut Tally) -> Outcome {
+    let venv = Command::new("python3").args(["-m", "ensurepip", "--version"]).output();
+    if !venv.is_ok_and(|output| output.status.success()) {
+        return Outcome::NotRun(
+            "no Python that can make an environment of its own (apt install python3-venv)".to_owned(),
+        );
+    }
+    let words =
+        ["test", "--package", "punctual", "--bin", "punctual", "the_public_schema_reads_the_trace", "--", "--ignored"];
+    test(root, &words, tally)
+}
+
+/// The engine that is a program in the kernel, which only clang can compile: a folder of its own, because features change
+/// what is built.
+fn bpf(root: &Path, tally: &mut Tally) -> Outcome {
+    let clang = std::env::var_os("CLANG").unwrap_or_else(|| "clang".into());
+    if !Command::new(&clang).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Outcome::NotRun("no clang (install it, or name it in $CLANG)".to_owned());
+    }
+    let with = ["--package", "punctual", "--package", "punctual-linux", "--features", "punctual/bpf"];
+    let lints = ["--all-targets", "--target-dir", "target/bpf", "--", "-D", "warnings"];
+    match cargo(root, &[["clippy"].as_slice(), &with, &lints].concat()) {
+        Outcome::Passed => {}
+        other => return other,
+    }
+    let target = ["--target-dir", "target/bpf", "--lib", "--test", "it"];
+    let (names, ignored) = (["--", "bpf"].as_slice(), ["--", "bpf", "--include-ignored"].as_slice());
+    let names = if run::is_root() { ignored } else { names };
+    test(root, &[["test"].as_slice(), &with, &target, names].concat(), tally)
 }
 
 /// Private items too: module headers lead readers of the sources to them, and those links must hold.

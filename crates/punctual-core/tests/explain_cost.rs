@@ -13,7 +13,6 @@ use punctual_core::trace::{
     Address, Context, Kept, Late, LateList, LateTotal, Line, Names, Record, Rung, Tracing, Vector, What, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
-use std::time::Instant;
 
 const WINDOWS: u32 = 10_000;
 const RECORDS: u64 = 300;
@@ -74,7 +73,9 @@ fn window(slot: u32) -> Window {
     let mut round = u64::from(slot);
     // The last third lies within the lateness.
     let mut at = release.minus(Nanos::from_us(280));
-    while records.len() as u64 + 8 < RECORDS {
+    let ordinary = slot % 50 == 0;
+    let records_max = if ordinary { RECORDS * 2 / 3 } else { RECORDS };
+    while records.len() as u64 + 8 < records_max {
         records.extend(noise(round, at));
         at = at.plus(Nanos::from_us(10));
         round += 1;
@@ -96,12 +97,13 @@ fn window(slot: u32) -> Window {
     let line = |irq| (irq, Line { action: format!("nvme0q{irq}"), affinity: "0-3".to_owned(), managed: true });
     let names = Names {
         tasks: (50..70).map(|tid| (tid, format!("worker-{tid}"))).chain([(900, "probe".to_owned())]).collect(),
+        kernel_threads: Vec::new(),
         irqs: (30..38).map(line).collect(),
         functions: [(function, "hrtimer_wakeup".to_owned())].into(),
     };
     Window {
         slot,
-        kept: if slot % 50 == 0 { Kept::Ordinary } else { Kept::Sampled },
+        kept: if ordinary { Kept::Ordinary } else { Kept::Sampled },
         cpu: slot % 4,
         tid: 900,
         release,
@@ -142,6 +144,14 @@ fn bytes() -> Vec<u8> {
     bytes
 }
 
+/// Processor time of this process so far, in seconds: other work on the machine does not count.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks = |n: usize| fields[n].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / 100.0
+}
+
 /// A number of kilobytes in the process's own status.
 fn memory_kb(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -158,7 +168,7 @@ fn ten_thousand_windows_are_explained_in_two_seconds_and_200_mb() {
     // The peak begins anew.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = memory_kb("VmHWM");
-    let started = Instant::now();
+    let started = cpu_seconds();
     let mut reader = RecordingReader::new();
     let mut file = std::fs::File::open(&path).unwrap();
     let mut piece = vec![0; 1 << 16];
@@ -172,16 +182,16 @@ fn ten_thousand_windows_are_explained_in_two_seconds_and_200_mb() {
         reader.feed(&piece[..n]).unwrap();
     }
     let recording = reader.finish().unwrap();
-    let read = started.elapsed();
+    let read = cpu_seconds() - started;
     let explanation = Explanation::of(&recording);
-    let all = started.elapsed();
+    let all = cpu_seconds() - started;
     let peak = memory_kb("VmHWM");
     std::fs::remove_file(&path).unwrap();
-    let records: usize = recording.causes.windows.values().map(|window| window.records.len()).sum();
+    let records: usize = recording.causes.windows.iter().map(|window| window.records.len()).sum();
     println!("{} windows, {records} records, {} bytes of file", recording.causes.windows.len(), size);
-    println!("read {read:?}, explained {:?}, together {all:?}", all.saturating_sub(read));
+    println!("read {read:.2} s, explained {:.2} s, together {all:.2} s of processor time", all - read);
     println!("peak {} MB, before {} MB, {} causes", peak / 1024, before / 1024, explanation.causes.len());
     assert_eq!(explanation.spikes.len(), 9_800);
-    assert!(all.as_secs_f64() <= 2.0, "{all:?}");
+    assert!(all <= 2.0, "{all} s");
     assert!(peak <= 200 * 1024, "{peak} kB");
 }

@@ -307,6 +307,7 @@ fn windows() -> Vec<Frame> {
     };
     let names = Names {
         tasks: [(0, text("")), (900, text("probe"))].into(),
+        kernel_threads: vec![0],
         irqs: [(131, Line { action: text("nvme0q3"), affinity: text("1"), managed: true })].into(),
         functions: [(Address(0xffff_ffff_8112_3450), text("hrtimer_wakeup"))].into(),
     };

@@ -1,7 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP as a flag: a run ends cleanly, its recording complete. And, for who holds a terminal,
 //! the signals before which it must be put right.
 
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::{SigId, flag, low_level};
 use std::io;
 use std::sync::Arc;
@@ -54,7 +54,8 @@ impl Signals {
             resized: Arc::default(),
             caught: Vec::new(),
         };
-        for signal in ENDING {
+        // From outside: the holder of a terminal has taken its key away.
+        for signal in ENDING.into_iter().chain([SIGQUIT]) {
             signals.caught.push(flag::register(signal, Arc::clone(&signals.interrupted))?);
             let number = usize::try_from(signal).unwrap_or_default();
             signals.caught.push(flag::register_usize(signal, Arc::clone(&signals.ending), number)?);
@@ -109,7 +110,9 @@ impl Signals {
         // None must be missed, so the new handlers come before the old ones go. Where they are refused nothing ends the
         // process at once, which is no worse than before.
         let _ = second_ends_at_once(&self.interrupted);
-        let _ = flag::register_conditional_default(SIGTSTP, Arc::new(AtomicBool::new(true)));
+        for signal in [SIGTSTP, SIGQUIT] {
+            let _ = flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true)));
+        }
         for id in self.caught.drain(..) {
             low_level::unregister(id);
         }
@@ -128,7 +131,7 @@ mod tests {
         low_level::raise(SIGWINCH).unwrap();
         assert_eq!((signals.take_resized(), signals.take_resized()), (true, false));
         assert!(!signals.take_stop() && !signals.take_resumed() && !signals.interrupted().load(Relaxed));
-        assert_eq!(signals.caught.len(), 9);
+        assert_eq!(signals.caught.len(), 11);
         signals.let_go();
         assert!(signals.caught.is_empty());
     }

@@ -5,8 +5,8 @@
 
 use super::judge::Judge;
 use super::sweep::{Span, sweep};
-use super::witness::Setting;
-use super::{Part, Why};
+use super::witness::{Setting, Witness};
+use super::{Cause, Class, Part, Stage, Why};
 use crate::trace::{Incomplete, Window};
 use punctual_hist::Nanos;
 
@@ -35,20 +35,40 @@ pub(super) struct Rules {
 
 /// Accounts for one window.
 pub(super) fn account(window: &Window, rules: &Rules) -> Account {
-    let mut incomplete = window.incomplete;
-    if window.records.is_empty() || incomplete == Some(Incomplete::NoTrace) {
-        incomplete = incomplete.or(Some(Incomplete::NoTrace));
+    let incomplete = window.incomplete;
+    if incomplete == Some(Incomplete::NoTrace) {
         return Account { parts: Vec::new(), whys: Vec::new(), incomplete };
+    }
+    if window.records.is_empty() {
+        return silent(window, rules);
     }
     let swept = sweep(window, rules.setting.rt);
     let missing = if swept.begins_late { Some(Incomplete::Late) } else { swept.lost.then_some(Incomplete::Lost) };
     let judge = Judge::new(window, rules, &swept);
     let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: incomplete.or(missing) };
     for span in &swept.spans {
-        for (from, to, stage) in judge.stages(span) {
+        let mut from = span.from;
+        while from < span.to {
+            let (to, stage) = (judge.stage_end(from, span), judge.stage(from));
             let (cause, why) = judge.cause(&Span { from, to, ..*span }, stage);
             account.add(Part { stage, cause, from, length: to.since(from), certain: span.certain }, why);
+            from = to;
         }
+    }
+    account.parts.shrink_to_fit();
+    account
+}
+
+/// The kernel did nothing at all, and was looked at: nobody had the CPU but our thread, or what is outside.
+fn silent(window: &Window, rules: &Rules) -> Account {
+    let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: window.incomplete };
+    let (from, length) = (window.release, window.woke.since(window.release));
+    if length > Nanos::ZERO {
+        let outside = Witness::of(&rules.setting, window).outside(from, window.woke);
+        let class = outside.as_ref().map_or(Class::Unexplained, |(class, _)| *class);
+        let cause = Cause { class, name: String::new() };
+        let part = Part { stage: Stage::Unknown, cause, from, length, certain: true };
+        account.add(part, outside.map(|(_, why)| why).into_iter().collect());
     }
     account
 }

@@ -2,9 +2,9 @@
 
 use super::account::Account;
 use super::ordinary::Ordinary;
-use super::{Blame, Cause, Spike, Why, counters};
-use crate::trace::{Incomplete, Window};
-use punctual_hist::Nanos;
+use super::{Blame, Cause, Class, Spike, Why, counters};
+use crate::trace::{Incomplete, What, Window};
+use punctual_hist::{MonoTime, Nanos};
 use std::collections::HashMap;
 
 /// So many reasons are kept of one cause in one spike.
@@ -14,7 +14,7 @@ const WHYS_MAX: usize = 4;
 pub(super) fn spike(window: &Window, account: Account, ordinary: &Ordinary) -> Spike {
     let causes = match account.incomplete {
         Some(Incomplete::NoTrace) => counters::blames(window),
-        _ => blames(&account, ordinary),
+        _ => blames(&account, ordinary).into_iter().chain(frequencies(window)).collect(),
     };
     Spike {
         cpu: window.cpu,
@@ -44,6 +44,22 @@ fn blames(account: &Account, ordinary: &Ordinary) -> Vec<Blame> {
     let mut blames: Vec<Blame> = by_cause.into_iter().map(blame).collect();
     blames.sort_by(|a, b| (b.excess, b.time).cmp(&(a.excess, a.time)).then_with(|| a.cause.cmp(&b.cause)));
     blames
+}
+
+/// Changes of the CPU's frequency within the activation. They take no time of their own, so none is theirs: what ran
+/// meanwhile ran slower or faster.
+fn frequencies(window: &Window) -> impl Iterator<Item = Blame> {
+    let within = |at: MonoTime| at >= window.release && at <= window.woke;
+    let elsewhere = window.elsewhere.iter().map(|(_, record)| record);
+    window.records.iter().chain(elsewhere).filter(move |record| within(record.at)).filter_map(|record| {
+        match record.what {
+            What::Frequency { cpu, khz } if cpu == window.cpu => {
+                let cause = Cause { class: Class::Frequency, name: format!("to {} MHz", khz / 1000) };
+                Some(Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why: Vec::new() })
+            }
+            _ => None,
+        }
+    })
 }
 
 fn distinct(whys: Vec<&Why>) -> Vec<Why> {

@@ -3,7 +3,7 @@
 //! A counter speaks if it grew by more than twice what it grows in as long a time elsewhere in the run, and, where
 //! that is not known, if it grew at all. Causes are ranked by how many times more than usual it was; they have no time.
 
-use super::{Blame, Cause, Class, Why};
+use super::{Blame, Cause, Class, Why, names};
 use crate::trace::{Change, Counter, Window};
 use punctual_hist::Nanos;
 
@@ -54,6 +54,7 @@ fn cause(counter: &Counter) -> Option<(Cause, String)> {
 /// A row of the table of interrupts: a number is a device's line, a word one of the CPU's own.
 fn interrupt(line: &str, what: &str) -> (Cause, String) {
     let class = match line {
+        _ if names::is_clock(what) => Class::TimerInterrupt,
         number if number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty() => {
             let name = if what.is_empty() { format!("irq {line}") } else { format!("{what} (irq {line})") };
             return (Cause { class: Class::HardIrq, name: name.clone() }, name);

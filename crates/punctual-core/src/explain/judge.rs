@@ -1,8 +1,9 @@
 //! Who is to blame for one span: by its owner, the stage it lies in, priorities, and witnesses where nothing ran.
 
 use super::account::Rules;
+use super::frame::Frame;
 use super::names;
-use super::sweep::{Anchors, Frame, Ours, Owner, Span, Swept};
+use super::sweep::{Anchors, Ours, Owner, Span, Swept};
 use super::witness::Witness;
 use super::{Cause, Class, Stage, Why};
 use crate::trace::{Address, Record, Tid, Vector, What, Window};
@@ -10,6 +11,8 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// A gap this long in which an ordinary thing should be done is no ordinary thing.
 const LONG: Nanos = Nanos::from_us(50);
+/// Priorities from this on are those of ordinary threads, as the kernel counts.
+const ORDINARY: i32 = 100;
 /// An interrupt from another CPU was sent no longer ago than this.
 const SENT_WITHIN: Nanos = Nanos::from_ms(1);
 
@@ -19,7 +22,8 @@ pub(super) struct Judge<'a> {
     rules: &'a Rules,
     swept: &'a Swept,
     witness: Witness<'a>,
-    ours: Option<i32>,
+    /// When we were woken, by whichever CPU.
+    waking: Option<MonoTime>,
     /// Real-time throttling ended while we waited.
     replenished: bool,
 }
@@ -28,7 +32,10 @@ pub(super) struct Judge<'a> {
 type Verdict = (Cause, Vec<Why>);
 
 fn verdict(class: Class, name: impl Into<String>, why: impl IntoIterator<Item = Why>) -> Verdict {
-    (Cause { class, name: name.into() }, why.into_iter().collect())
+    let mut name = name.into();
+    // There are hundreds of thousands of them.
+    name.shrink_to_fit();
+    (Cause { class, name }, why.into_iter().collect())
 }
 
 impl<'a> Judge<'a> {
@@ -40,56 +47,81 @@ impl<'a> Judge<'a> {
             }
             _ => false,
         });
-        let ours = swept.priorities.get(&window.tid).copied();
-        Self { window, rules, swept, witness: Witness::of(&rules.setting, window), ours, replenished }
+        let waking = swept.anchors.waking.or_else(|| woken_elsewhere(window, swept));
+        Self { window, rules, swept, witness: Witness::of(&rules.setting, window), waking, replenished }
     }
 
-    /// A span cut at the moments between stages.
-    pub(super) fn stages(&self, span: &Span) -> Vec<(MonoTime, MonoTime, Stage)> {
+    /// Where the stage ends that goes on at a moment, or our page fault, but not after the span.
+    pub(super) fn stage_end(&self, at: MonoTime, span: &Span) -> MonoTime {
+        let Anchors { entry, expiry, switch, .. } = self.swept.anchors;
+        let ends = [entry, expiry.map(|(at, _)| at), self.waking, switch, span.fault];
+        ends.into_iter().flatten().filter(|end| *end > at).fold(span.to, MonoTime::min)
+    }
+
+    /// The stage that begins at, or goes on from, a moment.
+    pub(super) fn stage(&self, at: MonoTime) -> Stage {
         let anchors = &self.swept.anchors;
-        let elsewhere = self.waking_elsewhere();
-        let waking = anchors.waking.or(elsewhere);
-        let mut cuts: Vec<MonoTime> = [anchors.entry, anchors.expiry.map(|(at, _)| at), waking, anchors.switch]
-            .into_iter()
-            .flatten()
-            .filter(|at| span.from < *at && *at < span.to)
-            .collect();
-        cuts.extend([span.from, span.to]);
-        cuts.sort_unstable();
-        cuts.windows(2).map(|pair| (pair[0], pair[1], stage(anchors, waking, pair[0]))).filter(|c| c.0 < c.1).collect()
-    }
-
-    /// Another CPU woke us: our timer had moved there.
-    fn waking_elsewhere(&self) -> Option<MonoTime> {
-        if self.swept.anchors.waking.is_some() || self.swept.anchors.running {
-            return None;
+        let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);
+        if anchors.running || passed(anchors.switch) {
+            Stage::Return
+        } else if passed(self.waking) {
+            Stage::Dispatch
+        } else if passed(anchors.expiry.map(|(at, _)| at)) {
+            Stage::Waking
+        } else if passed(anchors.entry) {
+            Stage::Expiry
+        } else if anchors.entry.is_some() {
+            Stage::TimerLate
+        } else {
+            Stage::Unknown
         }
-        let window = self.window;
-        let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
-        let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);
-        records.map(|record| record.at).find(|at| *at >= window.release && *at <= window.woke)
     }
 
     /// What is to be blamed, and why it could be.
     pub(super) fn cause(&self, span: &Span, stage: Stage) -> Verdict {
-        if let Some((class, why)) = self.witness.paused(span.from, span.to) {
+        if let Some((class, why)) = self.paused(span, stage) {
             return verdict(class, "", [why]);
         }
         match span.owner {
             Owner::Nmi(handler) => verdict(Class::Nmi, self.window.names.function(handler), []),
             Owner::Context(top, below) => {
                 let (cause, mut why) = self.context(top, below, stage);
-                why.extend(Some(span).filter(|_| cause.class == Class::Ipi).and_then(|span| self.sender(span)));
+                match (cause.class, top) {
+                    (Class::Ipi, top) => why.extend(self.sender(top, span)),
+                    (Class::Softirq, Frame::Softirq(vector)) => why.extend(self.raiser(vector, span)),
+                    _ => {}
+                }
                 (cause, why)
             }
             Owner::Untold => verdict(Class::Unexplained, "not recorded", []),
             Owner::Task(tid) if tid == self.window.tid => self.own(span),
             Owner::Task(_) if span.ours == Ours::Away => verdict(Class::Migration, "", []),
-            Owner::Task(_) if span.ours == Ours::Asleep && stage == Stage::Return => blocked(span),
+            Owner::Task(_) if span.ours == Ours::Asleep && in_fault(span) => verdict(Class::PageFault, "", []),
+            Owner::Task(_) if span.ours == Ours::Asleep && stage == Stage::Return => {
+                verdict(Class::OwnPath, "waiting", [])
+            }
             Owner::Task(_) if stage == Stage::Unknown => self.anywhere(span),
-            Owner::Task(0) => self.idle(span, stage),
+            Owner::Task(0) => self.idle(span),
             Owner::Task(tid) => self.thread(tid, span, stage),
         }
+    }
+
+    /// The whole machine stood still. What our own threads tell of that is of an ordinary class, which others may keep
+    /// waiting: it is heard only where nobody is recorded as having had the CPU instead of us.
+    fn paused(&self, span: &Span, stage: Stage) -> Option<(Class, Why)> {
+        let another = match span.owner {
+            Owner::Nmi(_) | Owner::Context(..) => true,
+            Owner::Task(tid) => tid != 0 && tid != self.window.tid && (span.served || stage == Stage::Dispatch),
+            Owner::Untold => false,
+        };
+        if another { self.witness.stretch(span.from, span.to) } else { self.witness.paused(span.from, span.to) }
+    }
+
+    /// The priority of a task at a moment: what was told of it last, or first after.
+    fn priority(&self, tid: Tid, at: MonoTime) -> Option<i32> {
+        let told = || self.swept.priorities.iter().filter(|(_, of, _)| *of == tid);
+        let before = told().take_while(|(when, ..)| *when <= at).last();
+        before.or_else(|| told().next()).map(|(_, _, priority)| *priority)
     }
 
     /// An interrupt, or what runs in one.
@@ -98,6 +130,9 @@ impl<'a> Judge<'a> {
         match top {
             Frame::Irq(irq) => {
                 let line = names.irqs.get(&irq);
+                if line.is_some_and(|line| names::is_clock(&line.action)) {
+                    return verdict(Class::TimerInterrupt, "", []);
+                }
                 let affinity = line.map(|line| line.affinity.clone()).filter(|list| !list.is_empty());
                 let managed = line.is_some_and(|line| line.managed).then_some(Why::Managed);
                 verdict(Class::HardIrq, names.line(irq), affinity.map(Why::Affinity).into_iter().chain(managed))
@@ -130,7 +165,7 @@ impl<'a> Judge<'a> {
 
     /// Our own thread.
     fn own(&self, span: &Span) -> Verdict {
-        if span.fault {
+        if in_fault(span) {
             return verdict(Class::PageFault, "", []);
         }
         let outside = Some(span).filter(|span| span.length() > LONG);
@@ -144,11 +179,16 @@ impl<'a> Judge<'a> {
     fn anywhere(&self, span: &Span) -> Verdict {
         match Some(span).filter(|span| span.length() > LONG).and_then(|s| self.witness.outside(s.from, s.to)) {
             Some((class, why)) => verdict(class, "", [why]),
-            None => verdict(Class::Unexplained, "", []),
+            None => self.unexplained(span),
         }
     }
 
-    fn idle(&self, span: &Span, stage: Stage) -> Verdict {
+    /// Nothing speaks: the one who was current is in the name, and not accused.
+    fn unexplained(&self, span: &Span) -> Verdict {
+        verdict(Class::Unexplained, format!("under {}", self.name(span.task, span)), [])
+    }
+
+    fn idle(&self, span: &Span) -> Verdict {
         let waiting = span.ours == Ours::Ready;
         if waiting && span.length() <= self.rules.switch_cost {
             return verdict(Class::WakeUp, "", []);
@@ -160,16 +200,10 @@ impl<'a> Judge<'a> {
         if let Some((class, why)) = Some(()).filter(|()| long).and_then(|()| self.witness.outside(span.from, span.to)) {
             return verdict(class, "", [why]);
         }
-        let class = if stage == Stage::TimerLate && span.off_after { Class::IrqOff } else { Class::IdleExit };
-        match class {
-            Class::IdleExit => {
-                let depth = span.idle.map(|state| format!("state {state}")).unwrap_or_default();
-                let class = self.witness.idle_exit(span.length());
-                let name = if class == Class::IdleExit { depth } else { String::new() };
-                verdict(class, name, [])
-            }
-            class => verdict(class, "idle", [Why::IrqsOff]),
+        if !self.witness.is_idle_exit(span.length()) {
+            return self.unexplained(span);
         }
+        verdict(Class::IdleExit, span.idle.map(|state| format!("state {state}")).unwrap_or_default(), [])
     }
 
     /// Another thread has the CPU.
@@ -178,13 +212,15 @@ impl<'a> Judge<'a> {
         if span.ours == Ours::Asleep && !span.served && stage != Stage::Dispatch {
             return self.unserved(name, span);
         }
-        let (theirs, ours) = (self.swept.priorities.get(&tid).copied(), self.ours);
+        let (theirs, ours) = (self.priority(tid, span.from), self.priority(self.window.tid, span.from));
         let class = match (theirs, ours) {
-            (Some(theirs), Some(ours)) if theirs < ours => Class::HigherPriority,
             (Some(theirs), Some(ours)) if theirs == ours => Class::SamePriority,
+            (Some(theirs), Some(ours)) if theirs < ours && theirs < ORDINARY => Class::HigherPriority,
             _ if span.length() <= self.rules.switch_cost => return verdict(Class::WakeUp, "", []),
             _ => match self.throttled(span).filter(|_| kernel_thread(&name).is_none()) {
                 Some(throttled) => return throttled,
+                // Ordinary threads share the CPU, whatever their niceness.
+                None if theirs.min(ours).is_some_and(|least| least >= ORDINARY) => Class::SamePriority,
                 None => Class::PreemptOff,
             },
         };
@@ -199,30 +235,38 @@ impl<'a> Judge<'a> {
             // No interrupt is entered in no time.
             return verdict(Class::TimerInterrupt, "", []);
         }
-        let long = span.length() > LONG;
-        if span.off_after {
-            return verdict(Class::IrqOff, name, [Why::IrqsOff]);
-        }
-        if let Some((class, why)) = Some(()).filter(|()| long).and_then(|()| self.witness.outside(span.from, span.to)) {
+        let long = Some(span).filter(|span| span.length() > LONG);
+        if let Some((class, why)) = long.and_then(|span| self.witness.outside(span.from, span.to)) {
             return verdict(class, "", [why]);
         }
-        if long && !span.off_before && self.witness.host_takes_time() {
-            return verdict(Class::Unexplained, "", []);
+        let (pending, guest, tid) = (&self.swept.pending, self.rules.setting.guest, span.task);
+        if pending.held_off(tid, span.since, span.from, guest) {
+            return verdict(Class::IrqOff, name, [Why::IrqsOff]);
         }
-        verdict(Class::IrqOff, name, [])
+        // A thread of the kernel is never where interrupts cannot be off.
+        let kernel = self.window.names.kernel_threads.contains(&tid) || kernel_thread(&name).is_some();
+        if kernel || (!guest && pending.in_kernel(tid)) {
+            return verdict(Class::IrqOff, name, []);
+        }
+        self.unexplained(span)
     }
 
     /// It was in the way although it ranks lower.
     fn grudge(&self, tid: Tid, span: &Span) -> Option<Why> {
-        let theirs = *self.swept.priorities.get(&tid)?;
-        let lower = theirs > self.ours?;
-        lower.then_some(if span.need_resched { Why::NotPreempted } else { Why::PreemptOff })
+        let theirs = self.priority(tid, span.from)?;
+        let ours = self.priority(self.window.tid, span.from)?;
+        if theirs <= ours || ours >= ORDINARY {
+            return None;
+        }
+        if span.forbids { Some(Why::PreemptOff) } else { span.asked.then_some(Why::NotPreempted) }
     }
 
     /// Our thread could run, and something that ranks lower was given the CPU, or nothing at all.
     fn throttled(&self, span: &Span) -> Option<Verdict> {
-        let waking = self.swept.anchors.waking?;
+        let waking = self.waking?;
+        let real_time = self.priority(self.window.tid, span.from).is_some_and(|ours| ours < ORDINARY);
         let given = span.ours == Ours::Ready && span.task != 0 && span.since.is_some_and(|since| since > waking);
+        let given = given && real_time;
         let counted = self.witness.throttled();
         let speaks = given || self.replenished || counted.is_some();
         speaks.then(|| verdict(Class::Throttled, "", counted))
@@ -251,15 +295,35 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Which other CPU asked for an interrupt here.
-    fn sender(&self, span: &Span) -> Option<Why> {
-        let near = |at: MonoTime| at <= span.to && span.from.since(at) <= SENT_WITHIN;
+    /// Which other CPU asked for this, the last one before it came: what it asked for must fit.
+    fn sender(&self, top: Frame, span: &Span) -> Option<Why> {
+        let came = span.entered?;
+        let near = |at: MonoTime| at <= came && came.since(at) <= SENT_WITHIN;
+        let names = &self.window.names;
         self.window.elsewhere.iter().rev().filter(|(_, record)| near(record.at)).find_map(|(cpu, record)| {
             let What::IpiSend { target, callback, .. } = record.what else { return None };
-            let names = &self.window.names;
-            let sent = || Why::SentBy(*cpu, names.task(record.tid), names.function(callback));
-            (target == self.window.cpu).then(sent)
+            let what = names.function(callback);
+            let fits = match top {
+                Frame::Call(function) if function.0 != 0 => {
+                    callback == function || what.starts_with("generic_smp_call_function")
+                }
+                Frame::Call(_) | Frame::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => callback.0 != 0,
+                Frame::Vector(Vector::Reschedule) => callback.0 == 0,
+                Frame::Vector(Vector::Ipi) => true,
+                _ => false,
+            };
+            (target == self.window.cpu && fits).then(|| Why::SentBy(*cpu, names.task(record.tid), what))
         })
+    }
+
+    /// Who asked for a softirq, the last time before.
+    fn raiser(&self, vector: u32, span: &Span) -> Option<Why> {
+        let raised = self.swept.raised.iter().rev().find(|raised| raised.at <= span.from && raised.vector == vector)?;
+        let by = match raised.context {
+            Some(frame) => self.context(frame, None, Stage::Unknown).0,
+            None => return Some(Why::RaisedBy(self.window.names.task(raised.by))),
+        };
+        Some(Why::RaisedBy(if by.name.is_empty() { "the timer interrupt".to_owned() } else { by.name }))
     }
 
     fn name(&self, tid: Tid, span: &Span) -> String {
@@ -274,9 +338,9 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Our own thread waits for something after it had been switched to.
-fn blocked(span: &Span) -> Verdict {
-    if span.fault { verdict(Class::PageFault, "", []) } else { verdict(Class::OwnPath, "waiting", []) }
+/// Our own thread is in a page fault, as far as is known.
+fn in_fault(span: &Span) -> bool {
+    span.fault.is_some_and(|until| span.from < until)
 }
 
 fn is_ipi(vector: Vector) -> bool {
@@ -300,21 +364,10 @@ fn kernel_thread(name: &str) -> Option<Class> {
     }
 }
 
-/// The stage that begins at, or goes on from, a moment.
-fn stage(anchors: &Anchors, waking: Option<MonoTime>, at: MonoTime) -> Stage {
-    let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);
-    let expiry = anchors.expiry.map(|(at, _)| at);
-    if anchors.running || passed(anchors.switch) {
-        Stage::Return
-    } else if passed(waking) {
-        Stage::Dispatch
-    } else if passed(expiry) {
-        Stage::Waking
-    } else if passed(anchors.entry) {
-        Stage::Expiry
-    } else if anchors.entry.is_some() {
-        Stage::TimerLate
-    } else {
-        Stage::Unknown
-    }
+/// Another CPU woke us: our timer had moved there.
+fn woken_elsewhere(window: &Window, swept: &Swept) -> Option<MonoTime> {
+    let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
+    let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);
+    let at = records.map(|record| record.at).find(|at| *at >= window.release && *at <= window.woke);
+    at.filter(|_| !swept.anchors.running)
 }

@@ -12,10 +12,13 @@ pub mod advice;
 mod bursts;
 mod cause;
 mod counters;
+mod frame;
 mod judge;
 pub mod names;
+mod nmi;
 mod opinion;
 mod ordinary;
+mod pending;
 mod rank;
 mod rhythm;
 mod sweep;
@@ -213,6 +216,8 @@ pub enum Why {
     NotPreempted,
     /// This task woke it: (task, name).
     WokenBy(Tid, String),
+    /// This asked for the softirq.
+    RaisedBy(String),
     /// Another CPU sent it: (CPU, who ran there, what was to be done).
     SentBy(u32, String, String),
     /// The interrupt may go to these CPUs.
@@ -310,6 +315,9 @@ pub struct Explanation {
     pub rhythms: Vec<(u32, Rhythm)>,
     /// Share of the lateness looked at that has a cause, 0 to 1; `None` where there is none.
     pub explained: Option<f64>,
+    /// Share of the lateness of kept late activations that could be looked at: that of complete windows, 0 to 1; `None`
+    /// where nothing late was kept.
+    pub complete: Option<f64>,
     /// What an ordinary activation spends: (cause, median).
     pub ordinary: Vec<(Cause, Nanos)>,
     /// What the kernel's noise tracer says of it; `None` where it says nothing.

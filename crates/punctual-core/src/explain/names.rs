@@ -28,6 +28,11 @@ pub fn vector(vector: Vector) -> &'static str {
     }
 }
 
+/// Whether a line is that of the CPU's own timer, which on some architectures comes in like a device's: arm and RISC-V.
+pub(super) fn is_clock(action: &str) -> bool {
+    ["arch_timer", "kvm guest vtimer", "riscv-timer", "twd"].contains(&action)
+}
+
 impl Names {
     /// A task's name, or its number where no record told it.
     pub fn task(&self, tid: Tid) -> String {

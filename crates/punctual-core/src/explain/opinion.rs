@@ -43,9 +43,9 @@ pub(super) fn doubts(window: &Window, rt: bool) -> Vec<Doubt> {
 }
 
 /// In how many cases both were heard, and agree or differ; `None` where the tracer says nothing.
-pub(super) fn tally<'a>(windows: impl Iterator<Item = &'a Window>, rt: bool) -> Option<Opinions> {
+pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<Opinions> {
     let mut all = Opinions::default();
-    for (_, same) in windows.flat_map(|window| hold(window, rt)) {
+    for (_, same) in windows.flat_map(|window| hold(&window, rt)) {
         *(if same { &mut all.same } else { &mut all.different }) += 1;
     }
     (all.same + all.different > 0).then_some(all)
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn what_was_heard_is_counted() {
         let windows = [example(260, 40), example(300, 40), window(&[(1, switch(0, 5)), (9, switch(5, 9))])];
-        assert_eq!(tally(windows.iter(), false), Some(Opinions { same: 3, different: 1 }));
-        assert_eq!(tally(windows.iter().skip(2), false), None);
+        assert_eq!(tally(windows.iter().cloned(), false), Some(Opinions { same: 3, different: 1 }));
+        assert_eq!(tally(windows.into_iter().skip(2), false), None);
     }
 
     #[test]

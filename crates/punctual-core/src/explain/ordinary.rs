@@ -4,7 +4,7 @@
 use super::account::{Account, Rules, SWITCH_LEAST, account};
 use super::witness::Setting;
 use super::{Cause, Class, Stage};
-use crate::trace::{Kept, Window};
+use crate::trace::Window;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -32,8 +32,7 @@ impl Ordinary {
 }
 
 /// How to judge, and what is ordinary, from the windows that were kept to compare with.
-pub(super) fn learn<'a>(windows: impl Iterator<Item = &'a Window>, setting: Setting) -> (Rules, Ordinary) {
-    let windows: Vec<&Window> = windows.filter(|window| window.kept == Kept::Ordinary).collect();
+pub(super) fn learn(windows: &[Window], setting: Setting) -> (Rules, Ordinary) {
     let mut rules = Rules { setting, switch_cost: SWITCH_MOST };
     let accounts = |rules: &Rules| -> Vec<Account> {
         let all = windows.iter().map(|window| account(window, rules));

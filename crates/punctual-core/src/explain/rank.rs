@@ -1,9 +1,10 @@
 //! Causes over the whole run.
 //!
 //! Counts, sums and worst cases are plain facts of the windows kept. Shares, and the order of causes, speak for all late
-//! activations of the run: of each CPU the worst are all kept and stand for themselves; those drawn at random stand for
-//! all that are not among the worst, each for as many. Windows that do not tell all are taken to be like the others of
-//! their kind. So keeping more of the worst does not make their cause look more frequent than it is.
+//! activations of the run: of each CPU the K worst are all kept, drawn or not, and stand for themselves; the others that
+//! were drawn at random stand for all that are not among the K worst, each for as many. A window that was among the K
+//! worst once and was not drawn stands for nobody. Windows that do not tell all are taken to be like the others of their
+//! kind. So keeping more of the worst does not make their cause look more frequent than it is.
 
 use super::{Blame, Cause, Ranked, Spike, Why, advice, bursts, rhythm};
 use crate::trace::{Incomplete, Kept, LateTotal};
@@ -19,42 +20,70 @@ const WHYS_MAX: usize = 8;
 pub(super) struct Run<'a> {
     /// Late activations by CPU.
     pub late: &'a BTreeMap<u32, LateTotal>,
+    /// So many of the worst of each CPU are all kept, if that is known.
+    pub worst_max: Option<usize>,
     /// Time between releases.
     pub grid: Nanos,
     /// The kernel's tick.
     pub tick: Nanos,
 }
 
-/// What one spike stands for.
+/// What each spike stands for.
 pub(super) struct Weights {
-    by_cpu: BTreeMap<u32, (f64, f64)>,
+    by_cpu: BTreeMap<u32, OneCpu>,
+}
+
+/// What spikes of one CPU stand for.
+struct OneCpu {
+    /// The least of the worst, in their order.
+    least_of_worst: (Nanos, MonoTime),
+    worst: f64,
+    drawn: f64,
 }
 
 impl Weights {
-    pub(super) fn of(spikes: &[Spike], late: &BTreeMap<u32, LateTotal>) -> Self {
-        let mut counts: BTreeMap<u32, [u64; 4]> = BTreeMap::new();
-        for spike in spikes {
-            let [worst, worst_told, _, drawn_told] = counts.entry(spike.cpu).or_default();
-            let told = u64::from(ranks(spike));
-            if spike.kept == Kept::Worst {
-                *worst += 1;
-                *worst_told += told;
-            } else {
-                *drawn_told += told;
-            }
-        }
-        let ratio = |of: u64, told: u64| if told == 0 { 1.0 } else { (as_f64(of) / as_f64(told)).max(1.0) };
-        let weights = |(cpu, [worst, worst_told, _, drawn_told]): (u32, [u64; 4])| {
-            let rest = late.get(&cpu).map_or(0, |total| total.count.saturating_sub(worst));
-            (cpu, (ratio(worst, worst_told), ratio(rest, drawn_told)))
+    /// Of each CPU so many of the worst are all kept (`worst_max`), as far as there were so many.
+    pub(super) fn of(spikes: &[Spike], run: &Run<'_>) -> Self {
+        let mut all: BTreeMap<u32, Vec<&Spike>> = BTreeMap::new();
+        spikes.iter().for_each(|spike| all.entry(spike.cpu).or_default().push(spike));
+        let one = |(cpu, mut spikes): (u32, Vec<&Spike>)| {
+            spikes.sort_by_key(|spike| std::cmp::Reverse(order(spike)));
+            let late = run.late.get(&cpu).map_or(0, |total| total.count);
+            (cpu, OneCpu::of(&spikes, late, run.worst_max))
         };
-        Self { by_cpu: counts.into_iter().map(weights).collect() }
+        Self { by_cpu: all.into_iter().map(one).collect() }
     }
 
     pub(super) fn weight(&self, spike: &Spike) -> f64 {
-        let (worst, drawn) = self.by_cpu.get(&spike.cpu).copied().unwrap_or((1.0, 1.0));
-        if spike.kept == Kept::Worst { worst } else { drawn }
+        let Some(cpu) = self.by_cpu.get(&spike.cpu) else { return 1.0 };
+        match spike.kept {
+            _ if order(spike) >= cpu.least_of_worst => cpu.worst,
+            Kept::Sampled => cpu.drawn,
+            Kept::Worst | Kept::Ordinary => 0.0,
+        }
     }
+}
+
+impl OneCpu {
+    /// Of spikes in order, the latest first.
+    fn of(spikes: &[&Spike], late: u64, worst_max: Option<usize>) -> Self {
+        let kept_as_worst = || spikes.iter().filter(|spike| spike.kept == Kept::Worst).count();
+        let (worst, rest) = spikes.split_at(worst_max.unwrap_or_else(kept_as_worst).min(spikes.len()));
+        let told = |spikes: &[&Spike], kept: &dyn Fn(Kept) -> bool| {
+            spikes.iter().filter(|spike| kept(spike.kept) && ranks(spike)).count() as u64
+        };
+        let ratio = |of: u64, told: u64| if told == 0 { 1.0 } else { (as_f64(of) / as_f64(told)).max(1.0) };
+        Self {
+            least_of_worst: worst.last().map_or((Nanos::MAX, MonoTime::from_ns(u64::MAX)), |spike| order(spike)),
+            worst: ratio(worst.len() as u64, told(worst, &|_| true)),
+            drawn: ratio(late.saturating_sub(worst.len() as u64), told(rest, &|kept| kept == Kept::Sampled)),
+        }
+    }
+}
+
+/// By how much it was late, and which it was.
+fn order(spike: &Spike) -> (Nanos, MonoTime) {
+    (spike.lateness(), spike.release)
 }
 
 /// Whether a spike takes part in the ranking.
@@ -78,7 +107,7 @@ struct Tally<'a> {
 
 /// All causes that mattered in some spike, the worst of all first.
 pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
-    let weights = Weights::of(spikes, run.late);
+    let weights = Weights::of(spikes, run);
     let mut tallies: HashMap<&Cause, Tally<'_>> = HashMap::new();
     let mut lateness = 0.0;
     for (index, spike) in spikes.iter().enumerate().filter(|(_, spike)| ranks(spike)) {
@@ -97,17 +126,19 @@ pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
         let by_share = b.share.total_cmp(&a.share);
         by_share.then_with(|| (b.count, b.first_in, &a.cause).cmp(&(a.count, a.first_in, &b.cause)))
     });
+    let late: u64 = run.late.values().map(|total| total.count).sum();
+    let all_kept = late <= spikes.len() as u64;
     for cause in ranked.iter_mut().take(RHYTHMS_MAX) {
         let times = tallies.get_mut(&cause.cause).map(|tally| std::mem::take(&mut tally.times)).unwrap_or_default();
-        (cause.rhythm, cause.bursts) = when(times, run);
+        (cause.rhythm, cause.bursts) = when(times, run, all_kept);
     }
     ranked
 }
 
-/// Rhythm and bursts of what comes at these times.
-fn when(mut times: Vec<MonoTime>, run: &Run<'_>) -> (Option<super::Rhythm>, Option<(u64, u64)>) {
+/// Rhythm and bursts of what comes at these times. A sample has the rhythm of the whole, but not its bursts.
+fn when(mut times: Vec<MonoTime>, run: &Run<'_>, all: bool) -> (Option<super::Rhythm>, Option<(u64, u64)>) {
     times.sort_unstable();
-    (rhythm::rhythm(&times, run.grid, run.tick), bursts::bursts(&times))
+    (rhythm::rhythm(&times, run.grid, run.tick), Some(times).filter(|_| all).and_then(|times| bursts::bursts(&times)))
 }
 
 impl<'a> Tally<'a> {

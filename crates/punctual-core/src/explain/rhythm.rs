@@ -41,7 +41,7 @@ pub(super) fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhy
     }
     let candidates = events.candidates(tick.as_secs_f64());
     let tried = candidates.len();
-    let scored = candidates.iter().filter_map(|period| events.score(events.refine(*period), tried));
+    let scored = candidates.iter().filter_map(|period| events.score(events.refine(*period)?, tried));
     let believed: Vec<Rhythm> = scored.filter(|rhythm| rhythm.chance < BELIEVED).collect();
     let best = believed.iter().min_by(|a, b| a.chance.total_cmp(&b.chance))?;
     believed.iter().filter(|longer| replaces(longer, best)).max_by_key(|rhythm| rhythm.period).copied()
@@ -122,8 +122,8 @@ impl Events {
         (f64::hypot(sine, cosine) / as_f64(n.max(1)), f64::atan2(sine, cosine))
     }
 
-    /// The best period near this one, found on longer and longer stretches.
-    fn refine(&self, period: f64) -> f64 {
+    /// The best period near this one, found on longer and longer stretches; `None` as soon as there is none.
+    fn refine(&self, period: f64) -> Option<f64> {
         let mut frequency = 1.0 / period;
         // As far off as spacings can be that are rounded to the grid.
         let mut off = frequency * (1.5 * self.grid / period).clamp(1e-4, 0.05);
@@ -143,11 +143,15 @@ impl Events {
                     }
                     offset += 1.0;
                 }
+                if n >= 24 && best.0 < 0.35 {
+                    // It would not fit so badly on a stretch if it were there.
+                    return None;
+                }
                 frequency = best.1;
                 off = off.min(0.4 / length);
             }
             if length >= self.span {
-                return 1.0 / frequency;
+                return Some(1.0 / frequency);
             }
             length *= 4.0;
         }

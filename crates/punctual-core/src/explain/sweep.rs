@@ -4,56 +4,12 @@
 //! its ends: by the state before it, and by what the record that ends it says of itself. Where the two disagree a
 //! record is missing; the later end is believed and the span is not certain. Knows no rule of blame.
 
-use super::opinion;
-use crate::trace::{
-    Address, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, NoiseKind, Record, Tid, Vector, What, Window,
-};
+use super::frame::{Frame, entered, left};
+use super::pending::{Pending, Stay};
+use super::{nmi, opinion};
+use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NEED_RESCHED, Record, Tid, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
-
-/// A context on top of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
-    /// A device's interrupt.
-    Irq(u32),
-    /// Another interrupt.
-    Vector(Vector),
-    /// Something done for another CPU.
-    Call(Address),
-    /// A softirq.
-    Softirq(u32),
-    /// The callback of a high-resolution timer.
-    Hrtimer {
-        /// Which.
-        timer: Address,
-        /// Its function.
-        function: Address,
-    },
-    /// The callback of a timer of the wheel.
-    Wheel {
-        /// Which.
-        timer: Address,
-        /// Its function.
-        function: Address,
-    },
-}
-
-impl Frame {
-    /// Whether it is an interrupt by itself.
-    fn is_interrupt(self) -> bool {
-        matches!(self, Self::Irq(_) | Self::Vector(_) | Self::Call(_))
-    }
-
-    /// Whether a record that ends `other` ends this one.
-    fn ends_with(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Hrtimer { timer: a, .. }, Self::Hrtimer { timer: b, .. })
-            | (Self::Wheel { timer: a, .. }, Self::Wheel { timer: b, .. }) => a == b,
-            (Self::Call(_), Self::Call(_)) => true,
-            (a, b) => a == b,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -91,7 +47,6 @@ pub(super) enum Ours {
 
 /// A stretch of time with one owner and no record inside, except of what takes no time.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is one thing seen, and any may go with any")]
 pub(super) struct Span {
     /// From.
     pub from: MonoTime,
@@ -111,16 +66,16 @@ pub(super) struct Span {
     pub idle: Option<u32>,
     /// How our thread stood.
     pub ours: Ours,
-    /// Our thread is within a page fault.
-    pub fault: bool,
-    /// The record that begins it was written in the task with interrupts off, when the release was due already.
-    pub off_before: bool,
-    /// The record that ends it was.
-    pub off_after: bool,
-    /// It was asked to give way, by the record at its end.
-    pub need_resched: bool,
+    /// When the innermost interrupt was entered, if one is open.
+    pub entered: Option<MonoTime>,
+    /// Our thread is within a page fault, as is believed until then.
+    pub fault: Option<MonoTime>,
     /// An interrupt has been taken since the release.
     pub served: bool,
+    /// The task was found with pre-emption off by the last interrupt before.
+    pub forbids: bool,
+    /// The task was asked to give way before, or is as the span ends.
+    pub asked: bool,
 }
 
 impl Span {
@@ -158,6 +113,19 @@ pub(super) struct Waker {
     pub context: Option<Frame>,
 }
 
+/// Who asked for a softirq.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Raised {
+    /// When.
+    pub at: MonoTime,
+    /// Which.
+    pub vector: u32,
+    /// This task ...
+    pub by: Tid,
+    /// ... or what interrupted it.
+    pub context: Option<Frame>,
+}
+
 /// What a walk over the records came to.
 #[derive(Debug)]
 pub(super) struct Swept {
@@ -167,8 +135,12 @@ pub(super) struct Swept {
     pub anchors: Anchors,
     /// Wakings, in order.
     pub wakers: Vec<Waker>,
-    /// Priorities as last seen.
-    pub priorities: BTreeMap<Tid, i32>,
+    /// Softirqs that were asked for, in order.
+    pub raised: Vec<Raised>,
+    /// Priorities, as records tell them.
+    pub priorities: Vec<(MonoTime, Tid, i32)>,
+    /// What speaks for interrupts being off while ours was due.
+    pub pending: Pending,
     /// Records begin after the release.
     pub begins_late: bool,
     /// Our thread ran in the end and no record gave it the CPU, or records are said to be lost in between.
@@ -181,10 +153,13 @@ struct Label {
     certain: bool,
 }
 
+/// A page fault that does not wait takes no longer: a huge page is cleared in it.
+const FAULT_MOST: Nanos = Nanos::from_us(500);
+/// The bit of a task's state that it can be woken by a signal, as no fault waits and every timer's sleep does.
+const WAITS_FOR_SIGNALS: u32 = 1;
 /// A switch this soon after the body ran belongs before it: clocks may differ by so much.
 const WARP: Nanos = Nanos::from_us(2);
 
-#[allow(clippy::struct_excessive_bools, reason = "each is one thing seen, and any may go with any")]
 struct Walk<'a> {
     window: &'a Window,
     rt: bool,
@@ -196,10 +171,13 @@ struct Walk<'a> {
     work: BTreeMap<Tid, Address>,
     idle: Option<u32>,
     ours: Ours,
-    fault: bool,
-    /// The record before was written in a task with interrupts off.
-    off: bool,
+    /// When our thread's last page fault began, unless it is seen to be over.
+    fault: Option<MonoTime>,
     served: bool,
+    /// What is known of the task that has the CPU.
+    stay: Stay,
+    /// What speaks for interrupts being off while ours is due.
+    pending: Pending,
     cursor: MonoTime,
     out: Swept,
 }
@@ -220,15 +198,18 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
         work: BTreeMap::new(),
         idle: None,
         ours: if task == window.tid { Ours::Running } else { Ours::Asleep },
-        fault: false,
-        off: false,
+        fault: None,
         served: false,
+        stay: Stay::default(),
+        pending: Pending::default(),
         cursor: window.release,
         out: Swept {
             spans: Vec::with_capacity(records.len().min(256)),
             anchors: Anchors::default(),
             wakers: Vec::new(),
-            priorities: BTreeMap::new(),
+            raised: Vec::new(),
+            priorities: Vec::new(),
+            pending: Pending::default(),
             begins_late: first.is_none_or(|record| record.at > window.release),
             lost: false,
         },
@@ -249,12 +230,9 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
         walk.out.anchors.running = walk.ours == Ours::Running && !walk.out.begins_late;
     }
     walk.finish();
-    for doubt in opinion::doubts(window, rt) {
-        let of_thread = |span: &Span| matches!(span.owner, Owner::Task(_));
-        let within = |span: &&mut Span| of_thread(span) == doubt.thread && span.from < doubt.to && doubt.from < span.to;
-        walk.out.spans.iter_mut().filter(within).for_each(|span| span.certain = false);
-    }
-    carve_nmis(window, &mut walk.out.spans);
+    walk.out.pending = walk.pending;
+    doubt(window, rt, &mut walk.out.spans);
+    nmi::carve(window, &mut walk.out.spans);
     walk.out
 }
 
@@ -282,33 +260,6 @@ fn opened_before(records: &[&Record], at: MonoTime) -> Vec<Open> {
     before
 }
 
-/// The context a record opens.
-fn entered(what: &What) -> Option<Frame> {
-    Some(match *what {
-        What::IrqEntry { irq } => Frame::Irq(irq),
-        What::VectorEntry { vector } => Frame::Vector(vector),
-        What::CallEntry { function } => Frame::Call(function),
-        What::SoftirqEntry { vector } => Frame::Softirq(vector),
-        What::HrtimerEntry { timer, function } => Frame::Hrtimer { timer, function },
-        What::TimerEntry { timer, function } => Frame::Wheel { timer, function },
-        _ => return None,
-    })
-}
-
-/// The context a record closes.
-fn left(what: &What) -> Option<Frame> {
-    let function = Address(0);
-    Some(match *what {
-        What::IrqExit { irq } => Frame::Irq(irq),
-        What::VectorExit { vector } => Frame::Vector(vector),
-        What::CallExit => Frame::Call(function),
-        What::SoftirqExit { vector } => Frame::Softirq(vector),
-        What::HrtimerExit { timer } => Frame::Hrtimer { timer, function },
-        What::TimerExit { timer } => Frame::Wheel { timer, function },
-        _ => return None,
-    })
-}
-
 impl Walk<'_> {
     fn take(&mut self, record: &Record) {
         if is_hint(&record.what) {
@@ -318,7 +269,7 @@ impl Walk<'_> {
             return;
         }
         let label = self.label(record);
-        self.emit(record.at, &label, Some(record));
+        self.emit(record.at, &label, record.context.flags & FLAG_NEED_RESCHED != 0);
         self.apply(record);
     }
 
@@ -387,15 +338,13 @@ impl Walk<'_> {
         }
     }
 
-    fn emit(&mut self, to: MonoTime, label: &Label, closing: Option<&Record>) {
+    fn emit(&mut self, to: MonoTime, label: &Label, asked: bool) {
         let (from, to) = (self.cursor, to.min(self.window.woke));
         if to <= from {
             return;
         }
         self.cursor = to;
         let task = self.task;
-        let in_task = |record: &Record| record.context.flags & FLAG_HARDIRQ == 0 && entered(&record.what).is_none();
-        let closed_off = closing.is_some_and(|r| in_task(r) && r.context.flags & FLAG_IRQS_OFF != 0);
         self.out.spans.push(Span {
             from,
             to,
@@ -406,23 +355,30 @@ impl Walk<'_> {
             work: self.work.get(&task).copied(),
             idle: self.idle.filter(|_| task == 0),
             ours: self.ours,
-            fault: self.fault,
-            off_before: self.off,
-            off_after: closed_off,
-            need_resched: closing.is_some_and(|r| r.context.flags & FLAG_NEED_RESCHED != 0),
+            entered: self.stack.iter().find(|open| open.frame.is_interrupt()).map(|open| open.at),
+            fault: self.fault_ends(),
             served: self.served,
+            forbids: self.stay.forbids,
+            asked: self.stay.asked || asked,
         });
+    }
+
+    /// Until when our thread is believed to be in its page fault: while it waits as faults do, as long as that takes;
+    /// where it runs (again), no longer than faults take, because nothing tells their end.
+    fn fault_ends(&self) -> Option<MonoTime> {
+        let runs = self.ours == Ours::Running;
+        let began = self.fault.map(|began| self.since.map_or(began, |since| since.max(began)));
+        began.map(|began| if runs { began.plus(FAULT_MOST) } else { self.window.woke })
     }
 
     fn apply(&mut self, record: &Record) {
         let flags = record.context.flags;
-        let due = record.at >= self.window.release;
-        self.off = due && flags & FLAG_IRQS_OFF != 0 && flags & FLAG_HARDIRQ == 0;
+        self.stay.saw(record);
+        if record.at >= self.window.release && !self.served {
+            self.pending.saw(record, self.since);
+        }
         if let Some(frame) = entered(&record.what) {
-            if frame.is_interrupt() {
-                self.served |= due;
-                self.off = false;
-            }
+            self.served |= frame.is_interrupt() && record.at >= self.window.release;
             if !self.is_of_the_task(record, frame) {
                 self.stack.push(Open { frame, at: record.at, flagged: flags & FLAG_HARDIRQ != 0 });
             }
@@ -440,10 +396,9 @@ impl Walk<'_> {
     fn apply_to_tasks(&mut self, record: &Record) {
         match record.what {
             What::Switch { prev, prev_prio, prev_state, next, next_prio } => {
-                self.out.priorities.insert(prev, prev_prio);
-                self.out.priorities.insert(next, next_prio);
+                self.out.priorities.extend([(record.at, prev, prev_prio), (record.at, next, next_prio)]);
                 if prev == self.window.tid {
-                    self.leave(record.at, prev_state != 0);
+                    self.leave(record.at, prev_state);
                 }
                 if self.rt && !self.stack.is_empty() {
                     self.parked.insert(prev, std::mem::take(&mut self.stack));
@@ -452,17 +407,23 @@ impl Walk<'_> {
                 self.switch_to(next, Some(record.at));
             }
             What::Waking { tid, prio, .. } => {
-                self.out.priorities.insert(tid, prio);
+                self.out.priorities.push((record.at, tid, prio));
                 let context = self.stack.last().map(|open| open.frame);
                 self.out.wakers.push(Waker { at: record.at, woken: tid, by: record.tid, context });
                 if tid == self.window.tid {
                     self.woken(record.at);
                 }
             }
+            What::SoftirqRaise { vector } => {
+                let context = self.stack.last().map(|open| open.frame);
+                self.out.raised.push(Raised { at: record.at, vector, by: record.tid, context });
+            }
             What::WorkStart { function } => drop(self.work.insert(record.tid, function)),
             What::WorkEnd => drop(self.work.remove(&record.tid)),
             What::Idle { state } => self.idle = state.or(self.idle),
-            What::Fault { .. } if record.tid == self.window.tid => self.fault = true,
+            What::Fault { .. } if record.tid == self.window.tid => self.fault = Some(record.at),
+            // Nobody arms a timer within a fault: it is a call to the kernel, of the body or after it.
+            What::HrtimerStart { .. } if record.tid == self.window.tid && self.stack.is_empty() => self.fault = None,
             What::Migrate { tid, to_cpu, .. } if tid == self.window.tid => {
                 self.ours = if to_cpu == self.window.cpu { Ours::Ready } else { Ours::Away };
             }
@@ -470,17 +431,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Our thread loses the CPU.
-    fn leave(&mut self, at: MonoTime, asleep: bool) {
+    /// Our thread loses the CPU, in this state.
+    fn leave(&mut self, at: MonoTime, state: u32) {
+        let (asleep, in_fault) = (state != 0, self.fault.is_some() && state & WAITS_FOR_SIGNALS == 0);
         self.ours = match self.ours {
             Ours::Away => Ours::Away,
             _ if asleep => Ours::Asleep,
             _ => Ours::Ready,
         };
-        if asleep && at <= self.window.release {
+        if !in_fault {
+            self.fault = None;
+        }
+        if asleep && at <= self.window.release && !in_fault {
             // What was before belongs to an earlier release.
             self.out.anchors = Anchors::default();
-            self.fault = false;
         }
     }
 
@@ -504,6 +468,7 @@ impl Walk<'_> {
     fn switch_to(&mut self, next: Tid, at: Option<MonoTime>) {
         self.task = next;
         self.since = at;
+        self.stay = Stay::default();
         if next == self.window.tid {
             self.ours = Ours::Running;
             self.out.anchors.switch = self.out.anchors.switch.or(at);
@@ -517,7 +482,7 @@ impl Walk<'_> {
         let is_switch = matches!(record.what, What::Switch { next, .. } if next == self.window.tid);
         if is_switch && self.ours != Ours::Running && record.at <= self.window.woke.plus(WARP) {
             let label = Label { owner: self.owner(), certain: true };
-            self.emit(self.window.woke, &label, None);
+            self.emit(self.window.woke, &label, false);
             self.stack.clear();
             self.switch_to(self.window.tid, Some(self.window.woke));
         }
@@ -532,41 +497,15 @@ impl Walk<'_> {
         let owner = if running { Owner::Task(self.task) } else { Owner::Untold };
         let certain = running && self.stack.is_empty();
         self.out.lost |= !running;
-        self.emit(self.window.woke, &Label { owner, certain }, None);
+        self.emit(self.window.woke, &Label { owner, certain }, false);
     }
 }
 
-/// Gives the time of non-maskable interrupts, whose records come at their end, to them.
-fn carve_nmis(window: &Window, spans: &mut Vec<Span>) {
-    for record in &window.records {
-        let (from, to, handler) = match record.what {
-            What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
-            // The other engine's word is taken where the handlers do not tell it themselves.
-            What::Noise { kind: NoiseKind::Nmi, took, .. } if !is_told(window, record.at.minus(took), record.at) => {
-                (record.at.minus(took), record.at, Address(0))
-            }
-            _ => continue,
-        };
-        if !spans.iter().any(|span| span.from < to && from < span.to) {
-            continue;
-        }
-        let mut carved = Vec::with_capacity(spans.len() + 2);
-        for span in spans.drain(..) {
-            let (a, b) = (from.clamp(span.from, span.to), to.clamp(span.from, span.to));
-            if a >= b || matches!(span.owner, Owner::Nmi(_)) {
-                carved.push(span);
-                continue;
-            }
-            let pieces = [(span.from, a, span.owner), (a, b, Owner::Nmi(handler)), (b, span.to, span.owner)];
-            let pieces = pieces.into_iter().filter(|(from, to, _)| from < to);
-            carved.extend(pieces.map(|(from, to, owner)| Span { from, to, owner, ..span }));
-        }
-        *spans = carved;
+/// What the kernel's noise tracer tells otherwise is not certain.
+fn doubt(window: &Window, rt: bool, spans: &mut [Span]) {
+    for doubt in opinion::doubts(window, rt) {
+        let of_thread = |span: &Span| matches!(span.owner, Owner::Task(_));
+        let within = |span: &&mut Span| of_thread(span) == doubt.thread && span.from < doubt.to && doubt.from < span.to;
+        spans.iter_mut().filter(within).for_each(|span| span.certain = false);
     }
-}
-
-/// Whether a handler of a non-maskable interrupt is told to have run between two instants.
-fn is_told(window: &Window, from: MonoTime, to: MonoTime) -> bool {
-    let is_there = |record: &Record| matches!(record.what, What::Nmi { .. }) && from <= record.at && record.at <= to;
-    window.records.iter().any(is_there)
 }

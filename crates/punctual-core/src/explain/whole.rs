@@ -1,25 +1,30 @@
 //! A recording to its explanation: windows to spikes, spikes to ranked causes.
 
-use super::account::account;
+use super::account::{Rules, account};
 use super::rank::{self, Run, Weights};
 use super::witness::Setting;
-use super::{Cause, Class, Explanation, LateCount, Spike, cause, opinion, ordinary, rhythm};
+use super::{Cause, Class, Explanation, LateCount, Opinions, Spike, cause, opinion, ordinary, rhythm};
 use crate::recording::Recording;
-use crate::trace::{Kept, Window};
+use crate::trace::{Incomplete, Kept, Rung, Window, keep};
 use punctual_hist::{MonoTime, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Explanation {
     /// Who made the activations of this recording late.
     pub fn of(recording: &Recording) -> Self {
         let causes = &recording.causes;
-        let (rules, ordinary) = ordinary::learn(causes.windows.values(), Setting::of(recording));
-        let late = causes.windows.values().filter(|window| window.kept != Kept::Ordinary);
-        let explain = |window: &Window| cause::spike(window, account(window, &rules), &ordinary);
-        let mut spikes: Vec<Spike> = late.map(explain).collect();
+        let (rules, ordinary) = ordinary::learn(&causes.windows.ordinary().collect::<Vec<_>>(), Setting::of(recording));
+        let warped = warped(recording);
+        let explain = |window: Window| {
+            let mut account = account(&window, &rules);
+            let doubted = warped.contains(&window.cpu) && account.incomplete.is_none();
+            account.incomplete = if doubted { Some(Incomplete::Warped) } else { account.incomplete };
+            cause::spike(&window, account, &ordinary)
+        };
+        let mut spikes: Vec<Spike> = causes.windows.late().map(explain).collect();
         rank::distinct(&mut spikes);
         let tick = recording.header.clock.tick;
-        let run = Run { late: &causes.late_totals, grid: grid(recording, None), tick };
+        let run = Run { late: &causes.late_totals, worst_max: worst_max(recording), grid: grid(recording, None), tick };
         Self {
             tracing: causes.tracing.clone(),
             totals: causes.totals.clone(),
@@ -27,22 +32,42 @@ impl Explanation {
             thresholds: causes.late_totals.values().map(|total| (total.cpu, total.threshold)).collect(),
             causes: rank::rank(&spikes, &run),
             rhythms: rhythms(recording),
+            complete: complete(&spikes),
             explained: explained(&spikes, &run),
             ordinary: ordinary.list(),
-            opinions: opinion::tally(causes.windows.values(), rules.setting.rt),
+            opinions: opinions(recording, &rules),
             spikes,
         }
     }
 }
 
+/// What the kernel's noise tracer says of the windows, where it looked on.
+fn opinions(recording: &Recording, rules: &Rules) -> Option<Opinions> {
+    let causes = &recording.causes;
+    let noise = causes.tracing.as_ref().is_some_and(|tracing| tracing.rung == Rung::Timerlat);
+    noise.then(|| opinion::tally(causes.windows.iter(), rules.setting.rt)).flatten()
+}
+
 /// What is to be blamed first for one late activation of this recording, which may still be going on; `None` where no
 /// window of it was kept, or it does not tell.
 pub fn primary_cause(recording: &Recording, woke: MonoTime) -> Option<Cause> {
-    let windows = recording.causes.windows.values();
-    let window = windows.filter(|window| window.kept != Kept::Ordinary).find(|window| window.woke == woke)?;
-    let (rules, ordinary) = ordinary::learn(std::iter::empty(), Setting::of(recording));
-    let spike = cause::spike(window, account(window, &rules), &ordinary);
+    let window = recording.causes.windows.woken_at(woke)?;
+    let (rules, ordinary) = ordinary::learn(&[], Setting::of(recording));
+    let spike = cause::spike(&window, account(&window, &rules), &ordinary);
     spike.primary().map(|blame| blame.cause.clone())
+}
+
+/// CPUs on which the self-test found that records and the thread's own clock contradict each other.
+fn warped(recording: &Recording) -> Vec<u32> {
+    let tests = recording.causes.tracing.iter().flat_map(|tracing| &tracing.self_test);
+    tests.filter(|test| test.is_warped()).map(|test| test.cpu).collect()
+}
+
+/// So many of the worst of each CPU are all kept.
+fn worst_max(recording: &Recording) -> Option<usize> {
+    let cpus: BTreeSet<u32> = recording.header.scenario.threads.iter().map(|thread| thread.cpu).collect();
+    let tracing = recording.causes.tracing.as_ref()?;
+    usize::try_from(keep::worst_max(tracing.windows_max, cpus.len())).ok()
 }
 
 /// Time between releases: of one CPU, or the longest of all.
@@ -81,9 +106,17 @@ fn rhythms(recording: &Recording) -> Vec<(u32, super::Rhythm)> {
     times.into_iter().filter_map(found).collect()
 }
 
+/// Share of the lateness of kept activations whose windows are complete.
+fn complete(spikes: &[Spike]) -> Option<f64> {
+    let sum =
+        |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.lateness().as_secs_f64()).sum::<f64>();
+    let all = sum(&mut spikes.iter());
+    (all > 0.0).then(|| sum(&mut spikes.iter().filter(|spike| spike.incomplete.is_none())) / all)
+}
+
 /// Share of the lateness looked at that has a cause.
 fn explained(spikes: &[Spike], run: &Run<'_>) -> Option<f64> {
-    let weights = Weights::of(spikes, run.late);
+    let weights = Weights::of(spikes, run);
     let (mut all, mut unknown) = (0.0, 0.0);
     for spike in spikes.iter().filter(|spike| spike.incomplete.is_none()) {
         let weight = weights.weight(spike);

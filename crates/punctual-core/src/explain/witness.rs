@@ -10,10 +10,13 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// Standing still for less than this is what housekeeping that comes every 10 ms always seems to do.
 const STANDSTILL_LEAST: Nanos = Nanos::from_ms(15);
-/// In a guest, the way out of an idle state is the hypervisor's business where it is longer than this.
+/// In a guest the way out of an idle state takes no longer by itself: beyond that it is the host's business, or unknown.
 const GUEST_IDLE: Nanos = Nanos::from_us(50);
-/// No idle state takes so long to leave.
-const IDLE_MOST: Nanos = Nanos::from_ms(5);
+/// No idle state that kernels offer takes longer to leave.
+const IDLE_MOST: Nanos = Nanos::from_ms(1);
+
+/// From, to, and what it was.
+type Stretch = (MonoTime, MonoTime, EventKind);
 
 /// What is known of the machine of a recording.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +25,8 @@ pub(super) struct Setting {
     pub guest: bool,
     /// Its kernel is `PREEMPT_RT`.
     pub rt: bool,
-    /// Times in which the machine stood still, was suspended, or the hypervisor ran others.
-    pub stretches: Vec<(MonoTime, MonoTime, EventKind)>,
+    /// Times in which the machine stood still or was suspended.
+    pub stretches: Vec<Stretch>,
 }
 
 impl Setting {
@@ -33,7 +36,7 @@ impl Setting {
             facts.iter().any(|(fact, value)| fact == name && value.contains(word))
         };
         let epoch = recording.header.epoch;
-        let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused | EventKind::Steal);
+        let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
         let stretch = |event: &crate::recording::Event| {
             let to = epoch.plus(event.at);
             (to.minus(event.length), to, event.kind)
@@ -51,11 +54,14 @@ impl Setting {
 pub(super) struct Witness<'a> {
     setting: &'a Setting,
     window: &'a Window,
+    /// Those of the run that overlap the window.
+    stretches: Vec<&'a Stretch>,
 }
 
 impl<'a> Witness<'a> {
     pub(super) fn of(setting: &'a Setting, window: &'a Window) -> Self {
-        Self { setting, window }
+        let overlaps = |(from, to, _): &&Stretch| *from < window.woke && window.release < *to;
+        Self { setting, window, stretches: setting.stretches.iter().filter(overlaps).collect() }
     }
 
     /// By how much a counter grew, and by how much it usually does.
@@ -79,18 +85,32 @@ impl<'a> Witness<'a> {
     pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
-        let alive = self.window.elsewhere.iter().any(|(_, record)| record.at > from && record.at < to);
-        let stood = self.window.around.as_ref().and_then(|around| around.standstill).filter(|_| !alive);
+        let stood = self.window.around.as_ref().and_then(|around| around.standstill);
+        let stood = stood.filter(|_| most(self.quiet_elsewhere(from, to)));
         if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
             return Some((Class::Paused, Why::Counter("standstill".to_owned(), stood.as_ns())));
         }
-        self.setting.stretches.iter().find_map(|(begin, end, kind)| {
+        self.stretch(from, to)
+    }
+
+    /// The run itself says that the machine stood still for most of this time.
+    pub(super) fn stretch(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+        let length = to.since(from);
+        let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
+        self.stretches.iter().find_map(|(begin, end, kind)| {
             let common = to.min(*end).since(from.max(*begin));
-            let class = if *kind == EventKind::Steal { Class::Hypervisor } else { Class::Paused };
             let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
-            let told = *kind != EventKind::Steal && length >= Nanos::from_us(100) && most(common);
-            told.then(|| (class, Why::Counter(name.to_owned(), common.as_ns())))
+            let told = length >= Nanos::from_us(100) && most(common);
+            told.then(|| (Class::Paused, Why::Counter(name.to_owned(), common.as_ns())))
         })
+    }
+
+    /// The longest time in it without a record of another CPU. CPUs of a guest do not go on all at once.
+    fn quiet_elsewhere(&self, from: MonoTime, to: MonoTime) -> Nanos {
+        let elsewhere = self.window.elsewhere.iter().map(|(_, record)| record.at);
+        let mut at: Vec<MonoTime> = elsewhere.filter(|at| from < *at && *at < to).chain([from, to]).collect();
+        at.sort_unstable();
+        at.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()
     }
 
     /// What was outside of the kernel, in a gap in which nothing the kernel ran can be named.
@@ -106,18 +126,8 @@ impl<'a> Witness<'a> {
         steal.map(|by| (Class::Hypervisor, Why::Counter("steal".to_owned(), by)))
     }
 
-    /// The way out of an idle state, by how long it took.
-    pub(super) fn idle_exit(&self, length: Nanos) -> Class {
-        match length {
-            long if self.setting.guest && long > GUEST_IDLE => Class::Hypervisor,
-            long if long > IDLE_MOST => Class::Unexplained,
-            _ => Class::IdleExit,
-        }
-    }
-
-    /// A host that takes CPUs away may be behind any gap of a guest that nothing else accounts for.
-    pub(super) fn host_takes_time(&self) -> bool {
-        let seen = |(by, usually): (u64, Option<u64>)| by > 0 || usually.is_some_and(|usually| usually > 0);
-        self.setting.guest && self.grew(&Counter::Steal).is_some_and(seen)
+    /// Whether the way out of an idle state can take so long.
+    pub(super) fn is_idle_exit(&self, length: Nanos) -> bool {
+        length <= if self.setting.guest { GUEST_IDLE } else { IDLE_MOST }
     }
 }

@@ -1,5 +1,6 @@
 //! What a recording keeps to find causes in: windows by slot, late activations, what the trace came to.
 
+use super::windows::Windows;
 use crate::trace::{Late, LateList, LateTotal, TraceTotal, Tracing, Window};
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ pub struct Causes {
     /// How was looked on; `None` when nobody did.
     pub tracing: Option<Tracing>,
     /// Windows, by slot.
-    pub windows: BTreeMap<u32, Window>,
+    pub windows: Windows,
     /// Late activations one by one, the first 2^20 that were written.
     pub late: Vec<Late>,
     /// By CPU: all late activations, their sum, the threshold last in force.
@@ -29,8 +30,8 @@ impl Causes {
         })
     }
 
-    pub(super) fn keep(&mut self, window: Window) {
-        self.windows.insert(window.slot, window);
+    pub(super) fn keep(&mut self, window: &Window) {
+        self.windows.keep(window);
     }
 
     pub(super) fn add_late(&mut self, list: LateList) {

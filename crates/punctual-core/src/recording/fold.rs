@@ -142,7 +142,7 @@ impl Recording {
             Frame::LoadDone(load) => self.loads.push(load),
             Frame::End(end) => self.end = Some(end),
             Frame::Tracing(tracing) => self.causes.tracing = Some(tracing),
-            Frame::Window(window) => self.causes.keep(*window),
+            Frame::Window(window) => self.causes.keep(&window),
             Frame::Late(list) => self.causes.add_late(list),
             Frame::TraceTotals(totals) => self.causes.totals = totals,
         }

@@ -10,6 +10,7 @@ mod read;
 pub mod schedule;
 mod slices;
 mod tally;
+mod windows;
 mod wire;
 
 pub use causes::Causes;
@@ -18,6 +19,7 @@ pub use read::{FrameReader, RecordingReader, Unreadable, read};
 pub use schedule::interval_length;
 pub use slices::{Slice, SliceCpu, Slices};
 pub use tally::Tally;
+pub use windows::Windows;
 #[cfg(test)]
 pub(crate) use wire::strategies;
 pub use wire::{FORMAT, Unencodable, encode, encode_preamble};

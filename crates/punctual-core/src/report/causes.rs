@@ -17,6 +17,10 @@ pub enum CausesDoubt {
     NoTimes,
     /// More than a fifth of the lateness has no cause that was seen.
     Unexplained,
+    /// The self-test found holes that nobody reports, or a clock that does not fit.
+    SelfTest,
+    /// More than a fifth of the lateness lies in windows that do not tell all.
+    Incomplete,
 }
 
 impl Report {
@@ -51,13 +55,23 @@ impl Report {
         })
     }
 
+    fn self_test_failed(&self) -> bool {
+        let tracing = self.causes.iter().filter_map(|causes| causes.tracing.as_ref());
+        tracing.flat_map(|tracing| &tracing.self_test).any(|test| !test.passed())
+    }
+
     /// Why the causes are not the answer; `None` where they are, and where nothing was late or nobody looked.
     pub fn causes_doubt(&self) -> Option<CausesDoubt> {
         let (causes, late) = (self.causes.as_ref()?, self.late());
         match causes.explained {
             _ if late.late == 0 => None,
-            Some(share) if share >= 1.0 - UNEXPLAINED_MAX => None,
-            Some(_) => Some(CausesDoubt::Unexplained),
+            Some(_) if self.self_test_failed() => Some(CausesDoubt::SelfTest),
+            Some(share) if share < 1.0 - UNEXPLAINED_MAX => Some(CausesDoubt::Unexplained),
+            Some(_) if causes.complete.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX) => {
+                Some(CausesDoubt::Incomplete)
+            }
+            Some(_) => None,
+            None if self.self_test_failed() => Some(CausesDoubt::SelfTest),
             None if late.kept == 0 => Some(CausesDoubt::NothingKept),
             None => Some(CausesDoubt::NoTimes),
         }

@@ -13,6 +13,12 @@ const WORST: u32 = 64;
 /// So many ordinary ones are kept in all, where there is room.
 const ORDINARY: u32 = 200;
 
+/// So many of the worst of each of these CPUs are kept, of at most `windows_max` windows.
+pub fn worst_max(windows_max: u32, cpus: usize) -> u32 {
+    let share = windows_max / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
+    WORST.min(share / 4)
+}
+
 /// Where a window goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -36,7 +42,13 @@ pub struct Keep {
 pub struct Keeper {
     cpus: BTreeMap<u32, OneCpu>,
     random: u64,
+    /// How often it was told to be more sparing.
+    sparing: u32,
 }
+
+/// Told to be sparing so often, only what is worse by a quarter than the least of the worst is among them: even if each
+/// is worse than all before, they are few.
+const VERY_SPARING: u32 = 4;
 
 /// The slots of one CPU: sampled ones first, then those of the worst, then ordinary ones.
 #[derive(Clone, Debug)]
@@ -57,7 +69,7 @@ impl Keeper {
         let cpus: Vec<u32> = cpus.into_iter().collect();
         let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX).max(1);
         let share = windows_max / count;
-        let worst = WORST.min(share / 4);
+        let worst = worst_max(windows_max, cpus.len());
         let ordinary = (ORDINARY / count).max(8).min(share / 4);
         let sampled = share - worst - ordinary;
         let slots = |(i, cpu): (u32, u32)| {
@@ -65,20 +77,32 @@ impl Keeper {
             let top = Vec::new();
             (cpu, OneCpu { first_slot, sampled, worst, ordinary, late_seen: 0, ordinary_seen: 0, top })
         };
-        Self { cpus: (0..).zip(cpus).map(slots).collect(), random: seed }
+        Self { cpus: (0..).zip(cpus).map(slots).collect(), random: seed, sparing: 0 }
+    }
+
+    /// From now on only half as many slots of the sample take part in drawing, and of the ordinary ones: these stay a
+    /// sample of the whole run, the others one of the time until now. The worst are kept all the same.
+    pub fn be_sparing(&mut self) {
+        self.sparing += 1;
+    }
+
+    /// How often it was told to be sparing.
+    pub fn sparing(&self) -> u32 {
+        self.sparing
     }
 
     /// A late activation of a CPU: where its window is to be kept, if at all.
     pub fn late(&mut self, cpu: u32, lateness: Nanos) -> Option<Keep> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.late_seen += 1;
-        if let Some(n) = draw(&mut self.random, cpu.late_seen, cpu.sampled) {
+        let drawn = draw(&mut self.random, cpu.late_seen, cpu.sampled);
+        if let Some(n) = drawn.filter(|n| *n < halved(cpu.sampled, self.sparing)) {
             let slot = cpu.first_slot + n;
             let moved = cpu.move_away(slot);
             cpu.offer(lateness, slot);
             return Some(Keep { place: Place { slot, kept: Kept::Sampled }, moved });
         }
-        let slot = cpu.free_worst_slot(lateness)?;
+        let slot = cpu.free_worst_slot(lateness, self.sparing >= VERY_SPARING)?;
         cpu.offer(lateness, slot);
         Some(Keep { place: Place { slot, kept: Kept::Worst }, moved: None })
     }
@@ -87,7 +111,8 @@ impl Keeper {
     pub fn ordinary(&mut self, cpu: u32) -> Option<Place> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.ordinary_seen += 1;
-        let n = draw(&mut self.random, cpu.ordinary_seen, cpu.ordinary)?;
+        let drawn = draw(&mut self.random, cpu.ordinary_seen, cpu.ordinary);
+        let n = drawn.filter(|n| *n < halved(cpu.ordinary, self.sparing))?;
         Some(Place { slot: cpu.first_slot + cpu.sampled + cpu.worst + n, kept: Kept::Ordinary })
     }
 
@@ -109,12 +134,13 @@ impl OneCpu {
     }
 
     /// A slot of the worst for an activation that is not sampled, if it is bad enough.
-    fn free_worst_slot(&mut self, lateness: Nanos) -> Option<u32> {
+    fn free_worst_slot(&mut self, lateness: Nanos, sparing: bool) -> Option<u32> {
         if self.top.len() < self.worst as usize {
             return self.unused_worst_slot();
         }
         let (least, at) = self.top.iter().zip(0..).map(|((lateness, _), at)| (*lateness, at)).min()?;
-        if lateness <= least {
+        let needed = if sparing { least.plus(Nanos::from_ns(least.as_ns() / 4)) } else { least };
+        if lateness <= needed {
             return None;
         }
         // It makes room, and if it was in a slot of the worst, that one is free.
@@ -135,6 +161,10 @@ impl OneCpu {
         let first = self.first_slot + self.sampled;
         (first..first + self.worst).find(|slot| !self.top.iter().any(|(_, used)| used == slot))
     }
+}
+
+fn halved(slots: u32, times: u32) -> u32 {
+    slots.checked_shr(times).unwrap_or(0)
 }
 
 /// Algorithm R: which of `slots` the `seen`-th item gets, if any.
@@ -202,6 +232,37 @@ mod tests {
     }
 
     #[test]
+    fn a_sparing_keeper_keeps_the_worst_and_a_sample_of_the_whole_run() {
+        let (mut late_ones, mut written) = (0, 0);
+        for seed in 0..200 {
+            let mut keeper = Keeper::new([3], 40, seed);
+            let mut slots: BTreeMap<u32, u64> = BTreeMap::new();
+            for n in 0..2_000 {
+                if n == 200 {
+                    keeper.be_sparing();
+                }
+                // The worst comes late.
+                let lateness = if n == 1_500 { 9_000 } else { n % 1_000 };
+                let Some(Keep { place, moved }) = keeper.late(3, Nanos::from_ns(lateness)) else { continue };
+                written += u32::from(n >= 200);
+                if let Some(to) = moved {
+                    slots.insert(to.slot, slots[&place.slot]);
+                }
+                slots.insert(place.slot, n);
+            }
+            assert!(slots.values().any(|n| *n == 1_500), "the worst of all");
+            // Of 20 slots of the sample ten still take part.
+            late_ones += slots.range(..10).filter(|(_, n)| **n >= 1_000).count();
+        }
+        assert!((850..1_150).contains(&late_ones), "{late_ones} of 2000 are of the second half");
+        assert!(written > 0);
+        let mut keeper = Keeper::new([3], 40, 1);
+        (0..VERY_SPARING + 40).for_each(|_| keeper.be_sparing());
+        let kept = (1..100_000).filter(|n| keeper.late(3, Nanos::from_ns(*n)).is_some()).count();
+        assert!((20..600).contains(&kept), "{kept} although each is worse than all before");
+    }
+
+    #[test]
     fn every_cpu_has_slots_of_its_own() {
         let mut keeper = Keeper::new([0, 5], 100, 1);
         let mut slots = [0, 5].map(|cpu| {
@@ -210,7 +271,9 @@ mod tests {
             slots.extend((0..500).filter_map(|_| keeper.ordinary(cpu).map(|place| place.slot)));
             slots
         });
-        slots.iter_mut().for_each(|slots| slots.sort_unstable());
+        for slots in &mut slots {
+            slots.sort_unstable();
+        }
         assert!(slots[0].last() < slots[1].first());
         assert!(slots[1].last() < Some(&100));
         assert_eq!(keeper.late(7, Nanos::MAX), None, "nobody measures there");

@@ -236,7 +236,13 @@ pub enum What {
         /// The latency it saw.
         latency: Nanos,
     },
-    /// Records were lost here: so many, or `None` where the kernel does not say how many.
+    /// Where in the kernel the CPU was when it was found that the measuring thread is kept waiting: in the interrupt of
+    /// its timer, or where another task gives the CPU to it.
+    Stack {
+        /// Addresses, the innermost first.
+        addresses: Vec<Address>,
+    },
+    /// Records are missing between here and the next record: so many, or `None` where nobody says how many.
     Lost {
         /// How many.
         count: Option<u64>,
@@ -264,7 +270,7 @@ pub enum Vector {
     Platform,
     /// A spurious or erroneous interrupt of the local APIC.
     Error,
-    /// An inter-processor interrupt of arm or RISC-V whose reason is told by its name.
+    /// An inter-processor interrupt of arm or RISC-V, for whatever reason.
     Ipi,
 }
 
@@ -286,6 +292,8 @@ pub enum NoiseKind {
 pub struct Names {
     /// Tasks.
     pub tasks: BTreeMap<Tid, String>,
+    /// Those of them that are threads of the kernel, which are never in user mode; as far as that is known.
+    pub kernel_threads: Vec<Tid>,
     /// Device interrupts, by line: what `/proc/interrupts` calls them.
     pub irqs: BTreeMap<u32, Line>,
     /// Kernel functions, by address.
@@ -358,6 +366,8 @@ pub enum Incomplete {
     TooLong,
     /// This engine keeps no records.
     NoTrace,
+    /// Records are missing in it, or of this CPU, that nobody reported as lost.
+    Holes,
 }
 
 /// Counters around an activation.
@@ -451,7 +461,8 @@ pub struct LateTotal {
     pub lateness: Nanos,
     /// Later than this was late.
     pub threshold: Nanos,
-    /// Of these no window could be cut, because windows came faster than they could be kept.
+    /// Of these no window could be cut, or was drawn and not kept: windows came faster than they could be cut, or took
+    /// more room than they may.
     pub passed_over: u64,
 }
 
@@ -515,8 +526,17 @@ pub struct SelfTest {
 impl SelfTest {
     /// Whether nothing was missing and the clocks fit together.
     pub fn passed(&self) -> bool {
-        [self.expiries, self.wakings, self.switches].iter().all(|seen| *seen >= self.timers)
-            && self.warp < Nanos::from_us(1)
+        !self.has_holes() && !self.is_warped()
+    }
+
+    /// Whether something of its timers was not seen.
+    pub fn has_holes(&self) -> bool {
+        [self.expiries, self.wakings, self.switches].iter().any(|seen| *seen < self.timers)
+    }
+
+    /// Whether the clocks do not fit together.
+    pub fn is_warped(&self) -> bool {
+        self.warp >= Nanos::from_us(1)
     }
 }
 
@@ -529,12 +549,14 @@ pub enum Blind {
     Event(String),
     /// Sections with interrupts or pre-emption off are seen only by what they delay.
     CriticalSections,
-    /// What ran in a gap without records.
+    /// What ran in a gap without records, where nothing counts interruptions by firmware.
     Firmware,
     /// The host.
     Hypervisor,
-    /// Records of this CPU have holes that nobody reported: the self-test found them.
+    /// Records of this CPU have holes that nobody reported: the self-test found them, or windows that lack a switch.
     Holes(u32),
+    /// A witness that cannot be had: what it is and of which CPUs, and why.
+    Witness(String, String),
 }
 
 /// What the trace of one CPU came to, at the end.
@@ -544,7 +566,7 @@ pub struct TraceTotal {
     pub cpu: u32,
     /// Records read.
     pub records: u64,
-    /// Records the kernel lost.
+    /// Records the kernel lost, and pages of them that could not be read, one each.
     pub lost: u64,
     /// Bytes read.
     pub bytes: u64,

@@ -3,11 +3,11 @@
 
 use super::{Explain, phases};
 use crate::probe::{Collector, LateReader, LateTap, Probe};
-use crate::trace::{Engine, Flight, TraceError};
+use crate::trace::{self, Engine, Flight, Opened, Wish};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Frame;
 use punctual_core::scenario::Scenario;
-use punctual_core::trace::{Blind, Rung, Tracing};
+use punctual_core::trace::{Blind, Rung, SelfTest, Tracing};
 use punctual_hist::{Counts, Nanos};
 
 /// What is late before anything is known.
@@ -22,6 +22,8 @@ pub(super) struct Causes {
     flight: Flight,
     tracing: Tracing,
     explain: Explain,
+    /// Nothing later than this is in time, whatever is usual.
+    budget: Nanos,
     /// What ran in former phases, by thread.
     former: Vec<Counts>,
     /// The current phase is traced.
@@ -49,16 +51,16 @@ impl Causes {
             windows_max: explain.windows_max,
             self_test: Vec::new(),
         };
-        let engine = match open(explain, &scenario.cpus(), online, &threads, &mut tracing) {
-            Ok(engine) => Some(engine),
-            Err(error) => {
-                tracing.refused.push((Rung::Tracefs, error.to_string()));
-                None
-            }
-        };
-        let flight = Flight::start(engine, &threads, explain.windows_max, 1)
+        let engine = open(explain, &scenario.cpus(), online, &threads, &mut tracing);
+        let flight = Flight::start(engine, &tracing.self_test, &threads, explain.windows_max, 1)
             .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
-        Ok(Self { flight, tracing, explain: explain.clone(), former: vec![Counts::new(); probes.len()], on: false })
+        tracing.blind.extend(flight.blind());
+        if tracing.rung == Rung::Deltas && flight.is_blind() {
+            tracing.rung = Rung::InProcess;
+            tracing.refused.push((Rung::Deltas, "no counter can be read".to_owned()));
+        }
+        let (explain, budget) = (explain.clone(), scenario.budget.unwrap_or(Nanos::MAX));
+        Ok(Self { flight, tracing, explain, budget, former: vec![Counts::new(); probes.len()], on: false })
     }
 
     /// How is looked on, for the recording.
@@ -118,8 +120,14 @@ impl Causes {
     }
 
     /// The run is over.
-    pub(super) fn finish(self) -> Frame {
-        Frame::TraceTotals(self.flight.totals())
+    pub(super) fn finish(self) -> Vec<Frame> {
+        let totals = Frame::TraceTotals(self.flight.totals());
+        let mut tracing = self.tracing;
+        let known = tracing.blind.clone();
+        let found = self.flight.holes().into_iter().map(Blind::Holes).filter(|holes| !known.contains(holes));
+        tracing.blind.extend(found);
+        // What is known now about how was looked replaces what was said at the start.
+        if tracing.blind == known { vec![totals] } else { vec![Frame::Tracing(tracing), totals] }
     }
 
     fn collect(&self, collectors: &mut [Collector]) -> Vec<Frame> {
@@ -149,7 +157,7 @@ impl Causes {
     }
 
     fn threshold(&self, so_far: &Counts) -> Nanos {
-        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far))
+        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far).min(self.budget))
     }
 }
 
@@ -159,19 +167,25 @@ fn open(
     online: &CpuSet,
     threads: &[(u32, u32)],
     tracing: &mut Tracing,
-) -> Result<Engine, TraceError> {
-    let mut engine = Engine::open(cpus, online, explain.buffer_bytes, explain.engine)?;
-    let self_test = engine.self_test()?;
-    engine.only_ours(&threads.iter().map(|(_, tid)| *tid).collect::<Vec<_>>());
-    tracing.refused.extend(engine.no_timerlat.clone().map(|why| (Rung::Timerlat, why)));
+) -> Option<Box<dyn Engine>> {
+    let wish = Wish { choice: explain.engine, cpus, online, buffer_bytes: explain.buffer_bytes };
+    let Opened { engine, refused } = trace::open(&wish);
+    tracing.refused = refused;
+    let (mut engine, self_test) = engine?;
+    engine.measures(threads);
     tracing.rung = engine.rung();
     tracing.events = engine.event_names();
     tracing.blind = engine.blind();
-    tracing.blind.extend(self_test.iter().filter(|test| !test.passed()).map(|test| Blind::Holes(test.cpu)));
-    crate::trace::CLOCK.clone_into(&mut tracing.clock);
-    tracing.buffer_bytes = engine.buffer_bytes;
+    tracing.blind.extend(holes(&self_test));
+    trace::CLOCK.clone_into(&mut tracing.clock);
+    tracing.buffer_bytes = engine.buffer_bytes();
     tracing.self_test = self_test;
-    Ok(engine)
+    Some(engine)
+}
+
+/// CPUs whose records are known to have holes.
+fn holes(self_test: &[SelfTest]) -> impl Iterator<Item = Blind> {
+    self_test.iter().filter(|test| test.has_holes()).map(|test| Blind::Holes(test.cpu))
 }
 
 /// All phases, or those that were asked for.

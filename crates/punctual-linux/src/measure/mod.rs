@@ -54,7 +54,7 @@ pub struct Setting {
 /// How causes of late activations are looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
-    /// Later than this is late; `None`: than 99.9 % of the run so far.
+    /// Later than this is late; `None`: than 99.9 % of the run so far, or than the budget where that is less.
     pub threshold: Option<Nanos>,
     /// At most so many windows are kept.
     pub windows_max: u32,

@@ -32,6 +32,8 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(Mark { at: Nanos::ZERO, kind: MarkKind::Note(text) });
     setting.notes.iter().cloned().for_each(&mut note);
+    // One that records beside us would be paid for by every CPU.
+    crate::trace::sweep();
     let placement = place(&scenario.cpus(), &setting.cpus, scenario.load_cpus.as_ref());
     let housekeeping: Vec<u32> = placement.housekeeping.iter().collect();
     if let Err(error) = setup::pin_current(&housekeeping) {

@@ -395,7 +395,7 @@ impl<'a> Run<'a> {
             _ => EndReason::Completed,
         };
         let totals = self.causes.take().map(Causes::finish);
-        self.emit(totals);
+        self.emit(totals.into_iter().flatten());
         let write_error = self.observer.write_error();
         self.emit([Frame::End(End { at: self.since_epoch(at), reason, write_error })]);
         self.observer.checkpoint();

@@ -61,7 +61,11 @@ impl LateTap {
     /// # Real-time
     /// Allocates: call before the loop.
     pub fn new(threshold: Nanos, each: u64) -> (Self, LateReader) {
-        let (producer, consumer) = RingBuffer::new(ROOM);
+        let (mut producer, mut consumer) = RingBuffer::new(ROOM);
+        // Its pages are touched here and not by the loop, which would fault on them.
+        let empty = Seen { release: MonoTime::default(), woke: MonoTime::default(), late: false };
+        while producer.push(empty).is_ok() {}
+        while consumer.pop().is_ok() {}
         let shared = Arc::new(Shared {
             threshold: AtomicU64::new(threshold.as_ns()),
             crowded_out: AtomicU64::new(0),

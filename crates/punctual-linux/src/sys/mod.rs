@@ -9,6 +9,8 @@ mod kernel_log;
 pub mod perf;
 pub mod process;
 pub mod sched;
+#[cfg(feature = "bpf")]
+pub mod shared_words;
 pub mod signals;
 
 pub use kernel_log::kernel_log;

@@ -1,6 +1,6 @@
 //! Cuts the window of one activation out of the trace of its CPU.
 
-use super::engine::Engine;
+use super::engine::{Covered, Engine};
 use super::names::NameBook;
 use punctual_core::trace::keep::Place;
 use punctual_core::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
@@ -29,10 +29,12 @@ pub struct Activation {
     pub woke: MonoTime,
     /// Load phase.
     pub phase: u16,
+    /// What holds for all windows of this CPU, by its self-test.
+    pub doubted: Option<Incomplete>,
 }
 
 /// Cuts. Without an engine the window has no records and says so.
-pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut NameBook) -> Window {
+pub fn cut(a: &Activation, place: Place, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let (mut records, mut seen) = (Vec::new(), Names::default());
     for back in LOOK_BACK {
@@ -41,14 +43,6 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
             break;
         }
     }
-    let pages = engine.pages(a.cpu);
-    let covered = pages.map(super::pages::Pages::covered).unwrap_or_default();
-    let mut incomplete = match () {
-        () if pages.is_some_and(|pages| pages.warped) => Some(Incomplete::Warped),
-        () if covered.0 > a.release => Some(Incomplete::Late),
-        () if covered.1 < a.woke => Some(Incomplete::Short),
-        () => None,
-    };
     let armed = last_arming(&records, a);
     records.drain(..beginning(&records, a.release.minus(LEAD)));
     if records.len() > RECORDS_MAX {
@@ -58,17 +52,37 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&Engine>, book: &mut Nam
     if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
         records.insert(0, armed);
     }
-    if records.len() > RECORDS_MAX {
-        records.truncate(RECORDS_MAX);
-        incomplete = incomplete.or(Some(Incomplete::TooLong));
-    }
-    let lost = records.iter().any(|record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke);
-    if lost || lacks_switch(&records, a) {
-        incomplete = incomplete.or(Some(Incomplete::Lost));
-    }
+    let lost = engine.missed((a.release.minus(LEAD), a.woke));
+    let incomplete = missing(engine.covered(a.cpu).unwrap_or_default(), lost, &records, a);
+    shorten(&mut records);
     let elsewhere = engine.elsewhere(a.cpu, (a.release.minus(LEAD), a.woke), &mut seen);
     let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
-    Window { elsewhere, ..window(a, place, records, names, incomplete) }
+    let mut window = Window { elsewhere, ..window(a, place, records, names, incomplete) };
+    book.disguise(&mut window);
+    window
+}
+
+/// What is missing of the trace of an activation.
+fn missing(covered: Covered, missed: bool, records: &[Record], a: &Activation) -> Option<Incomplete> {
+    let lost = |record: &Record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke;
+    match () {
+        () if covered.warped || a.doubted == Some(Incomplete::Warped) => Some(Incomplete::Warped),
+        () if covered.from > a.release => Some(Incomplete::Late),
+        () if covered.to < a.woke => Some(Incomplete::Short),
+        () if missed || records.iter().any(lost) => Some(Incomplete::Lost),
+        () if lacks_switch(records, a) => Some(Incomplete::Holes),
+        () if records.len() > RECORDS_MAX => Some(Incomplete::TooLong),
+        () => a.doubted,
+    }
+}
+
+/// Of too many records the first and the last ones stay: how it began, and how it ended.
+fn shorten(records: &mut Vec<Record>) {
+    let half = RECORDS_MAX / 2;
+    let Some(more) = records.len().checked_sub(RECORDS_MAX).filter(|more| *more > 0) else { return };
+    let left_out = What::Lost { count: Some(more as u64 + 1) };
+    let before = records.get(half - 1).map(|record| Record { what: left_out, ..record.clone() });
+    records.splice(half..=half + more, before);
 }
 
 /// Our thread was woken, and ran, and nothing says when it got the CPU: a record is missing that nobody counted as lost.
@@ -99,7 +113,7 @@ fn beginning(records: &[Record], by: MonoTime) -> usize {
 
 fn window(a: &Activation, place: Place, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
     let Place { slot, kept } = place;
-    let &Activation { cpu, tid, release, woke, phase } = a;
+    let &Activation { cpu, tid, release, woke, phase, doubted: _ } = a;
     Window {
         slot,
         kept,
@@ -145,6 +159,7 @@ mod tests {
             release: MonoTime::from_ns(10_000),
             woke: MonoTime::from_ns(90_000),
             phase: 0,
+            doubted: None,
         };
         let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
         let switch = |at, next| record(at, What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });
@@ -153,6 +168,53 @@ mod tests {
         assert!(!lacks_switch(&[woken(), switch(30, 3), switch(80, 7)], &a));
         assert!(lacks_switch(&[woken(), switch(95, 7)], &a), "it ran before that");
         assert!(!lacks_switch(&[Record { tid: 7, ..woken() }], &a), "it was still awake");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let a = |release, woke| Activation {
+            cpu: 1,
+            tid: 7,
+            release: MonoTime::from_ns(release),
+            woke: MonoTime::from_ns(woke),
+            phase: 0,
+            doubted: None,
+        };
+        let (a, early, behind) = (a(10_000, 90_000), a(500, 90_000), a(10_000, 9_000_000));
+        let covered = Covered { from: MonoTime::from_ns(1_000), to: MonoTime::from_ns(1_000_000), warped: false };
+        let missing = |records: &[Record], a: &Activation| missing(covered, false, records, a);
+        let lost = |us| record(us, What::Lost { count: None });
+        assert_eq!(missing(&[], &a), None);
+        assert_eq!(missing(&[], &early), Some(Incomplete::Late));
+        assert_eq!(missing(&[], &behind), Some(Incomplete::Short));
+        assert_eq!(missing(&[lost(90)], &a), Some(Incomplete::Lost));
+        assert_eq!(missing(&[lost(91)], &a), None, "our thread ran already");
+        let woken = record(20, What::Waking { tid: 7, prio: 9, target: 1 });
+        assert_eq!(missing(&[woken], &a), Some(Incomplete::Holes));
+        let many = vec![record(20, What::WorkEnd); RECORDS_MAX + 1];
+        assert_eq!(missing(&many, &a), Some(Incomplete::TooLong));
+        let doubted = |doubt| Activation { doubted: Some(doubt), ..a };
+        assert_eq!(missing(&[], &doubted(Incomplete::Holes)), Some(Incomplete::Holes));
+        assert_eq!(missing(&[lost(20)], &doubted(Incomplete::Warped)), Some(Incomplete::Warped));
+        assert_eq!(super::missing(Covered { warped: true, ..covered }, false, &[], &a), Some(Incomplete::Warped));
+        assert_eq!(super::missing(covered, true, &[], &a), Some(Incomplete::Lost), "the engine says so");
+    }
+
+    #[test]
+    fn of_too_many_records_the_first_and_the_last_stay() {
+        let mut records: Vec<Record> = (0..9_000).map(|us| record(us, What::WorkEnd)).collect();
+        shorten(&mut records);
+        assert_eq!(records.len(), RECORDS_MAX);
+        let half = RECORDS_MAX / 2;
+        assert_eq!(records[half - 1].what, What::WorkEnd);
+        assert_eq!(records[half].what, What::Lost { count: Some(9_000 - RECORDS_MAX as u64 + 1) });
+        assert_eq!(
+            (&records[half].at, records.last().unwrap().at),
+            (&records[half - 1].at, record(8_999, What::WorkEnd).at)
+        );
+        let before = records.clone();
+        shorten(&mut records);
+        assert_eq!(records, before, "once is enough");
     }
 
     #[test]

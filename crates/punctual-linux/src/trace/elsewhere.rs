@@ -7,15 +7,20 @@ use super::instance::{ELSEWHERE, Instance};
 use super::pages::Pages;
 use super::place::Folder;
 use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::{Decoder, Names, PageLayout, Record, What};
+use punctual_core::trace::{Blind, Decoder, Names, PageLayout, Record, What};
 use punctual_hist::MonoTime;
 use punctual_rt::now;
 
 /// Of each other CPU: only what is aimed at measured CPUs is in it.
-const BUFFER_BYTES: u64 = 256 << 10;
-/// Events, and the field that says at which CPU they are aimed.
-const AIMED: [(&str, &str, &str); 3] =
-    [("sched", "sched_waking", "target_cpu"), ("ipi", "ipi_send_cpu", "cpu"), ("csd", "csd_queue_cpu", "cpu")];
+pub const BUFFER_BYTES: u64 = 256 << 10;
+/// Events, and the field that says at which CPU they are aimed, or at which set of CPUs.
+const AIMED: [(&str, &str, &str); 5] = [
+    ("sched", "sched_waking", "target_cpu"),
+    ("ipi", "ipi_send_cpu", "cpu"),
+    ("csd", "csd_queue_cpu", "cpu"),
+    ("ipi", "ipi_send_cpumask", "cpumask"),
+    ("ipi", "ipi_raise", "target_cpus"),
+];
 /// So many records of other CPUs are kept with a window.
 const RECORDS_MAX: usize = 400;
 
@@ -23,6 +28,9 @@ const RECORDS_MAX: usize = 400;
 pub struct Elsewhere {
     pages: Vec<Pages>,
     instance: Instance,
+    /// Events that this kernel has and that cannot be had for the measured CPUs alone: senders of what they tell are not
+    /// known.
+    pub blind: Vec<Blind>,
 }
 
 impl Elsewhere {
@@ -32,19 +40,23 @@ impl Elsewhere {
         let granted = instance.set_up(others, BUFFER_BYTES)?;
         let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));
         let pages = others.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
+        let mut blind = Vec::new();
         for (group, name, field) in AIMED {
-            let any: Vec<String> = measured.iter().map(|cpu| format!("{field}=={cpu}")).collect();
+            let file = format!("events/{group}/{name}/filter");
+            let known = instance.folder().read(&file).is_ok();
             // Unfiltered they would be too many: then rather none.
-            let _ = instance.folder().write(&format!("events/{group}/{name}/filter"), &any.join("||"));
+            if known && instance.folder().write(&file, &filter(field, measured)).is_err() {
+                blind.push(Blind::Event(format!("{group}:{name}")));
+            }
         }
-        Ok(Self { pages, instance })
+        Ok(Self { pages, instance, blind })
     }
 
     /// Switches its events on or off.
     pub fn enable(&self, on: bool) {
         for (group, name, _) in AIMED {
             let filtered = self.instance.folder().read(&format!("events/{group}/{name}/filter"));
-            if filtered.is_ok_and(|filter| filter.contains("==")) {
+            if filtered.is_ok_and(|filter| !filter.starts_with("none")) {
                 let _ =
                     self.instance.folder().write(&format!("events/{group}/{name}/enable"), if on { "1" } else { "0" });
             }
@@ -79,6 +91,15 @@ impl Elsewhere {
     }
 }
 
+/// What is aimed at one of these CPUs.
+fn filter(field: &str, cpus: &CpuSet) -> String {
+    if field == "cpumask" || field == "target_cpus" {
+        // Since Linux 6.6.
+        return format!("{field} & CPUS{{{cpus}}}");
+    }
+    cpus.iter().map(|cpu| format!("{field}=={cpu}")).collect::<Vec<_>>().join("||")
+}
+
 /// What these CPUs did to `cpu` in a span, in order: (who, what).
 pub fn aimed_at<'a>(
     cpu: u32,
@@ -93,13 +114,19 @@ pub fn aimed_at<'a>(
         let records = pages.records(span, layout, decoder, names);
         found.extend(records.into_iter().filter(|record| is_aimed_at(cpu, &record.what)).map(|r| (pages.cpu, r)));
     }
+    nearest(found)
+}
+
+/// In order, and no more than are worth keeping.
+pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
     found.sort_by_key(|(_, record)| record.at);
     // The last ones are nearest to what was late.
     found.drain(..found.len().saturating_sub(RECORDS_MAX));
     found
 }
 
-fn is_aimed_at(cpu: u32, what: &What) -> bool {
+/// Whether something is done to this CPU.
+pub fn is_aimed_at(cpu: u32, what: &What) -> bool {
     match what {
         What::Waking { target, .. } | What::IpiSend { target, .. } => *target == cpu,
         _ => false,

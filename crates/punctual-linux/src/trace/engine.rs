@@ -1,227 +1,197 @@
-//! The kernel's trace of the measured CPUs, as one thing: an instance, its events, its pages.
+//! What an engine does, whichever it is, and which of them is used.
+//!
+//! An engine keeps the last seconds of what the kernel did on the measured CPUs and hands out records of any stretch of
+//! them. How it gets them is its own business.
 
-use super::elsewhere::{self, Elsewhere};
-use super::events::{self, Events};
-use super::instance::{self, Instance};
-use super::pages::Pages;
-use super::place::{Folder, tracefs};
-use super::{TraceError, self_test, timerlat};
+use super::tracefs::Tracefs;
+use super::{TraceError, self_test};
 use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::{Blind, Names, PageLayout, Record, Rung, SelfTest, TraceTotal};
-use punctual_hist::MonoTime;
-use punctual_rt::now;
+use punctual_core::trace::{Blind, Names, Record, Rung, SelfTest, TraceTotal};
+use punctual_hist::{MonoTime, Nanos};
 use std::fs;
 
-/// Room for 400,000 records of 40 bytes: a million a second are read every 10 ms, with time to spare.
-const BUFFER_BYTES: u64 = 16 << 20;
-/// The trace may take this part of the memory that is available.
-const PART_OF_MEMORY: u64 = 8;
-/// A buffer smaller than this holds nothing worth reading.
-const BUFFER_BYTES_MIN: u64 = 64 << 10;
-
-/// With more measured CPUs, what they do to each other is not looked for.
-const MEASURED_TOO: usize = 8;
+/// Room for 400,000 switches of tasks, the longest of the usual records with 72 bytes: of a million a second they are
+/// those of 0.4 s, and they are read every 10 ms.
+const BUFFER_BYTES: u64 = 32 << 20;
+/// The trace may take this part of the memory that is available: what the kernel holds, and what was read.
+const PART_OF_MEMORY: u64 = 16;
+/// Of what was read so many times as much is held as the kernel's buffer has.
+pub const READ_PART: u64 = 2;
 
 /// Which engine is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The kernel's trace.
+    /// The best that can be had.
     #[default]
+    Best,
+    /// The kernel's trace.
     Tracefs,
+    /// A program in the kernel; where it cannot be had, the best.
+    Bpf,
     /// The kernel's trace, and its own noise tracer beside it; where it cannot be had, without it.
     Timerlat,
 }
 
-struct Wish<'a> {
-    cpus: &'a CpuSet,
-    online: &'a CpuSet,
-    buffer_bytes: Option<u64>,
+/// From when to when the trace of a CPU is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    /// From.
+    pub from: MonoTime,
+    /// To.
+    pub to: MonoTime,
+    /// Its clock was seen to be wrong.
+    pub warped: bool,
 }
 
-/// The trace of the measured CPUs. Its files are closed before the instance is removed: the order of fields matters.
-pub struct Engine {
-    pages: Vec<Pages>,
-    layout: PageLayout,
-    events: Events,
-    instance: Instance,
-    elsewhere: Option<Elsewhere>,
-    enabled: bool,
+/// Looks on while others measure.
+pub trait Engine: Send {
+    /// The measured CPUs.
+    fn cpus(&self) -> Vec<u32>;
+    /// Begins to record.
+    fn begin(&mut self) -> Result<(), TraceError>;
+    /// Ends recording; what was recorded is still there.
+    fn end(&mut self);
+    /// Takes what the kernel has.
+    fn drain(&mut self);
+    /// Switches its events on. Stops every CPU for moments: not while measuring.
+    fn enable(&mut self);
+    /// Switches its events off, so that nothing at all is paid for them.
+    fn disable(&mut self);
+    /// These are the measuring threads, (CPU, task): of timers that are armed and of page faults, only theirs are
+    /// recorded from now on.
+    fn measures(&mut self, threads: &[(u32, u32)]);
+    /// Activations of a CPU that are later than this are late.
+    fn late_is(&mut self, _cpu: u32, _threshold: Nanos) {}
+    /// From when to when the trace of a CPU is there.
+    fn covered(&self, cpu: u32) -> Option<Covered>;
+    /// Records of a CPU between two instants, and the names in them.
+    fn records(&self, cpu: u32, span: (MonoTime, MonoTime)) -> (Vec<Record>, Names);
+    /// Whether records may be missing between two instants although nothing in the records says so.
+    fn missed(&self, _span: (MonoTime, MonoTime)) -> bool {
+        false
+    }
+    /// What other CPUs did to one between two instants; names go into `names`.
+    fn elsewhere(&self, cpu: u32, span: (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)>;
+    /// The rung this is.
+    fn rung(&self) -> Rung;
+    /// Better ones, and why they are not used.
+    fn no_better(&self) -> Vec<(Rung, String)>;
     /// Bytes of the kernel's buffer for each CPU.
-    pub buffer_bytes: u64,
-    /// Why the kernel's own latency tracers are not used; `None`: they are.
-    pub no_timerlat: Option<String>,
+    fn buffer_bytes(&self) -> u64;
+    /// Events recorded: `group:name`.
+    fn event_names(&self) -> Vec<String>;
+    /// What it cannot see.
+    fn blind(&self) -> Vec<Blind>;
+    /// What it came to.
+    fn totals(&self) -> Vec<TraceTotal>;
 }
 
-impl Engine {
-    /// Opens it; events are on, nothing is recorded yet.
-    pub fn open(
-        cpus: &CpuSet,
-        online: &CpuSet,
-        buffer_bytes: Option<u64>,
-        choice: EngineChoice,
-    ) -> Result<Self, TraceError> {
-        let tracefs = tracefs()?;
-        // What a killed one left behind would be in the way.
-        instance::remove_stale(&tracefs);
-        let wish = Wish { cpus, online, buffer_bytes };
-        let no_timerlat = match choice {
-            EngineChoice::Tracefs => timerlat::unused(&tracefs),
-            EngineChoice::Timerlat => {
-                let suffix = timerlat::Shared::read(&tracefs).and_then(|shared| shared.suffix());
-                match suffix.and_then(|suffix| Self::open_with(&tracefs, &wish, Some(&suffix))) {
-                    Ok(engine) => return Ok(engine),
-                    Err(error) => error.to_string(),
-                }
-            }
-        };
-        let engine = Self::open_with(&tracefs, &wish, None)?;
-        Ok(Self { no_timerlat: Some(no_timerlat), ..engine })
-    }
+/// What is wanted of an engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// Which.
+    pub choice: EngineChoice,
+    /// The measured CPUs.
+    pub cpus: &'a CpuSet,
+    /// All CPUs there are.
+    pub online: &'a CpuSet,
+    /// Bytes of the kernel's buffer for each CPU; `None`: as many as a million records a second need.
+    pub buffer_bytes: Option<u64>,
+}
 
-    /// With the noise tracer if there is a suffix for the name of the instance that tells what was before.
-    fn open_with(tracefs: &Folder, wish: &Wish<'_>, noise: Option<&str>) -> Result<Self, TraceError> {
-        let Wish { cpus, online, buffer_bytes } = *wish;
-        let instance = Instance::new(tracefs, noise.unwrap_or_default())?;
-        let count = cpus.len() as u64;
-        let asked = buffer_bytes.unwrap_or_else(|| default_bytes(count)).max(BUFFER_BYTES_MIN);
-        let granted = instance.set_up(cpus, asked)?;
-        if noise.is_some() {
-            timerlat::start(tracefs, instance.folder(), cpus)?;
-        }
-        let events = Events::learn(instance.folder(), noise.is_some())?;
-        let header = tracefs.read("events/header_page")?;
-        let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
-        let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(4)));
-        let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
-        let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
-        // Without it causes have no senders: no reason to do without the rest.
-        let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(tracefs, &others, cpus, &layout).ok()).flatten();
-        let (buffer_bytes, no_timerlat) = (granted, None);
-        let mut engine = Self { pages, layout, events, instance, elsewhere, enabled: false, buffer_bytes, no_timerlat };
-        engine.enable();
-        Ok(engine)
-    }
+/// An engine that was tried out, if there is one, and why others were not used.
+#[derive(Default)]
+pub struct Opened {
+    /// The engine, and what known timers came to.
+    pub engine: Option<(Box<dyn Engine>, Vec<SelfTest>)>,
+    /// Others, and why not.
+    pub refused: Vec<(Rung, String)>,
+}
 
-    /// Lets known timers fire on every CPU and counts what is seen of them.
-    pub fn self_test(&mut self) -> Result<Vec<SelfTest>, TraceError> {
-        let cpus: Vec<u32> = self.pages.iter().map(|pages| pages.cpu).collect();
-        self.begin()?;
-        let mut results = self_test::run(&cpus, self);
-        for _ in 0..2 {
-            // A busy machine may have kept a thread from sleeping: what is missing once may be there the next time.
-            let failed: Vec<u32> = results.iter().filter(|test| !test.passed()).map(|test| test.cpu).collect();
-            if failed.is_empty() {
+type Opening = fn(&Wish<'_>) -> Result<Box<dyn Engine>, TraceError>;
+
+/// Opens the engine that is wanted, or else the best that can be had; events are on, nothing is recorded yet.
+pub fn open(wish: &Wish<'_>) -> Opened {
+    let (tracefs, bpf) = ((Rung::Tracefs, tracefs as Opening), (Rung::Bpf, bpf as Opening));
+    let timerlat = (Rung::Timerlat, timerlat as Opening);
+    let order = match wish.choice {
+        EngineChoice::Bpf => vec![bpf, tracefs],
+        EngineChoice::Timerlat => vec![timerlat, tracefs],
+        EngineChoice::Best if cfg!(feature = "bpf") => vec![tracefs, bpf],
+        EngineChoice::Best | EngineChoice::Tracefs => vec![tracefs],
+    };
+    let mut opened = Opened::default();
+    for (rung, opening) in order {
+        let tried = opening(wish).and_then(|mut engine| {
+            let tests = self_test::repeated(&mut *engine).and_then(self_test::believed)?;
+            Ok((engine, tests))
+        });
+        match tried {
+            Ok(tried) => {
+                opened.refused.extend(tried.0.no_better());
+                opened.engine = Some(tried);
                 break;
             }
-            for again in self_test::run(&failed, self) {
-                results
-                    .iter_mut()
-                    .filter(|test| test.cpu == again.cpu && again.passed())
-                    .for_each(|test| *test = again);
-            }
-        }
-        self.end();
-        Ok(results)
-    }
-
-    /// Begins to record.
-    pub fn begin(&mut self) -> Result<(), TraceError> {
-        let at = now();
-        self.instance.switch(true)?;
-        // What is left of a former stretch goes first.
-        self.pages.iter_mut().for_each(|pages| {
-            pages.drain(&self.layout, now);
-            pages.begin(at);
-        });
-        self.elsewhere.as_mut().map_or(Ok(()), |elsewhere| elsewhere.begin(&self.layout))
-    }
-
-    /// Ends recording; what was recorded is still there.
-    pub fn end(&mut self) {
-        let _ = self.instance.switch(false);
-        self.drain();
-        self.elsewhere.iter_mut().for_each(|elsewhere| elsewhere.end(&self.layout));
-    }
-
-    /// Takes what the kernel has.
-    pub fn drain(&mut self) {
-        self.pages.iter_mut().for_each(|pages| pages.drain(&self.layout, now));
-        self.elsewhere.iter_mut().for_each(|elsewhere| elsewhere.drain(&self.layout));
-    }
-
-    /// Switches its events on. Stops every CPU for moments: not while measuring.
-    pub fn enable(&mut self) {
-        if !std::mem::replace(&mut self.enabled, true) {
-            self.events.enable(self.instance.folder());
-            self.elsewhere.iter().for_each(|elsewhere| elsewhere.enable(true));
+            Err(error) => opened.refused.push((rung, error.to_string())),
         }
     }
-
-    /// Switches its events off, so that nothing at all is paid for them.
-    pub fn disable(&mut self) {
-        if std::mem::replace(&mut self.enabled, false) {
-            self.events.disable(self.instance.folder());
-            self.elsewhere.iter().for_each(|elsewhere| elsewhere.enable(false));
-        }
-    }
-
-    /// Of timers that are armed and of page faults, records only those of these threads.
-    pub fn only_ours(&self, threads: &[u32]) {
-        events::only_ours(self.instance.folder(), threads);
-    }
-
-    /// The pages of a CPU.
-    pub fn pages(&self, cpu: u32) -> Option<&Pages> {
-        self.pages.iter().find(|pages| pages.cpu == cpu)
-    }
-
-    /// Records of a CPU between two instants, and the names in them.
-    pub fn records(&self, cpu: u32, span: (MonoTime, MonoTime)) -> (Vec<Record>, Names) {
-        let mut names = Names::default();
-        let Some(pages) = self.pages(cpu) else { return (Vec::new(), names) };
-        (pages.records(span, &self.layout, &self.events.decoder, &mut names), names)
-    }
-
-    /// What other CPUs did to one between two instants; names go into `names`.
-    pub fn elsewhere(&self, cpu: u32, span: (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)> {
-        // Of very many measured CPUs only those that are not measured are looked at: each costs decoding.
-        let measured = self.pages.iter().take(if self.pages.len() <= MEASURED_TOO { usize::MAX } else { 0 });
-        let pages = measured.chain(self.elsewhere.iter().flat_map(Elsewhere::pages));
-        elsewhere::aimed_at(cpu, pages, span, &self.layout, &self.events.decoder, names)
-    }
-
-    /// The rung this is.
-    pub fn rung(&self) -> Rung {
-        if self.no_timerlat.is_none() { Rung::Timerlat } else { Rung::Tracefs }
-    }
-
-    /// Events recorded: `group:name`.
-    pub fn event_names(&self) -> Vec<String> {
-        self.events.names()
-    }
-
-    /// What it cannot see.
-    pub fn blind(&self) -> Vec<Blind> {
-        let mut blind = vec![Blind::CriticalSections, Blind::Firmware, Blind::Hypervisor];
-        blind.extend(self.events.blind.iter().cloned());
-        blind
-    }
-
-    /// What it came to.
-    pub fn totals(&self) -> Vec<TraceTotal> {
-        let total = |pages: &Pages| {
-            let (records, lost) = self.instance.records(pages.cpu);
-            TraceTotal { cpu: pages.cpu, records, lost, bytes: pages.bytes_read }
-        };
-        self.pages.iter().map(total).collect()
-    }
+    // Of two reasons the first stays: why it failed, not that it was not tried again.
+    opened.refused.sort_by_key(|(rung, _)| *rung);
+    opened.refused.dedup_by_key(|(rung, _)| *rung);
+    opened
 }
 
-fn default_bytes(cpus: u64) -> u64 {
-    let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    let each = available.map_or(BUFFER_BYTES, |kb| kb.saturating_mul(1024) / PART_OF_MEMORY / cpus.max(1));
-    each.min(BUFFER_BYTES)
+fn tracefs(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
+    Ok(Box::new(Tracefs::open(wish, false)?))
+}
+
+fn timerlat(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
+    Ok(Box::new(Tracefs::open(wish, true)?))
+}
+
+#[cfg(feature = "bpf")]
+fn bpf(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
+    Ok(Box::new(super::bpf::Bpf::open(wish.cpus, wish.buffer_bytes)?))
+}
+
+#[cfg(not(feature = "bpf"))]
+fn bpf(_: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
+    Err(TraceError::NoBpf("this program was built without it: build with --features bpf, which needs clang".to_owned()))
+}
+
+/// So many bytes each buffer of `cpus` measured CPUs may have, of which `READ_PART` times as much is held besides, and
+/// `beside` bytes of other buffers.
+pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
+    granted(available(), cpus, beside)
+}
+
+/// Bytes of memory that are available.
+fn available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024))
+}
+
+fn granted(available: Option<u64>, cpus: u64, beside: u64) -> u64 {
+    let Some(available) = available else { return BUFFER_BYTES };
+    let all = (available / PART_OF_MEMORY / (1 + READ_PART)).saturating_sub(beside);
+    (all / cpus.max(1)).min(BUFFER_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_held_is_a_part_of_the_memory() {
+        let gib = 1 << 30;
+        assert_eq!(granted(Some(64 * gib), 4, 1 << 24), BUFFER_BYTES);
+        for (available, cpus, beside) in [(gib, 2, 1 << 19), (gib, 1, 0), (8 * gib, 64, 48 << 20)] {
+            let each = granted(Some(available), cpus, beside);
+            let held = (cpus * each + beside) * (1 + READ_PART);
+            assert!(each > 64 << 10 && held <= available / PART_OF_MEMORY, "{held} of {available}");
+        }
+        assert_eq!(granted(Some(0), 1, 1), 0);
+        assert_eq!(granted(None, 1, 1), BUFFER_BYTES);
+    }
 }

@@ -9,6 +9,18 @@ pub enum TraceError {
     /// There is no tracefs.
     #[error("no tracefs: {0}")]
     NoTracefs(String),
+    /// The kernel's trace numbers threads otherwise than this process does.
+    #[error(
+        "this process has a PID namespace of its own, and the kernel's trace has the numbers that threads have in the \
+         machine: run it in the machine's own namespace (docker run --pid=host)"
+    )]
+    Namespace,
+    /// It could not be told which process this is.
+    #[error("read when this process was started: {0}; mount /proc")]
+    NoStart(std::io::Error),
+    /// Known timers left nothing in the trace.
+    #[error("its self-test saw nothing: {0} timers on each CPU left neither expiries nor wakings nor switches in it")]
+    SawNothing(u32),
     /// A file of it refused something.
     #[error("{operation} {path}: {errno}{}", remedy(*.errno))]
     File {
@@ -32,6 +44,9 @@ pub enum TraceError {
     /// What a file says is not understood.
     #[error("{0}")]
     NotUnderstood(String),
+    /// No program can be put into the kernel.
+    #[error("no program in the kernel: {0}")]
+    NoBpf(String),
     /// No thread could be started.
     #[error("start a thread for the trace: {0}; look at RLIMIT_NPROC and at pids.max of the control group")]
     NoThread(std::io::Error),
@@ -41,6 +56,7 @@ fn remedy(errno: Errno) -> &'static str {
     match errno {
         Errno::PERM => "; the kernel may be locked down (lockdown=confidentiality), or root's rights are missing",
         Errno::ACCESS => "; run as root",
+        Errno::MFILE => "; raise the limit on open files (ulimit -n)",
         Errno::NOMEM => "; ask for a smaller --trace-buffer",
         _ => "",
     }

@@ -10,7 +10,7 @@ use super::engine::Engine;
 use super::names::NameBook;
 use crate::probe::{LateReader, Seen};
 use punctual_core::trace::keep::{Keep, Keeper};
-use punctual_core::trace::{Late, LateList, LateTotal, Tid, TraceTotal, Window};
+use punctual_core::trace::{Blind, Incomplete, Late, LateList, LateTotal, SelfTest, Tid, TraceTotal, Window};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_rt::{kernel, now};
 use std::collections::{BTreeMap, VecDeque};
@@ -32,8 +32,11 @@ const WAITING_MAX: usize = 4096;
 const PATIENCE: Nanos = Nanos::from_secs(1);
 /// Late activations that are written one by one between two looks of the housekeeping thread.
 const LATE_MAX: usize = 4096;
-/// A window may have been moved to another slot if it is of the worst: so many bytes of windows are written in all.
-pub const BYTES_MAX: u64 = 64 << 20;
+/// So many windows with holes, and of all such a part, are no accident of one moment.
+const HOLES_MIN: u64 = 3;
+const HOLES_PART: u64 = 100;
+/// Each time that about so many bytes of windows have been written, fewer are kept from then on: the worst always.
+const BYTES_UNTIL_SPARING: u64 = 64 << 20;
 
 /// A measuring thread, as the recorder knows it.
 struct Thread {
@@ -42,6 +45,10 @@ struct Thread {
     tap: Option<LateReader>,
     crowded_out: (u64, Nanos),
     total: LateTotal,
+    /// Windows cut, and those of them with holes.
+    cut: (u64, u64),
+    /// What its self-test says of all its windows.
+    doubted: Option<Incomplete>,
 }
 
 /// An activation that waits until the trace is read up to its end.
@@ -60,7 +67,7 @@ pub struct Found {
 }
 
 struct Core {
-    engine: Option<Engine>,
+    engine: Option<Box<dyn Engine>>,
     witness: Witness,
     sampled: MonoTime,
     threads: Vec<Thread>,
@@ -84,7 +91,13 @@ pub struct Flight {
 
 impl Flight {
     /// Starts it for these measuring threads, (CPU, task). Nothing is recorded yet.
-    pub fn start(engine: Option<Engine>, threads: &[(u32, u32)], windows_max: u32, seed: u64) -> std::io::Result<Self> {
+    pub fn start(
+        engine: Option<Box<dyn Engine>>,
+        self_test: &[SelfTest],
+        threads: &[(u32, u32)],
+        windows_max: u32,
+        seed: u64,
+    ) -> std::io::Result<Self> {
         let book = if engine.is_some() { NameBook::read() } else { NameBook::default() };
         let thread = |(cpu, tid): &(u32, u32)| Thread {
             cpu: *cpu,
@@ -92,10 +105,17 @@ impl Flight {
             tap: None,
             crowded_out: (0, Nanos::ZERO),
             total: LateTotal { cpu: *cpu, ..LateTotal::default() },
+            cut: (0, 0),
+            doubted: self_test.iter().find(|test| test.cpu == *cpu).and_then(doubt),
         };
+        let mut witness = Witness::new(&threads.iter().map(|(cpu, _)| *cpu).collect(), threads);
+        if engine.is_none() {
+            // Then these may be the very phases that are not to be disturbed.
+            witness.leave_alone();
+        }
         let core = Arc::new(Mutex::new(Core {
             engine,
-            witness: Witness::new(&threads.iter().map(|(cpu, _)| *cpu).collect(), threads),
+            witness,
             sampled: MonoTime::default(),
             threads: threads.iter().map(thread).collect(),
             phase: 0,
@@ -135,6 +155,7 @@ impl Flight {
             // Where it cannot be switched on, windows will be empty and say that they are.
             let _ = engine.begin();
         }
+        core.witness.begin(now());
     }
 
     /// The traced phase has ended: what is still to be cut is cut.
@@ -151,8 +172,14 @@ impl Flight {
 
     /// What thread number `thread` is to take for late from now on.
     pub fn set_threshold(&self, thread: usize, threshold: Nanos) {
-        if let Some(tap) = self.core().threads.get(thread).and_then(|thread| thread.tap.as_ref()) {
+        let mut core = self.core();
+        let Core { threads, engine, .. } = &mut *core;
+        let Some(thread) = threads.get(thread) else { return };
+        if let Some(tap) = &thread.tap {
             tap.set_threshold(threshold);
+        }
+        if let Some(engine) = engine {
+            engine.late_is(thread.cpu, threshold);
         }
     }
 
@@ -171,9 +198,28 @@ impl Flight {
         Found { windows, late: LateList { late, totals } }
     }
 
+    /// Whether not even counters can be read.
+    pub fn is_blind(&self) -> bool {
+        self.core().witness.is_blind()
+    }
+
+    /// What its witnesses cannot tell.
+    pub fn blind(&self) -> Vec<Blind> {
+        let core = self.core();
+        let firmware = (!core.witness.counts_firmware()).then_some(Blind::Firmware);
+        let missing = core.witness.missing().into_iter().map(|(what, why)| Blind::Witness(what, why));
+        firmware.into_iter().chain(missing).collect()
+    }
+
+    /// CPUs of which windows lack records that nobody reported as lost.
+    pub fn holes(&self) -> Vec<u32> {
+        let core = self.core();
+        core.threads.iter().filter(|thread| thread.has_holes()).map(|thread| thread.cpu).collect()
+    }
+
     /// What the trace of each CPU came to.
     pub fn totals(&self) -> Vec<TraceTotal> {
-        self.core().engine.as_ref().map(Engine::totals).unwrap_or_default()
+        self.core().engine.as_ref().map(|engine| engine.totals()).unwrap_or_default()
     }
 }
 
@@ -196,7 +242,20 @@ fn run(core: &Mutex<Core>, stop: &AtomicBool) {
     }
 }
 
+/// What a self-test that failed says of all windows of its CPU.
+fn doubt(test: &SelfTest) -> Option<Incomplete> {
+    match () {
+        () if test.is_warped() => Some(Incomplete::Warped),
+        () if test.has_holes() => Some(Incomplete::Holes),
+        () => None,
+    }
+}
+
 impl Thread {
+    fn has_holes(&self) -> bool {
+        self.cut.1 >= HOLES_MIN && self.cut.1.saturating_mul(HOLES_PART) >= self.cut.0
+    }
+
     fn take_total(&mut self) -> LateTotal {
         if let Some(tap) = &self.tap {
             self.total.threshold = tap.threshold();
@@ -249,7 +308,7 @@ impl Core {
     fn note(&mut self, thread: usize, seen: Seen) {
         let Some(thread) = self.threads.get_mut(thread) else { return };
         let Seen { release, woke, late } = seen;
-        let Thread { cpu, tid, .. } = *thread;
+        let Thread { cpu, tid, doubted, .. } = *thread;
         let crowded = self.waiting.len() >= WAITING_MAX;
         if late {
             thread.total.count += 1;
@@ -260,7 +319,7 @@ impl Core {
             }
         }
         if !crowded {
-            let activation = Activation { cpu, tid, release, woke, phase: self.phase };
+            let activation = Activation { cpu, tid, release, woke, phase: self.phase, doubted };
             self.waiting.push_back(Waiting { activation, late });
         }
     }
@@ -279,21 +338,23 @@ impl Core {
     }
 
     fn is_ripe(&self, activation: &Activation, at: MonoTime) -> bool {
-        let is_read = |engine: &Engine| {
-            engine.pages(activation.cpu).is_some_and(|pages| pages.covered().1 >= activation.woke.plus(TRAIL))
+        let is_read = |engine: &dyn Engine| {
+            engine.covered(activation.cpu).is_some_and(|covered| covered.to >= activation.woke.plus(TRAIL))
         };
-        let is_told = self.witness.reaches(activation.woke) && self.engine.as_ref().is_none_or(is_read);
+        let is_told = self.witness.reaches(activation.woke) && self.engine.as_deref().is_none_or(is_read);
         is_told || at.since(activation.woke) > PATIENCE
     }
 
     fn keep(&mut self, Waiting { activation, late }: &Waiting) {
-        if self.bytes > BYTES_MAX {
-            return self.pass_over(activation.cpu, *late);
+        if self.bytes > BYTES_UNTIL_SPARING {
+            self.bytes = 0;
+            self.keeper.be_sparing();
         }
         let cpu = activation.cpu;
         let (place, moved) = if *late {
             let Some(Keep { place, moved }) = self.keeper.late(cpu, activation.woke.since(activation.release)) else {
-                return;
+                // Where all may be kept that are drawn, who was not drawn is no loss.
+                return self.pass_over(cpu, self.keeper.sparing() > 0);
             };
             (place, moved)
         } else {
@@ -304,7 +365,11 @@ impl Core {
             self.hand_out(cut::moved(window, to));
         }
         let around = self.witness.around(cpu, activation.release, activation.woke);
-        let window = Window { around, ..cut(activation, place, self.engine.as_ref(), &mut self.book) };
+        let window = Window { around, ..cut(activation, place, self.engine.as_deref(), &mut self.book) };
+        if let Some(thread) = self.threads.iter_mut().find(|thread| thread.cpu == cpu) {
+            thread.cut.0 += 1;
+            thread.cut.1 += u64::from(window.incomplete == Some(Incomplete::Holes) && activation.doubted.is_none());
+        }
         self.held.retain(|slot, held| self.keeper.may_move(held.cpu, *slot));
         if self.keeper.may_move(cpu, place.slot) {
             self.held.insert(place.slot, window.clone());

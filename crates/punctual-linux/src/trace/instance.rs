@@ -1,20 +1,23 @@
 //! A tracing instance of our own: made, set and taken away again. No other instance is ever touched.
 //!
-//! It carries our process id in its name, so that one left behind by a process that was killed is known for what it is
-//! at the next start. Knows files and settings; what events mean is the decoder's.
+//! Its name says which process it is of, number and time of its start, so that one left behind by a process that was
+//! killed is known for what it is. As long as its process lives, one of its files is open: the kernel then refuses to
+//! remove it, whoever asks. Knows files and settings; what events mean is the decoder's.
 
 use super::place::Folder;
 use super::{TraceError, timerlat};
+use crate::apply::{is_alive, this_process};
+use crate::journal::Owner;
 use punctual_core::cpu_set::CpuSet;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 use std::os::fd::OwnedFd;
 
 /// Beginning of our names.
 pub const OURS: &str = "punctual-";
 /// Where all instances are.
 pub const INSTANCES: &str = "instances";
+/// So many times one that vanished as it was made is made again.
+const ATTEMPTS: u32 = 3;
 /// The clock of `clock_nanosleep`, so that nothing needs to be converted.
 pub const CLOCK: &str = "mono";
 /// While nothing is measured on a CPU it gets no more than this.
@@ -26,23 +29,32 @@ pub struct Instance {
     tracefs: Folder,
     folder: Folder,
     name: String,
+    /// Keeps others from removing it.
+    hold: Option<OwnedFd>,
 }
 
 impl Instance {
-    /// Makes one, records nothing yet. Instances of ours whose process is gone are removed first.
+    /// Makes one, records nothing yet.
     pub fn new(tracefs: &Folder, suffix: &str) -> Result<Self, TraceError> {
         let tracefs = tracefs.folder(".")?;
-        remove_stale(&tracefs);
-        let name = format!("{OURS}{}{suffix}", std::process::id());
+        let name = this_process().map(|owner| name_of(owner, suffix)).map_err(TraceError::NoStart)?;
         let path = format!("{INSTANCES}/{name}");
-        // One of our number that still stands is of a former process: nobody else has our number now.
-        remove(&tracefs, &name);
-        mkdirat(tracefs.fd(), &path, Mode::RWXU).map_err(|errno| tracefs.error("make", &path, errno))?;
-        match tracefs.folder(&path) {
-            Ok(folder) => Ok(Self { tracefs, folder, name }),
-            Err(error) => {
-                remove(&tracefs, &name);
-                Err(error)
+        let mut attempts = 0;
+        loop {
+            mkdirat(tracefs.fd(), &path, Mode::RWXU).map_err(|errno| tracefs.error("make", &path, errno))?;
+            // Another program of ours may take it for a dead one's as long as nobody has opened a file of it.
+            let opened =
+                tracefs.folder(&path).and_then(|folder| Ok((folder.open("tracing_on", OFlags::RDONLY)?, folder)));
+            match opened {
+                Ok((hold, folder)) => return Ok(Self { tracefs, folder, name, hold: Some(hold) }),
+                Err(error) if attempts == ATTEMPTS => {
+                    let _ = unlinkat(tracefs.fd(), &path, AtFlags::REMOVEDIR);
+                    return Err(error);
+                }
+                Err(_) => {
+                    let _ = unlinkat(tracefs.fd(), &path, AtFlags::REMOVEDIR);
+                    attempts += 1;
+                }
             }
         }
     }
@@ -106,35 +118,48 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Its files must be closed by now: the kernel refuses to remove an instance that somebody reads.
+        // Its pages must be closed by now: the kernel refuses to remove an instance of which a file is open.
         let _ = self.switch(false);
+        self.hold = None;
         remove(&self.tracefs, &self.name);
     }
 }
 
-/// Removes instances of ours whose process is gone. One that is in use cannot be removed: the kernel says it is busy.
-pub fn remove_stale(tracefs: &Folder) {
-    for name in tracefs.folders(INSTANCES) {
-        if owner(&name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
-            remove(tracefs, &name);
-        }
-    }
+/// Removes instances of ours whose process is gone, and tells their names.
+pub fn sweep(tracefs: &Folder) -> Vec<String> {
+    left_behind(tracefs).into_iter().filter(|name| remove(tracefs, name)).collect()
 }
 
 /// Removes an instance of ours, and puts back before what it changed for others.
-fn remove(tracefs: &Folder, name: &str) {
-    if timerlat::put_back(tracefs, name) {
-        let _ = unlinkat(tracefs.fd(), format!("{INSTANCES}/{name}"), AtFlags::REMOVEDIR);
-    }
+fn remove(tracefs: &Folder, name: &str) -> bool {
+    let suffix = parse(name).map_or("", |(_, suffix)| suffix);
+    let path = format!("{INSTANCES}/{name}");
+    timerlat::put_back(tracefs, &path, suffix) && unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
 }
 
-/// Whose instance this is, if it is named as ours are.
-fn owner(name: &str) -> Option<Pid> {
-    let name = name.strip_prefix(OURS)?;
-    let end = name.find(|c: char| !c.is_ascii_digit()).unwrap_or(name.len());
-    let (number, suffix) = name.split_at_checked(end)?;
-    let is_ours = suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix);
-    is_ours.then(|| number.parse().ok().and_then(Pid::from_raw)).flatten()
+/// Instances of ours whose process is gone.
+pub fn left_behind(tracefs: &Folder) -> Vec<String> {
+    let is_dead = |name: &String| parse(name).is_some_and(|(owner, _)| !is_alive(owner));
+    tracefs.folders(INSTANCES).into_iter().filter(is_dead).collect()
+}
+
+fn name_of(Owner { pid, started }: Owner, suffix: &str) -> String {
+    format!("{OURS}{pid}-{started}{suffix}")
+}
+
+/// Whose instance this is and what its name ends with, if it is named as ours are.
+fn parse(name: &str) -> Option<(Owner, &str)> {
+    let (pid, rest) = number(name.strip_prefix(OURS)?)?;
+    let (started, suffix) = number(rest.strip_prefix('-')?)?;
+    let owner = Owner { pid: u32::try_from(pid).ok()?, started };
+    (suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix)).then_some((owner, suffix))
+}
+
+/// The number a text begins with, and the rest.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    Some((digits.parse().ok()?, rest))
 }
 
 /// Ends the name of the instance that watches the other CPUs.
@@ -168,30 +193,61 @@ mod tests {
 
     #[test]
     fn only_names_of_ours_have_an_owner() {
-        for name in ["", "punctual-", "punctual-x", "punctual-1x", "punctual--1", "punctual-0", "osnoise", "rtla-12"] {
-            assert_eq!(owner(name), None, "{name}");
+        for name in ["", "punctual-", "punctual-x", "punctual-1x", "punctual--1", "punctual-7", "osnoise", "rtla-12-3"]
+        {
+            assert_eq!(parse(name), None, "{name}");
         }
-        assert_eq!(owner("punctual-77"), Pid::from_raw(77));
-        assert_eq!(owner("punctual-77-else"), Pid::from_raw(77));
-        assert_eq!(owner("punctual-77-osnoise=on=0-3"), Pid::from_raw(77));
+        let owner = Owner { pid: 77, started: 4711 };
+        assert_eq!(parse("punctual-77-4711"), Some((owner, "")));
+        assert_eq!(parse(&name_of(owner, ELSEWHERE)), Some((owner, ELSEWHERE)));
+        let noise = "-osnoise=on=0-3,7";
+        assert_eq!(parse(&name_of(owner, noise)), Some((owner, noise)));
+        for suffix in ["-mine", "-osnoise", "-osnoise=on", "=on=0"] {
+            assert_eq!(parse(&name_of(owner, suffix)), None, "{suffix}");
+        }
     }
 
     #[test]
     fn instances_of_the_dead_go_and_all_others_stay() {
         let dir = tempfile::tempdir().unwrap();
-        // Above the largest number a process can have.
-        let (dead, alive) = ("punctual-4194400", format!("punctual-{}", std::process::id()));
         let instances = dir.path().join(INSTANCES);
         std::fs::create_dir(&instances).unwrap();
-        for name in [dead, "punctual-4194401-else", &alive, "rtla-4194400", "osnoise"] {
+        let here = this_process().unwrap();
+        // The same number, given to another process before; and two above the largest a process can have.
+        let former = name_of(Owner { started: here.started - 1, ..here }, "");
+        let dead = ["punctual-4194400-1", "punctual-4194401-1-else", &former];
+        let others = ["osnoise", &name_of(here, ""), "rtla-4194400-1"];
+        for name in dead.iter().chain(&others) {
             std::fs::create_dir(instances.join(name)).unwrap();
         }
-        remove_stale(&Folder::of(dir.path()));
-        let mut left: Vec<_> = std::fs::read_dir(&instances).unwrap().map(|e| e.unwrap().file_name()).collect();
-        left.sort();
-        let mut kept = ["osnoise".to_owned(), alive, "rtla-4194400".to_owned()];
-        kept.sort();
-        assert_eq!(left, kept.map(std::ffi::OsString::from));
+        let sorted = |mut names: Vec<String>| {
+            names.sort();
+            names
+        };
+        let tracefs = Folder::of(dir.path());
+        assert_eq!(sorted(left_behind(&tracefs)), sorted(dead.map(str::to_owned).into()));
+        assert_eq!(sorted(sweep(&tracefs)), sorted(dead.map(str::to_owned).into()));
+        assert_eq!(sorted(tracefs.folders(INSTANCES)), sorted(others.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn what_one_of_the_dead_changed_is_put_back_before_it_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = "punctual-4194400-1-osnoise=on=0-3";
+        let folder = dir.path().join(INSTANCES).join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir(dir.path().join("osnoise")).unwrap();
+        for (file, text) in [("osnoise/options", "NO_OSNOISE_WORKLOAD"), ("osnoise/cpus", "1")] {
+            std::fs::write(dir.path().join(file), text).unwrap();
+        }
+        std::fs::write(folder.join("current_tracer"), "osnoise\n").unwrap();
+        let tracefs = Folder::of(dir.path());
+        // Only a tracefs removes a folder with files in it.
+        assert_eq!(sweep(&tracefs), [""; 0]);
+        assert_eq!(tracefs.read("osnoise/options").unwrap(), "OSNOISE_WORKLOAD");
+        assert_eq!(tracefs.read("osnoise/cpus").unwrap(), "0-3");
+        std::fs::remove_file(folder.join("current_tracer")).unwrap();
+        assert_eq!(left_behind(&tracefs), [name]);
     }
 
     #[test]

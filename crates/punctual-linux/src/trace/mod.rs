@@ -5,12 +5,15 @@
 //! timerlat                                    the kernel's own noise tracer beside it, on request
 //! pages -> cut (names) -> Window              what is kept of it
 //! around -> Window                            what counters say, besides or where there is no trace
+//! engine: tracefs (the above), bpf            what hands out records
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
 //! Raw pages are read and held for some seconds; only those that a window needs are decoded, by the core. Who was to
 //! blame is not asked here.
 
 pub mod around;
+#[cfg(feature = "bpf")]
+mod bpf;
 mod cut;
 mod elsewhere;
 mod engine;
@@ -23,8 +26,9 @@ mod pages;
 mod place;
 mod self_test;
 mod timerlat;
+mod tracefs;
 
-pub use engine::{Engine, EngineChoice};
+pub use engine::{Engine, EngineChoice, Opened, Wish, open};
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;
@@ -32,4 +36,15 @@ pub use instance::CLOCK;
 /// Whether this process may have a tracing instance of its own here.
 pub fn permitted() -> bool {
     place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).is_ok()
+}
+
+/// Removes what measurements that were killed left in the kernel, and tells the names of it: tracing instances that
+/// would record for ever.
+pub fn sweep() -> Vec<String> {
+    place::tracefs().map(|tracefs| instance::sweep(&tracefs)).unwrap_or_default()
+}
+
+/// Names of tracing instances that measurements that were killed left behind, as far as this process may see them.
+pub fn left_behind() -> Vec<String> {
+    place::tracefs().map(|tracefs| instance::left_behind(&tracefs)).unwrap_or_default()
 }

@@ -2,35 +2,48 @@
 //!
 //! Read beside the measurement, on housekeeping CPUs; what is not to be had stays a number.
 
-use punctual_core::trace::{Address, Line, Names, Record, Tid, What};
+use punctual_core::trace::{Address, Line, Names, Record, Tid, What, Window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::fs::PermissionsExt;
 
 /// A function is no longer than this: an address farther behind belongs to nothing we know.
 const FUNCTION_MAX: u64 = 1 << 20;
+/// Of what stands for an address, 40 bits tell the some thousands of a run apart.
+const UNUSED_BITS: u32 = 24;
 
 /// What the machine calls things.
 #[derive(Debug, Default)]
 pub struct NameBook {
     /// Functions by address.
     functions: Vec<(u64, Box<str>)>,
-    lines: BTreeMap<u32, Line>,
+    /// Lines whose CPUs the kernel alone chooses, or not.
+    managed: BTreeMap<u32, bool>,
+    /// What stands for addresses in this run, and tells nobody where the kernel is.
+    disguise: RandomState,
 }
+
+/// The kernel's mark of its own threads.
+const PF_KTHREAD: u64 = 0x0020_0000;
 
 impl NameBook {
     /// Reads the names of functions: some tenths of a second.
     pub fn read() -> Self {
-        Self { functions: functions(&fs::read("/proc/kallsyms").unwrap_or_default()), lines: BTreeMap::new() }
+        Self { functions: functions(&fs::read("/proc/kallsyms").unwrap_or_default()), ..Self::default() }
     }
 
     /// Names of what occurs in these records; `seen` is what the records themselves said.
     pub fn of<'a>(&mut self, records: impl Iterator<Item = &'a Record>, mut seen: Names) -> Names {
-        let (mut tasks, mut irqs, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut tasks, mut irqs, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+        let mut current = BTreeSet::new();
         for record in records {
+            current.insert(record.tid);
             tasks.insert(record.tid);
             note(&record.what, &mut tasks, &mut irqs, &mut addresses);
         }
-        let mut names = Names::default();
+        let kernel_threads = current.into_iter().filter(|tid| is_kernel_thread(*tid)).collect();
+        let mut names = Names { kernel_threads, ..Names::default() };
         for tid in tasks {
             let name = seen.tasks.remove(&tid).or_else(|| comm(tid));
             names.tasks.extend(name.map(|name| (tid, name)));
@@ -39,30 +52,80 @@ impl NameBook {
             let action = seen.irqs.remove(&irq).map(|line| line.action).unwrap_or_default();
             names.irqs.insert(irq, self.line(irq, action));
         }
-        for address in addresses {
-            names.functions.extend(self.function(address).map(|name| (address, name.to_owned())));
+        for (address, points) in addresses {
+            names.functions.extend(self.function(address, points).map(|name| (address, name.to_owned())));
         }
         names
     }
 
-    fn line(&mut self, irq: u32, action: String) -> Line {
-        let line = self.lines.entry(irq).or_insert_with(|| Line {
-            action: String::new(),
-            affinity: text(&format!("/proc/irq/{irq}/smp_affinity_list")).unwrap_or_default(),
-            managed: text(&format!("/sys/kernel/debug/irq/irqs/{irq}"))
-                .is_some_and(|text| text.contains("IRQD_AFFINITY_MANAGED")),
-        });
-        Line { action, ..line.clone() }
+    /// Addresses in a window become other numbers, the same for the same in all of a run: who reads a recording learns
+    /// which they were by their names alone.
+    pub fn disguise(&self, window: &mut Window) {
+        let other = |address: &mut Address| *address = self.other(*address);
+        let records = window.records.iter_mut().chain(window.elsewhere.iter_mut().map(|(_, record)| record));
+        records.for_each(|record| each_address(&mut record.what, other));
+        let names = std::mem::take(&mut window.names.functions).into_iter();
+        window.names.functions = names.map(|(address, name)| (self.other(address), name)).collect();
     }
 
-    fn function(&self, address: Address) -> Option<&str> {
+    /// 0 is no address.
+    fn other(&self, Address(address): Address) -> Address {
+        let other = self.disguise.hash_one(address) >> UNUSED_BITS;
+        Address(if address == 0 { 0 } else { other.max(1) })
+    }
+
+    fn line(&mut self, irq: u32, action: String) -> Line {
+        let path = format!("/proc/irq/{irq}/smp_affinity_list");
+        // Where it goes may change at any time, who decides may not.
+        let affinity = text(&path).unwrap_or_default();
+        let managed = *self.managed.entry(irq).or_insert_with(|| {
+            // Newer kernels let nobody write where that would be refused.
+            let fixed = fs::metadata(&path).is_ok_and(|file| file.permissions().mode() & 0o222 == 0);
+            let told = text(&format!("/sys/kernel/debug/irq/irqs/{irq}"));
+            fixed || told.is_some_and(|text| text.contains("IRQD_AFFINITY_MANAGED"))
+        });
+        Line { action, affinity, managed }
+    }
+
+    fn function(&self, address: Address, points: Points) -> Option<&str> {
         let after = self.functions.partition_point(|(start, _)| *start <= address.0);
         let (start, name) = self.functions.get(after.checked_sub(1)?)?;
-        (address.0 - start < FUNCTION_MAX).then_some(name)
+        let behind = address.0 - start;
+        match points {
+            Points::AtIt => behind == 0,
+            Points::Into => behind < FUNCTION_MAX,
+        }
+        .then_some(name)
     }
 }
 
-fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addresses: &mut BTreeSet<Address>) {
+/// How an address belongs to a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Points {
+    /// It is where the function begins.
+    AtIt,
+    /// It is somewhere in it.
+    Into,
+}
+
+fn each_address(what: &mut What, mut each: impl FnMut(&mut Address)) {
+    match what {
+        What::HrtimerStart { timer: a, function: b, .. }
+        | What::HrtimerEntry { timer: a, function: b }
+        | What::TimerEntry { timer: a, function: b }
+        | What::IpiSend { callsite: a, callback: b, .. }
+        | What::Fault { address: a, ip: b, .. } => [a, b].into_iter().for_each(each),
+        What::HrtimerExit { timer: a }
+        | What::TimerExit { timer: a }
+        | What::Nmi { handler: a, .. }
+        | What::WorkStart { function: a }
+        | What::CallEntry { function: a } => each(a),
+        What::Stack { addresses } => addresses.iter_mut().for_each(each),
+        _ => {}
+    }
+}
+
+fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addresses: &mut BTreeMap<Address, Points>) {
     match what {
         What::Switch { prev, next, .. } => tasks.extend([*prev, *next]),
         What::Waking { tid, .. } | What::Migrate { tid, .. } => tasks.extend([*tid]),
@@ -71,10 +134,13 @@ fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addres
         | What::HrtimerEntry { function, .. }
         | What::TimerEntry { function, .. }
         | What::WorkStart { function }
-        | What::CallEntry { function } => addresses.extend([*function]),
-        What::Nmi { handler, .. } => addresses.extend([*handler]),
-        What::IpiSend { callsite, callback, .. } => addresses.extend([*callsite, *callback]),
-        What::Fault { ip, user: false, .. } => addresses.extend([*ip]),
+        | What::CallEntry { function } => addresses.extend([(*function, Points::AtIt)]),
+        What::Nmi { handler, .. } => addresses.extend([(*handler, Points::AtIt)]),
+        What::IpiSend { callsite, callback, .. } => {
+            addresses.extend([(*callsite, Points::Into), (*callback, Points::AtIt)]);
+        }
+        What::Stack { addresses: stack } => addresses.extend(stack.iter().map(|at| (*at, Points::Into))),
+        What::Fault { ip, user: false, .. } => addresses.extend([(*ip, Points::Into)]),
         _ => {}
     }
 }
@@ -98,6 +164,17 @@ fn comm(tid: Tid) -> Option<String> {
     if tid > 0 { text(&format!("/proc/{tid}/comm")) } else { None }
 }
 
+/// Whether a task that is still there is a thread of the kernel.
+fn is_kernel_thread(tid: Tid) -> bool {
+    tid > 0 && text(&format!("/proc/{tid}/stat")).is_some_and(|stat| flags(&stat) & PF_KTHREAD != 0)
+}
+
+/// The flags in a task's `stat`; its name, which may hold anything, ends with the last parenthesis.
+fn flags(stat: &str) -> u64 {
+    let mut words = stat.rsplit_once(')').map_or("", |(_, words)| words).split_whitespace();
+    words.nth(6).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
 fn text(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
@@ -105,15 +182,64 @@ fn text(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_core::trace::{Context, Kept};
+    use punctual_hist::MonoTime;
+
+    #[test]
+    fn threads_of_the_kernel_are_told_by_their_flags() {
+        assert_eq!(flags("16 (a) b) S 2 0 0 0 -1 69238848 0") & PF_KTHREAD, PF_KTHREAD);
+        assert_eq!(flags("700 (bash) S 1 700 700 0 -1 4194304 0") & PF_KTHREAD, 0);
+        assert_eq!(flags(""), 0);
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(!is_kernel_thread(own) && !is_kernel_thread(0));
+    }
 
     #[test]
     fn an_address_is_named_by_the_function_it_is_in() {
         let text = b"ffffffff81000100 T second\nffffffff81000000 t first\nffffffff81000180 D data\n0 T hidden\nnoise\n";
-        let book = NameBook { functions: functions(text), lines: BTreeMap::new() };
-        let name = |address| book.function(Address(address));
+        let book = NameBook { functions: functions(text), ..NameBook::default() };
+        let name = |address| book.function(Address(address), Points::Into);
+        let exact = |address| book.function(Address(address), Points::AtIt);
+        assert_eq!(exact(0xffff_ffff_8100_0100), Some("second"));
+        assert_eq!(exact(0xffff_ffff_8100_0101), None, "a pointer to a function that has no name is not its neighbour");
         assert_eq!(name(0xffff_ffff_8100_00ff), Some("first"));
         assert_eq!(name(0xffff_ffff_8100_0190), Some("second"));
         assert_eq!((name(0), name(0xffff_ffff_8000_0000), name(u64::MAX)), (None, None, None));
         assert_eq!(functions(b"0 T a\n0 T b\n"), []);
+    }
+
+    #[test]
+    fn no_address_of_the_kernel_is_told_and_the_same_ones_stay_the_same() {
+        let book = NameBook { functions: functions(b"ffffffff81000100 T tick\n"), ..NameBook::default() };
+        let (timer, function) = (Address(0xffff_8881_0000_0040), Address(0xffff_ffff_8100_0100));
+        let record = |what| Record { at: MonoTime::default(), tid: 0, context: Context::default(), what };
+        let mut records = vec![
+            record(What::HrtimerEntry { timer, function }),
+            record(What::HrtimerExit { timer }),
+            record(What::CallEntry { function: Address(0) }),
+        ];
+        let names = NameBook { functions: functions(b"ffffffff81000100 T tick\n"), ..NameBook::default() }
+            .of(records.iter(), Names::default());
+        let mut window = Window {
+            slot: 0,
+            kept: Kept::Sampled,
+            cpu: 0,
+            tid: 1,
+            release: MonoTime::default(),
+            woke: MonoTime::default(),
+            phase: 0,
+            records: std::mem::take(&mut records),
+            elsewhere: Vec::new(),
+            names,
+            incomplete: None,
+            around: None,
+        };
+        book.disguise(&mut window);
+        let [entry, exit, call] = [0, 1, 2].map(|n| window.records[n].what.clone());
+        let What::HrtimerEntry { timer: entered, function: called } = entry else { panic!("{entry:?}") };
+        assert!(entered != timer && called != function && called.0 < 1 << 40);
+        assert_eq!(exit, What::HrtimerExit { timer: entered });
+        assert_eq!(call, What::CallEntry { function: Address(0) });
+        assert_eq!(window.names.functions, [(called, "tick".to_owned())].into());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
 
-use punctual_core::trace::{Context, Decoder, Names, PageLayout, Record, What};
+use punctual_core::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
 use punctual_hist::{MonoTime, Nanos};
 use rustix::io::{Errno, read};
 use std::collections::VecDeque;
@@ -13,7 +13,8 @@ const KEPT: Nanos = Nanos::from_secs(3);
 /// So many pages are read in one go at most: then other CPUs have their turn.
 const PAGES_AT_ONCE: usize = 4096;
 
-/// One page, and the time of its first record.
+/// One page, and the time of its first record. One that could not be understood has no bytes, and the time up to which
+/// all was read before it.
 struct Kept {
     start: MonoTime,
     bytes: Box<[u8]>,
@@ -87,6 +88,8 @@ impl Pages {
         let bytes: Box<[u8]> = self.buffer.get(..length).unwrap_or_default().into();
         let Ok(page) = layout.page(&bytes) else {
             self.damaged += 1;
+            // Nobody knows what was in it: it stays as a hole in its place.
+            self.read.push_back(Kept { start: self.covered.1, bytes: Box::default() });
             return;
         };
         if page.is_empty() && page.missed().is_none() {
@@ -112,7 +115,8 @@ impl Pages {
         self.covered
     }
 
-    /// Records between two instants, in order; losses are records of their own.
+    /// Records between two instants, in order. What is missing is a record of its own, at the last instant up to which
+    /// all is there: it reaches to the record after it.
     pub fn records(
         &self,
         (from, to): (MonoTime, MonoTime),
@@ -120,27 +124,42 @@ impl Pages {
         decoder: &Decoder,
         names: &mut Names,
     ) -> Vec<Record> {
-        let first = self.read.partition_point(|page| page.start <= from).saturating_sub(1);
+        let begun = self.read.partition_point(|page| page.start <= from);
+        // A hole begins no sooner than the page before it ends.
+        let first = self.read.range(..begun).rposition(|page| !page.bytes.is_empty()).unwrap_or(0);
         let mut records = Vec::new();
-        for kept in self.read.range(first..).take_while(|page| page.start <= to) {
-            let Ok(page) = layout.page(&kept.bytes) else { continue };
-            if let Some(missed) = page.missed().filter(|_| kept.start >= from) {
-                records.push(lost(kept.start, missed.count()));
+        // The last event so far, and whether what follows it is missing.
+        let (mut last, mut hole) = (from, None);
+        for kept in self.read.range(first..) {
+            let Ok(page) = layout.page(&kept.bytes) else {
+                hole = Some(None);
+                continue;
+            };
+            hole = page.missed().map(Missed::count).or(hole);
+            if let Some(count) = hole.take_if(|_| kept.start >= from) {
+                records.push(lost(last, count));
             }
+            if kept.start > to {
+                return records;
+            }
+            hole = None;
             for event in page.events() {
                 let Ok(event) = event else {
                     // What follows in this page cannot be found any more.
-                    records.push(lost(kept.start, None));
+                    hole = Some(None);
                     break;
                 };
                 if event.at > to {
-                    break;
+                    return records;
                 }
+                last = last.max(event.at);
                 if event.at >= from {
                     decoder.decode_each(&event, names, |record| records.push(record));
                 }
             }
         }
+        // No page after it says where it ends.
+        records.extend(hole.map(|count| lost(last, count)));
         records
     }
 }
@@ -148,3 +167,6 @@ impl Pages {
 fn lost(at: MonoTime, count: Option<u64>) -> Record {
     Record { at, tid: 0, context: Context::default(), what: What::Lost { count } }
 }
+
+#[cfg(test)]
+mod tests;

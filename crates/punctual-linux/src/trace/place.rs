@@ -8,11 +8,15 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstatfs, openat};
 use rustix::io::{Errno, read, write};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 
 /// What `statfs` calls a tracefs.
 const TRACEFS_MAGIC: u64 = 0x7472_6163;
 /// Where distributions mount it.
 const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Number of the machine's own PID namespace, the same in every kernel since 3.8.
+const PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 /// A folder of files that the kernel answers in.
 #[derive(Debug)]
@@ -25,8 +29,11 @@ pub struct Folder {
 /// The kernel's trace, mounted somewhere or detached.
 ///
 /// # Errors
-/// Why there is none.
+/// Why there is none, or none that is of use here.
 pub fn tracefs() -> Result<Folder, TraceError> {
+    if std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != PID_NAMESPACE) {
+        return Err(TraceError::Namespace);
+    }
     MOUNTED.iter().find_map(|path| mounted(path)).map_or_else(detached, Ok)
 }
 

@@ -11,12 +11,14 @@ use super::instance::{INSTANCES, OURS};
 use super::place::Folder;
 use punctual_core::cpu_set::CpuSet;
 
-/// Follows the process id in the name of an instance whose tracer this is.
+/// Follows the process in the name of an instance whose tracer this is.
 const SUFFIX: &str = "-osnoise";
 /// Stands before each word of what was before.
 const WORD: char = '=';
 /// A longer name is not taken by the kernel.
 const NAME_MAX: usize = 255;
+/// Digits of a process's number and of the time of its start, and what parts them.
+const PROCESS_MAX: usize = 10 + 1 + 20;
 /// Who is looked for: of both tracers, they share their options.
 const TRACERS: [&str; 2] = ["osnoise", "timerlat"];
 const OPTIONS: &str = "osnoise/options";
@@ -58,13 +60,13 @@ impl Shared {
     pub fn suffix(&self) -> Result<String, TraceError> {
         let workload = if self.workload { "on" } else { "off" };
         let suffix = format!("{SUFFIX}{WORD}{workload}{WORD}{}", self.cpus);
-        let fits = suffix.len() + OURS.len() + 10 <= NAME_MAX && !suffix.contains('/');
+        let fits = suffix.len() + OURS.len() + PROCESS_MAX <= NAME_MAX && !suffix.contains('/');
         let too_long =
             || TraceError::NotUnderstood(format!("what {CPUS} says does not fit into a name, to be put back"));
         fits.then_some(suffix).ok_or_else(too_long)
     }
 
-    /// From what the name of an instance of ours has after the process id.
+    /// From what the name of an instance of ours has after its process.
     fn of_suffix(suffix: &str) -> Option<Self> {
         let mut words = suffix.strip_prefix(SUFFIX)?.split(WORD).skip(1);
         let workload = words.next()? == "on";
@@ -72,7 +74,7 @@ impl Shared {
     }
 }
 
-/// Whether the name of an instance of ours may go on like this after the process id.
+/// Whether the name of an instance of ours may go on like this after its process.
 pub fn is_suffix(suffix: &str) -> bool {
     Shared::of_suffix(suffix).is_some()
 }
@@ -93,13 +95,13 @@ pub fn start(tracefs: &Folder, instance: &Folder, cpus: &CpuSet) -> Result<(), T
     instance.write("current_tracer", "osnoise")
 }
 
-/// Ends the tracer of the instance called that, and makes the options what its name says they were. `false` where that
-/// cannot be now, as somebody else uses them: then the instance must stay, for the next one who tries.
-pub fn put_back(tracefs: &Folder, name: &str) -> bool {
-    let suffix = name.trim_start_matches(OURS).trim_start_matches(|c: char| c.is_ascii_digit());
+/// Ends the tracer of the instance at `path`, and makes the options what the end of its name says they were. `false`
+/// where that cannot be now, as somebody else uses them or its pages are read: then the instance must stay, for the next
+/// one who tries.
+pub fn put_back(tracefs: &Folder, path: &str, suffix: &str) -> bool {
     let Some(before) = Shared::of_suffix(suffix) else { return true };
     // With threads allowed again while it runs, it would start them.
-    if tracefs.write(&format!("{INSTANCES}/{name}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
+    if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
         return false;
     }
     let cpus = tracefs.write(CPUS, &before.cpus);
@@ -178,14 +180,16 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let folder = tracefs(dir.path(), options, &[]);
             let shared = Shared::read(&folder).unwrap();
-            let name = format!("{OURS}77{}", shared.suffix().unwrap());
+            let suffix = shared.suffix().unwrap();
+            let name = format!("{OURS}77-1{suffix}");
+            let path = format!("{INSTANCES}/{name}");
             assert_eq!(shared.workload, workload);
             let folder = tracefs(dir.path(), options, &[(&name, "nop\n")]);
-            let instance = folder.folder(&format!("{INSTANCES}/{name}")).unwrap();
+            let instance = folder.folder(&path).unwrap();
             start(&folder, &instance, &CpuSet::parse_list("1,3").unwrap()).unwrap();
             assert_eq!(folder.read(CPUS).unwrap(), "1,3");
             assert_eq!(folder.read(OPTIONS).unwrap(), NO_WORKLOAD);
-            assert!(put_back(&folder, &name));
+            assert!(put_back(&folder, &path, &suffix));
             assert_eq!(folder.read(CPUS).unwrap(), "0-7");
             assert_eq!(folder.read(OPTIONS).unwrap(), if workload { WORKLOAD } else { NO_WORKLOAD });
             assert_eq!(instance.read("current_tracer").unwrap(), "nop");
@@ -195,11 +199,13 @@ mod tests {
     #[test]
     fn options_that_somebody_else_uses_by_now_stay() {
         let dir = tempfile::tempdir().unwrap();
-        let ours = format!("{OURS}77{SUFFIX}=on=0-7");
+        let suffix = format!("{SUFFIX}=on=0-7");
+        let ours = format!("{OURS}77-1{suffix}");
+        let path = format!("{INSTANCES}/{ours}");
         let folder = tracefs(dir.path(), NO_WORKLOAD, &[(&ours, "osnoise\n"), ("rtla", "timerlat\n")]);
-        assert!(!put_back(&folder, &ours));
+        assert!(!put_back(&folder, &path, &suffix));
         assert_eq!(folder.read(OPTIONS).unwrap(), NO_WORKLOAD);
-        assert!(put_back(&folder, "punctual-77"), "one that changed nothing can go");
+        assert!(put_back(&folder, &path, ""), "one that changed nothing can go");
     }
 
     #[test]

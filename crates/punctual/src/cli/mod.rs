@@ -347,21 +347,9 @@ pub struct MeasureArgs {
     /// Run a published suite instead of a scenario of your own
     #[arg(long, value_enum, conflicts_with_all = ["load", "mechanism", "period", "duration", "activations", "warm_up"])]
     pub suite: Option<SuiteName>,
-    /// Look for the causes of late activations meanwhile: punctual explain shows them
-    #[arg(long)]
-    pub explain: bool,
-    /// Later than this is late [default: later than 99.9 % of the run so far]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
-    pub explain_threshold: Option<Nanos>,
-    /// Keep what the kernel did around at most so many activations
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
-    pub windows: u32,
-    /// The kernel's trace buffer of each measured CPU, as in 16M [default: 16M, less where memory is short]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
-    pub trace_buffer: Option<u64>,
-    /// By which means: the kernel's trace alone, or its own noise tracer beside it
-    #[arg(long, value_enum, value_name = "ENGINE", default_value_t = EngineName::Tracefs, requires = "explain")]
-    pub explain_engine: EngineName,
+    /// Looking for causes.
+    #[command(flatten)]
+    pub explain: TraceArgs,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -377,6 +365,27 @@ pub struct MeasureArgs {
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// How `punctual measure` looks for causes.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Look for the causes of late activations meanwhile: punctual explain shows them
+    #[arg(long)]
+    pub explain: bool,
+    /// Later than this is late [default: later than 99.9 % of the run so far]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
+    pub explain_threshold: Option<Nanos>,
+    /// Keep what the kernel did around at most so many activations
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
+    pub windows: u32,
+    /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
+    pub trace_buffer: Option<u64>,
+    /// By which means: the kernel's trace, alone or with its own noise tracer beside it, or a program in the kernel where
+    /// this program was built with it
+    #[arg(long, value_enum, value_name = "ENGINE", requires = "explain")]
+    pub explain_engine: Option<EngineName>,
 }
 
 /// Scheduling policies by name.
@@ -411,6 +420,17 @@ pub enum MechanismName {
     Nanosleep,
 }
 
+/// Engines that look for causes, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// The kernel's trace
+    Tracefs,
+    /// A program in the kernel
+    Bpf,
+    /// The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on
+    Timerlat,
+}
+
 /// Timer phases by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PhaseName {
@@ -422,15 +442,6 @@ pub enum PhaseName {
     Staggered,
     /// At random
     Random,
-}
-
-/// What causes are looked for with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    /// The kernel's trace
-    Tracefs,
-    /// The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on
-    Timerlat,
 }
 
 /// Suites by name.

@@ -1,11 +1,11 @@
 //! `punctual explain`: who made it late, from a recording.
 
 use crate::cli::ExplainArgs;
-use crate::commands::session::{create_new, title};
+use crate::commands::session::{title, write_new};
 use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render::{self, explain};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use punctual_core::report::Report;
 use punctual_linux::recording::read_file;
 use std::io::{BufWriter, Write};
@@ -27,12 +27,10 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let show = explain::Show { top: args.top.get(), spike: args.spike.map(NonZeroUsize::get) };
     if let Some(path) = &args.html {
         let page = render::html::causes_page(&report, &title(&args.recording), Some(&args.recording))?;
-        create_new(path)?.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+        write_new(path, |mut file| file.write_all(page.as_bytes()))?;
     }
     if let Some(path) = &args.perfetto {
-        let output = BufWriter::new(create_new(path)?);
-        let written = explain::perfetto(&report, &recording.causes.windows, output);
-        written.with_context(|| format!("write {}", path.display()))?;
+        write_new(path, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
     }
     let document = || explain::json::document(&report, Some(&args.recording)).unwrap_or_default();
     let paths = [Some(args.recording.as_path()), args.html.as_deref(), args.perfetto.as_deref()];

@@ -1,6 +1,6 @@
 //! `punctual measure`: the probe alone, with every knob.
 
-use crate::cli::{EngineName, MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName};
+use crate::cli::{EngineName, MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
@@ -37,7 +37,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
-    let setting = Setting { notes, explain: explain(args), ..machine.setting(load_dir, Vec::new(), false) };
+    let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
     let finished = session::run(&scenario, &setting, &outputs)?;
     let report = &finished.report;
     render::print(&if args.json {
@@ -49,15 +49,17 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
 }
 
 /// How causes are to be looked for.
-fn explain(args: &MeasureArgs) -> Option<Explain> {
+fn explain(args: &TraceArgs) -> Option<Explain> {
     args.explain.then(|| Explain {
         threshold: args.explain_threshold,
         windows_max: args.windows,
         buffer_bytes: args.trace_buffer,
         phases: Vec::new(),
         engine: match args.explain_engine {
-            EngineName::Tracefs => EngineChoice::Tracefs,
-            EngineName::Timerlat => EngineChoice::Timerlat,
+            None => EngineChoice::Best,
+            Some(EngineName::Tracefs) => EngineChoice::Tracefs,
+            Some(EngineName::Bpf) => EngineChoice::Bpf,
+            Some(EngineName::Timerlat) => EngineChoice::Timerlat,
         },
     })
 }

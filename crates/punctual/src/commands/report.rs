@@ -1,11 +1,11 @@
 //! `punctual report`: a recording, rendered again.
 
 use crate::cli::ReportArgs;
-use crate::commands::session::{create_new, title};
+use crate::commands::session::{title, write_new};
 use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use punctual_core::report::Report;
 use punctual_linux::recording::read_file;
 use std::io::Write;
@@ -17,7 +17,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     let report = Report::of(&recording);
     if let Some(path) = &args.html {
         let page = render::html::page(&report, &title(&args.recording), Some(&args.recording))?;
-        create_new(path)?.write_all(page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+        write_new(path, |mut file| file.write_all(page.as_bytes()))?;
     }
     if args.json {
         render::print(&render::json::check(&report, Some(&args.recording)))?;

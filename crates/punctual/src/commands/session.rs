@@ -92,6 +92,11 @@ pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<
     Ok(Finished { report, failure: page.and_then(Result::err) })
 }
 
+/// Writes a file that must not exist yet; half of it would look like a whole one, so it is removed.
+pub fn write_new(path: &Path, write: impl FnOnce(File) -> std::io::Result<()>) -> Result<()> {
+    write(create_new(path)?).inspect_err(|_| remove(path)).with_context(|| format!("write {}", path.display()))
+}
+
 /// A half page would look like a whole one: it is removed.
 fn write_page(report: &Report, outputs: &Outputs, path: &Path, mut file: File) -> Result<()> {
     let page = render::html::page(report, &title(&outputs.recording), Some(&outputs.recording))?;

@@ -4,6 +4,7 @@
 //! escaped by it. Must not compute: it picks, orders and lays out what the report holds.
 
 use super::{chart, explain, units, words};
+use crate::render::text::sheet::visible;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_core::finding::{Finding, Severity, State};
@@ -44,7 +45,12 @@ fn rendered(template: &str, context: Value) -> Result<String, minijinja::Error> 
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_template("causes.html", CAUSES)?;
-    environment.render_str(template, context).map(|page| chart::typeset(&page))
+    environment.render_str(template, context).map(|page| visible_only(&chart::typeset(&page)))
+}
+
+/// Names come from outside: none of them may turn the text around or reach a terminal that shows the source.
+fn visible_only(page: &str) -> String {
+    page.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { visible(c) }).collect()
 }
 
 /// What every page has: its title, its looks, the run, the machine, the causes.

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and may say what it saw")]
 
 mod bad_input;
+#[cfg(feature = "bpf")]
+mod bpf_privileged;
 mod causes_privileged;
 mod documents;
 mod explain;

@@ -67,6 +67,8 @@ const KINDS: [(&str, Planter); 9] = [
     ("hog", Planter::Program(95)),
     ("rr", Planter::Program(90)),
 ];
+/// A kind is measured for so long, for 200 sections that nothing disturbed.
+const SECONDS: u32 = 12;
 /// How the judge ends when nothing could be judged.
 const NOT_RUN: i32 = 3;
 /// Sections are to take 2 ms; of a longer one than this, others have taken a part.
@@ -80,7 +82,7 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let mut bench = Bench::by_instructions(lab, kernel, "causes", &files)?;
     let mut judged = Judged::new();
     for ((kind, planter), claim) in KINDS.into_iter().zip(CLAIMS) {
-        let verdict = try_kind(&mut bench, kind, planter).unwrap_or_else(|error| {
+        let verdict = try_kind(&mut bench, kind, planter, SECONDS).unwrap_or_else(|error| {
             crate::say(&format!("{kind}: {error:#}"));
             Verdict::Failed(format!("{error:#}"))
         });
@@ -91,12 +93,13 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
 
 /// Plants a kind while it is measured, and has the recording explained and judged, here: a guest takes longer for it, and
 /// a recording is to be understood on any machine.
-fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter) -> Result<Verdict> {
+fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter, seconds: u32) -> Result<Verdict> {
     let (start, end, priority) = match planter {
         Planter::Program(priority) => (
             format!(
-                "causes plant {kind} --cpu 1 --for 22 --burst-us 2000 --every-us 12000 --priority {priority} \
-                 --name lab-{kind} --out /tmp/truth & sleep 0.2"
+                "causes plant {kind} --cpu 1 --for {} --burst-us 2000 --every-us 12000 --priority {priority} \
+                 --name lab-{kind} --out /tmp/truth & sleep 0.2",
+                seconds + 10
             ),
             "wait",
             90,
@@ -109,7 +112,7 @@ fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter) -> Result<Verdi
     };
     let measure = format!(
         "punctual measure --quiet --explain --windows 1200 --explain-threshold 900us --warm-up 100ms --cpus 1 --priority \
-         {priority} --period 997us --duration 12s --out /tmp/recording"
+         {priority} --period 997us --duration {seconds}s --out /tmp/recording"
     );
     let measured = bench
         .output(&format!("{kind}-measured"), &format!("rm -f /tmp/recording /tmp/truth; {start}; {measure}; {end}"))?;

@@ -15,7 +15,7 @@ proptest! {
         let rules = Rules { setting: Setting { guest, rt, ..Setting::default() }, switch_cost: SWITCH_LEAST };
         let account = account(&window, &rules);
         prop_assert_eq!(account.parts.len(), account.whys.len());
-        if window.records.is_empty() || account.incomplete == Some(Incomplete::NoTrace) {
+        if account.incomplete == Some(Incomplete::NoTrace) {
             prop_assert!(account.parts.is_empty());
         } else {
             let mut at = window.release;

@@ -7,7 +7,8 @@
 //! elsewhere 0 990.0 77 - ipi 1 30 31
 //! 995.0 0 d switch 0:120 S 900:9
 //! ```
-//! Times are microseconds; flags as the kernel shows them (`d` interrupts off, `N` asked to give way, `h`, `s`), `-` none.
+//! Times are microseconds; flags as the kernel shows them (`d` interrupts off, `N` asked to give way, `h`, `s`, a digit: pre-emption forbidden), `-` none;
+//! `kernel 53` says that a task is a thread of the kernel.
 
 use crate::trace::{
     Address, Around, Change, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ,
@@ -97,6 +98,7 @@ fn add_fact(window: &mut Window, fact: &str) {
     match word {
         "task" => drop(window.names.tasks.insert(number(first), more.to_owned())),
         "function" => drop(window.names.functions.insert(address(first), more.to_owned())),
+        "kernel" => window.names.kernel_threads.push(number(first)),
         "irq" => {
             let words: Vec<&str> = more.split_whitespace().collect();
             let line = Line {
@@ -151,8 +153,9 @@ fn record(line: &str) -> Record {
         's' => FLAG_SOFTIRQ,
         _ => 0,
     };
+    let preempt = flags.bytes().find(u8::is_ascii_digit).map_or(0, |digit| digit - b'0');
     let flags = flags.chars().map(flag).fold(0, |all, flag| all | flag);
-    Record { at: time(at), tid: number(tid), context: Context { flags, preempt: 0 }, what: kind(what) }
+    Record { at: time(at), tid: number(tid), context: Context { flags, preempt }, what: kind(what) }
 }
 
 fn kind(words: &[&str]) -> What {
@@ -163,7 +166,12 @@ fn kind(words: &[&str]) -> What {
     match words {
         ["switch", prev, state, next] => {
             let ((prev, prev_prio), (next, next_prio)) = (prio(prev), prio(next));
-            What::Switch { prev, prev_prio, prev_state: u32::from(*state != "R"), next, next_prio }
+            let prev_state = match *state {
+                "R" => 0,
+                "D" => 2,
+                _ => 1,
+            };
+            What::Switch { prev, prev_prio, prev_state, next, next_prio }
         }
         ["waking", woken] => What::Waking { tid: prio(woken).0, prio: prio(woken).1, target: 1 },
         ["irq", n] => What::IrqEntry { irq: number(n) },

@@ -16,6 +16,7 @@ mod values;
 pub(super) use bits::Damage;
 
 use super::Frame;
+use crate::trace::Window;
 use bits::{BitReader, BitWriter};
 use values::Wire;
 
@@ -77,6 +78,20 @@ pub fn encode(frame: &Frame, to: &mut Vec<u8>) -> Result<(), Unencodable> {
     let checksum = crc32fast::hash(to.get(start..).unwrap_or_default());
     to.extend_from_slice(&checksum.to_le_bytes());
     Ok(())
+}
+
+/// A window as its frame holds it.
+pub(super) fn pack(window: &Window) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut to = BitWriter::new(&mut bytes);
+    window.put(&mut to);
+    to.align();
+    bytes
+}
+
+/// The window that was packed.
+pub(super) fn unpack(bytes: &[u8]) -> Option<Window> {
+    Window::take(&mut BitReader::new(bytes)).ok()
 }
 
 /// The kinds of frames and their numbers, in both directions.

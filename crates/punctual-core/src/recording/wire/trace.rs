@@ -19,7 +19,7 @@ fields! {
     LateTotal { cpu, count, lateness, threshold, passed_over }
     Context { flags, preempt }
     Line { action, affinity, managed }
-    Names { tasks, irqs, functions }
+    Names { tasks, kernel_threads, irqs, functions }
     Around { from, to, changes, standstill }
     Change { counter, by, usually }
 }
@@ -27,10 +27,11 @@ fields! {
 variants! {
     Rung { 0 => Timerlat, 1 => Tracefs, 2 => Bpf, 3 => Deltas, 4 => InProcess }
     Blind {
-        0 => Records, 1 => Event(name), 2 => CriticalSections, 3 => Firmware, 4 => Hypervisor, 5 => Holes(cpu)
+        0 => Records, 1 => Event(name), 2 => CriticalSections, 3 => Firmware, 4 => Hypervisor, 5 => Holes(cpu),
+        6 => Witness(what, why)
     }
     Kept { 0 => Worst, 1 => Sampled, 2 => Ordinary }
-    Incomplete { 0 => Lost, 1 => Late, 2 => Short, 3 => Warped, 4 => TooLong, 5 => NoTrace }
+    Incomplete { 0 => Lost, 1 => Late, 2 => Short, 3 => Warped, 4 => TooLong, 5 => NoTrace, 6 => Holes }
     NoiseKind { 0 => Nmi, 1 => Irq, 2 => Softirq, 3 => Thread }
     Vector {
         0 => LocalTimer, 1 => Reschedule, 2 => CallFunction, 3 => CallFunctionSingle, 4 => IrqWork, 5 => Thermal,
@@ -50,7 +51,8 @@ variants! {
         14 => Nmi { handler, took }, 15 => WorkStart { function }, 16 => WorkEnd, 17 => CallEntry { function },
         18 => CallExit, 19 => IpiSend { target, callsite, callback }, 20 => Idle { state },
         21 => Fault { address, ip, user }, 22 => Frequency { cpu, khz }, 23 => Migrate { tid, from_cpu, to_cpu },
-        24 => Noise { kind, id, start, took }, 25 => Timerlat { context, latency }, 26 => Lost { count }
+        24 => Noise { kind, id, start, took }, 25 => Timerlat { context, latency }, 26 => Lost { count },
+        27 => Stack { addresses }
     }
 }
 

@@ -100,6 +100,7 @@ fn told() -> impl Strategy<Value = What> {
         (address(), nanos()).prop_map(|(handler, took)| What::Nmi { handler, took }),
         noise.prop_map(|(kind, id, start, took)| What::Noise { kind, id, start: MonoTime::from_ns(start), took }),
         (any::<u8>(), nanos()).prop_map(|(context, latency)| What::Timerlat { context, latency }),
+        vec(address(), 0..9).prop_map(|addresses| What::Stack { addresses }),
     ]
 }
 
@@ -123,11 +124,9 @@ fn names() -> impl Strategy<Value = Names> {
     let line =
         (text(), text(), any::<bool>()).prop_map(|(action, affinity, managed)| Line { action, affinity, managed });
     let (tasks, irqs) = (btree_map(tid(), task, 0..4), btree_map(few(), line, 0..3));
-    (tasks, irqs, btree_map(address(), function, 0..4)).prop_map(|(tasks, irqs, functions)| Names {
-        tasks,
-        irqs,
-        functions,
-    })
+    let kernel_threads = vec(tid(), 0..3);
+    (tasks, kernel_threads, irqs, btree_map(address(), function, 0..4))
+        .prop_map(|(tasks, kernel_threads, irqs, functions)| Names { tasks, kernel_threads, irqs, functions })
 }
 
 fn counter() -> impl Strategy<Value = Counter> {
@@ -172,6 +171,7 @@ fn incomplete() -> impl Strategy<Value = Incomplete> {
         Incomplete::Warped,
         Incomplete::TooLong,
         Incomplete::NoTrace,
+        Incomplete::Holes,
     ])
 }
 
@@ -239,6 +239,7 @@ pub(super) fn tracing() -> impl Strategy<Value = Tracing> {
         select(vec![Blind::Records, Blind::CriticalSections, Blind::Firmware, Blind::Hypervisor]),
         text().prop_map(Blind::Event),
         any::<u32>().prop_map(Blind::Holes),
+        (text(), text()).prop_map(|(what, why)| Blind::Witness(what, why)),
     ];
     let self_test = (any::<[u32; 5]>(), nanos()).prop_map(|([cpu, timers, expiries, wakings, switches], warp)| {
         SelfTest { cpu, timers, expiries, wakings, switches, warp }

@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+/// Interruptions by firmware.
+const FIRMWARE: &str = "SMI count";
+
 /// Reads something and puts it into the ledger, with a buffer that all share.
 type Reading = Box<dyn FnMut(&mut Vec<u8>, &mut Ledger) -> io::Result<()> + Send>;
 /// Such a reading, or why there is none.
@@ -96,7 +99,7 @@ impl Witness {
         self.add("stolen time", cpus, steal);
         self.add("run delay", cpus, run_delay);
         let firmware = registers::firmware(place, cpus, &mut self.ledger);
-        self.add("SMI count", cpus, firmware);
+        self.add(FIRMWARE, cpus, firmware);
         let throttling = threads::throttling(place, cpus, &mut self.ledger);
         self.add("throttling of the control group", cpus, throttling);
     }
@@ -138,14 +141,41 @@ impl Witness {
         self.missing.0.iter().map(told).collect()
     }
 
-    /// Reads everything; `at` is now. To be called about ten times a second by a thread that does not measure, and
+    /// Whether nothing at all can be read.
+    pub fn is_blind(&self) -> bool {
+        self.sources.is_empty() && self.frequencies.is_empty()
+    }
+
+    /// Whether interruptions by firmware are counted.
+    pub fn counts_firmware(&self) -> bool {
+        self.sources.iter().any(|source| source.name == FIRMWARE)
+    }
+
+    /// Nothing is to be read from now on that disturbs a measured CPU.
+    pub fn leave_alone(&mut self) {
+        for frequency in self.frequencies.drain(..) {
+            let of_it = [frequency.cpu()].into_iter().collect();
+            self.missing.add("frequency", &of_it, "reading it interrupts the CPU: done beside the kernel's trace only");
+        }
+    }
+
+    /// A stretch begins in which late activations are looked into. May disturb the measured CPUs: not while measuring.
+    pub fn begin(&mut self, at: MonoTime) {
+        let Self { frequencies, missing, .. } = self;
+        frequencies.retain_mut(|frequency| {
+            let of_it = [frequency.cpu()].into_iter().collect();
+            frequency.look(at).map_err(|e| missing.add("frequency", &of_it, &e.to_string())).is_ok()
+        });
+    }
+
+    /// Reads everything that can be read without disturbing a measured CPU; `at` is now. To be called about ten times a second by a thread that does not measure, and
     /// when a late activation has been heard of: the sooner, the narrower is what is told of it.
     pub fn sample(&mut self, at: MonoTime) {
         self.sample_by(at, now);
     }
 
     fn sample_by(&mut self, at: MonoTime, clock: impl Fn() -> MonoTime) {
-        let Self { sources, frequencies, ledger, pulses, missing, buffer } = self;
+        let Self { sources, ledger, pulses, missing, buffer, .. } = self;
         pulses.saw(at);
         ledger.begin(at);
         sources.retain_mut(|source| {
@@ -153,10 +183,6 @@ impl Witness {
             read.map_err(|e| missing.add(source.name, &source.cpus, &e.to_string())).is_ok()
         });
         ledger.close(clock());
-        frequencies.retain_mut(|frequency| {
-            let of_it = [frequency.cpu()].into_iter().collect();
-            frequency.keep(at).map_err(|e| missing.add("frequency", &of_it, &e.to_string())).is_ok()
-        });
     }
 
     /// A thread of ours that does not measure ran at this instant; [`sample`](Self::sample) says so of its caller.

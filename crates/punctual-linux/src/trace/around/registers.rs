@@ -1,7 +1,8 @@
 //! What only registers of the CPU count: interruptions by firmware, and cycles at the actual and the nominal frequency.
 //!
 //! Reading another CPU's register interrupts it. So firmware is asked of a CPU that does not measure, since it stops all
-//! of them at once; and a frequency is read seldom: once in a second, and when a late activation is looked into.
+//! of them at once; and a frequency is read when a late activation is looked into, and once before all, but never for
+//! the sake of reading it.
 
 use super::Opened;
 use super::counts::slots_of;
@@ -18,9 +19,9 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
 /// Intel's register that counts system management interrupts; its upper half is reserved.
 const SMI_COUNT: u64 = 0x34;
-/// How often a frequency is read without need ...
-const SELDOM: Nanos = Nanos::from_secs(1);
-/// ... and at most.
+/// A ratio over longer than this tells nothing about one activation in it.
+const TELLING: Nanos = Nanos::from_secs(2);
+/// A frequency is not read again so soon.
 const AT_MOST: Nanos = Nanos::from_ms(100);
 
 /// System management interrupts.
@@ -120,23 +121,17 @@ impl Frequency {
         self.cpu
     }
 
-    /// Reads where it has not been read for long.
-    pub(super) fn keep(&mut self, at: MonoTime) -> io::Result<()> {
-        if self.ledger.last().is_some_and(|last| at.since(last) < SELDOM) {
-            return Ok(());
-        }
-        self.look(at)
-    }
-
     /// The ratio around an activation, which is looked at now where that has not been done since.
     pub(super) fn around(&mut self, release: MonoTime, woke: MonoTime, now: MonoTime) -> io::Result<Option<Change>> {
         if self.ledger.last().is_some_and(|last| last < woke && now.since(last) >= AT_MOST) {
             self.look(now)?;
         }
-        Ok(self.ledger.around(self.cpu, release, woke).and_then(|mut around| around.changes.pop()))
+        let around = self.ledger.around(self.cpu, release, woke);
+        Ok(around.filter(|around| around.to.since(around.from) <= TELLING).and_then(|mut around| around.changes.pop()))
     }
 
-    fn look(&mut self, at: MonoTime) -> io::Result<()> {
+    /// Reads it: the CPU is interrupted for that.
+    pub(super) fn look(&mut self, at: MonoTime) -> io::Result<()> {
         let values = (self.read)()?;
         self.ledger.begin(at);
         for (slot, value) in self.slots.iter().zip(values) {
@@ -158,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frequency_is_read_seldom_and_when_it_is_needed() {
+    fn a_frequency_is_read_only_when_it_is_needed() {
         let reads = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
         let seen = std::sync::Arc::clone(&reads);
         let count = move || reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -170,12 +165,12 @@ mod tests {
             }),
         );
         let ms = |ms: u64| MonoTime::from_ns(1_000_000 * ms);
-        (0..25).for_each(|n| frequency.keep(ms(n * 100)).unwrap());
-        assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 3);
+        frequency.look(ms(1_000)).unwrap();
         let change = frequency.around(ms(2_300), ms(2_301), ms(2_400)).unwrap();
-        assert_eq!(change, Some(Change { counter: Counter::FrequencyRatio, by: 700, usually: Some(700) }));
+        assert_eq!(change, Some(Change { counter: Counter::FrequencyRatio, by: 700, usually: None }));
         assert_eq!(frequency.around(ms(2_310), ms(2_311), ms(2_410)).unwrap().map(|change| change.by), Some(700));
-        assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 4, "looked at once for both");
+        assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 2, "looked at once for both");
         assert_eq!(frequency.around(ms(2_420), ms(2_430), ms(2_450)).unwrap(), None, "not so soon again");
+        assert_eq!(frequency.around(ms(9_000), ms(9_001), ms(9_005)).unwrap(), None, "a ratio of 6.6 s tells nothing");
     }
 }

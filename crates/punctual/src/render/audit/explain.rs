@@ -37,6 +37,7 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
         ("lasting", lasting(knob, case)),
         ("undo", case.fill(knob.undo)),
         ("undo lasting", undoing(knob, case).unwrap_or_default()),
+        ("bears on", words::causes::borne_on(knob.id)),
         ("cost", knob.cost.to_owned()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),
         ("confidence", words::confidence(knob.confidence).to_owned()),

@@ -61,8 +61,11 @@ fn row(report: &Report, place: usize, ranked: &Ranked) -> Value {
         fact("why", words::reasons(ranked, REASONS_SHOWN));
     }
     let shown = if in_full { KNOBS_SHOWN } else { 0 };
-    let knobs: Vec<Value> =
-        words::knobs(ranked).into_iter().take(shown).map(|(id, title)| context! { id, title }).collect();
+    let knobs: Vec<Value> = words::knobs(ranked, report)
+        .iter()
+        .take(shown)
+        .map(|knob| context! { id => knob.id, wanted => knob.wanted() })
+        .collect();
     let share = if ranked.share.is_finite() { ranked.share.clamp(0.0, 1.0) } else { 0.0 };
     context! {
         place,

@@ -5,7 +5,7 @@
 //! is absent is null, never 0.
 
 use crate::render::words::causes as words;
-use crate::render::{units, words as all_words};
+use crate::render::{audit, units, words as all_words};
 use punctual_core::explain::{
     Blame, Cause, Class, Explanation, LateCount, Opinions, Part, Ranked, Rhythm, Spike, Stage, Why,
 };
@@ -41,6 +41,7 @@ struct Document<'a> {
     traces: Vec<TraceOut>,
     late: LateOut,
     explained: Option<f64>,
+    complete: Option<f64>,
     doubt: Option<&'static str>,
     causes: Vec<CauseOut<'a>>,
     rhythms: Vec<CpuRhythm>,
@@ -222,6 +223,14 @@ struct ReasonOut {
 struct KnobOut {
     id: &'static str,
     title: &'static str,
+    state: Option<&'static str>,
+}
+
+impl KnobOut {
+    fn of(knob: &words::KnobHere) -> Self {
+        let words::KnobHere { id, title, state } = *knob;
+        Self { id, title, state: state.map(audit::state_word) }
+    }
 }
 
 #[derive(Serialize)]
@@ -285,6 +294,7 @@ impl<'a> Document<'a> {
             traces: causes.totals.iter().map(TraceOut::of).collect(),
             late: LateOut { all: CountOut::of(&report.late()), cpus: by_cpu.collect() },
             explained: causes.explained.filter(|share| share.is_finite()),
+            complete: causes.complete.filter(|share| share.is_finite()),
             doubt: report.causes_doubt().map(doubt),
             causes: causes.causes.iter().map(|ranked| CauseOut::of(ranked, report)).collect(),
             rhythms: rhythms.collect(),
@@ -372,7 +382,7 @@ impl<'a> CauseOut<'a> {
             rhythm: ranked.rhythm.as_ref().map(RhythmOut::of),
             bursts: ranked.bursts.map(|(bursts, largest)| BurstsOut { bursts, largest }),
             why: ranked.why.iter().map(|(reason, count)| ReasonOut { reason: why(reason), count: *count }).collect(),
-            knobs: words::knobs(ranked).into_iter().map(|(id, title)| KnobOut { id, title }).collect(),
+            knobs: words::knobs(ranked, report).iter().map(KnobOut::of).collect(),
             example: ranked.example,
         }
     }
@@ -500,6 +510,7 @@ fn kept(kept: Kept) -> &'static str {
 fn incomplete(why: Incomplete) -> &'static str {
     match why {
         Incomplete::Lost => "lost",
+        Incomplete::Holes => "holes",
         Incomplete::Late => "late",
         Incomplete::Short => "short",
         Incomplete::Warped => "warped",
@@ -513,6 +524,8 @@ fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::NothingKept => "nothing-kept",
         CausesDoubt::NoTimes => "no-times",
         CausesDoubt::Unexplained => "unexplained",
+        CausesDoubt::SelfTest => "self-test",
+        CausesDoubt::Incomplete => "incomplete",
     }
 }
 
@@ -524,6 +537,7 @@ fn blind(blind: &Blind) -> Said {
         Blind::Firmware => "firmware",
         Blind::Hypervisor => "hypervisor",
         Blind::Holes(_) => "holes",
+        Blind::Witness(..) => "witness",
     };
     Said { code, message: spoken(&words::blind(blind)) }
 }
@@ -535,6 +549,7 @@ fn why(why: &Why) -> Said {
         Why::IrqsOff => "irqs-off",
         Why::NotPreempted => "not-preempted",
         Why::WokenBy(..) => "woken-by",
+        Why::RaisedBy(..) => "raised-by",
         Why::SentBy(..) => "sent-by",
         Why::Affinity(_) => "affinity",
         Why::Managed => "managed",

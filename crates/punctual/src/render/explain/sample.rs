@@ -2,13 +2,13 @@
 
 use crate::render::sample;
 use punctual_core::explain::{Blame, Cause, Class, Explanation, LateCount, Part, Ranked, Rhythm, Spike, Stage, Why};
+use punctual_core::recording::Windows;
 use punctual_core::report::Report;
 use punctual_core::trace::{
     Address, Blind, Context, Incomplete, Kept, Line, Names, Record, Rung, SelfTest, TraceTotal, Tracing,
     Vector as VectorKind, What, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
-use std::collections::BTreeMap;
 
 /// Every sample with the name of its golden files.
 pub fn all() -> Vec<(&'static str, Report)> {
@@ -55,6 +55,7 @@ pub fn causes() -> Report {
         spikes,
         rhythms: vec![(1, Rhythm { period: Nanos::from_ms(250), chance: 1e-6, fitting: (70, 80) })],
         explained: Some(0.93),
+        complete: Some(0.97),
         ordinary: vec![
             (cause(Class::WakeUp, ""), Nanos::from_ns(2_150)),
             (cause(Class::TimerInterrupt, ""), Nanos::from_ns(1_320)),
@@ -176,6 +177,7 @@ pub fn every() -> Report {
             Blind::Firmware,
             Blind::Hypervisor,
             Blind::Holes(3),
+            Blind::Witness("SMI count (CPU 3)".to_owned(), "no such file".to_owned()),
         ];
     }
     report
@@ -337,10 +339,10 @@ fn in_firmware() -> Spike {
 }
 
 /// Windows of the first three late activations, as far as a few records tell.
-pub fn windows() -> BTreeMap<u32, Window> {
+pub fn windows() -> Windows {
     let report = causes();
     let spikes = report.causes.map(|causes| causes.spikes).unwrap_or_default();
-    spikes.iter().take(3).zip(0..).map(|(spike, slot)| (slot, window(spike, slot))).collect()
+    spikes.iter().take(3).zip(0..).map(|(spike, slot)| window(spike, slot)).collect()
 }
 
 fn window(spike: &Spike, slot: u32) -> Window {

@@ -139,9 +139,9 @@ fn detail(sheet: &mut Sheet, report: &Report, place: usize, ranked: &Ranked) {
     if !reasons.is_empty() {
         entry(sheet, "why", &reasons.join("; "));
     }
-    for (place, (id, title)) in words::knobs(ranked).into_iter().take(KNOBS_SHOWN).enumerate() {
+    for (place, knob) in words::knobs(ranked, report).iter().take(KNOBS_SHOWN).enumerate() {
         let label = if place == 0 { "knobs" } else { "" };
-        entry(sheet, label, &format!("{id} (wanted: {title})"));
+        entry(sheet, label, &format!("{} ({})", knob.id, knob.wanted()));
     }
 }
 

@@ -97,3 +97,9 @@ fn samples_can_be_looked_at() {
         }
     }
 }
+
+#[test]
+fn no_name_from_outside_turns_the_page_around() {
+    let shown = visible_only("a\u{1b}[31m<b>\u{202e}\n\tc");
+    assert_eq!(shown, "a?[31m<b>?\n\tc");
+}

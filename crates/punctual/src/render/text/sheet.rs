@@ -156,7 +156,7 @@ fn clean_keeping_thin(text: &str) -> String {
 }
 
 /// A character that could act on a terminal, or turn the text around, becomes a visible stand-in.
-fn visible(c: char) -> char {
+pub fn visible(c: char) -> char {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if c.is_control() || turns { '?' } else { c }
 }

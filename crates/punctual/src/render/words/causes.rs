@@ -2,7 +2,8 @@
 
 use super::phase_name;
 use crate::render::units;
-use punctual_core::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why};
+use punctual_core::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, advice};
+use punctual_core::finding::State;
 use punctual_core::report::{CausesDoubt, Report};
 use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 use punctual_hist::Nanos;
@@ -86,6 +87,7 @@ pub fn why(why: &Why) -> String {
         Why::PreemptOff => "it held pre-emption off".to_owned(),
         Why::IrqsOff => "it held interrupts off".to_owned(),
         Why::NotPreempted => "it was asked to give way and did not".to_owned(),
+        Why::RaisedBy(name) => format!("raised by {}", or(name, "an interrupt")),
         Why::WokenBy(0, name) => format!("woken from {}", or(name, "an interrupt")),
         Why::WokenBy(tid, name) => format!("woken by {} (thread {tid})", or(name, "a thread without a name")),
         Why::SentBy(cpu, who, what) => {
@@ -208,8 +210,9 @@ pub fn blind(blind: &Blind) -> String {
         Blind::Firmware => "What firmware does is seen only as a gap.".to_owned(),
         Blind::Hypervisor => "What the host does is seen only as a gap.".to_owned(),
         Blind::Holes(cpu) => format!(
-            "Records of CPU {cpu} have holes that nothing reported: the self-test found them, so its causes may be wrong."
+            "Records of CPU {cpu} have holes that nothing reported: the self-test or windows without a switch show them."
         ),
+        Blind::Witness(what, why) => format!("There is no {what}: {why}."),
     }
 }
 
@@ -235,6 +238,7 @@ fn counted(n: u32, one: &str, more: &str) -> String {
 /// Why a window does not tell all.
 pub fn incomplete(why: Incomplete) -> &'static str {
     match why {
+        Incomplete::Holes => "records are missing in it, or of its CPU, that nobody reported as lost",
         Incomplete::Lost => "the kernel lost records in it",
         Incomplete::Late => "the trace begins after the release",
         Incomplete::Short => "the trace ends before the wake-up",
@@ -274,6 +278,9 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         None => "No time can be given to any cause.".to_owned(),
         Some(share) => format!("{} of the lateness looked at has a cause.", units::portion(share)),
     });
+    if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
+        sentences.push(format!("Windows that tell all hold {} of the lateness kept.", units::portion(share)));
+    }
     sentences
 }
 
@@ -283,6 +290,8 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::NothingKept => "of no late activation was kept what happened around it.",
         CausesDoubt::NoTimes => "what was seen speaks for causes, but not for how much of the time is theirs.",
         CausesDoubt::Unexplained => "more than a fifth of the lateness has no cause that was seen.",
+        CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
+        CausesDoubt::Incomplete => "more than a fifth of the lateness lies in windows that do not tell all.",
     }
 }
 
@@ -341,7 +350,8 @@ pub fn phases(report: &Report) -> Option<String> {
 /// What the records of each CPU came to, where any were lost.
 pub fn lost(explanation: &Explanation) -> Option<String> {
     let lost = explanation.totals.iter().filter(|total| total.lost > 0).map(|total| {
-        format!("{} of {} on CPU {}", units::count(total.lost), units::counted(total.records, "record"), total.cpu)
+        let all = total.records.saturating_add(total.lost);
+        format!("{} of {} on CPU {}", units::count(total.lost), units::counted(all, "record"), total.cpu)
     });
     let lost: Vec<String> = lost.collect();
     (!lost.is_empty()).then(|| format!("The kernel lost {}; windows with a hole are marked.", lost.join(", ")))
@@ -366,10 +376,48 @@ pub fn weight(ranked: &Ranked) -> String {
     )
 }
 
-/// The knobs that bear on a cause: id, and what is wanted.
-pub fn knobs(ranked: &Ranked) -> Vec<(&'static str, &'static str)> {
-    let title = |id: &&'static str| (*id, punctual_core::knobs::find(id).map_or("", |knob| knob.title));
-    ranked.knobs.iter().map(title).collect()
+/// Causes of lateness that a knob bears on, as `explain` names them; empty where there are none.
+pub fn borne_on(knob: &str) -> String {
+    let named = |(class, name): (Class, &str)| cause(&Cause { class, name: name.to_owned() });
+    let mut causes: Vec<String> = advice::causes(knob).into_iter().map(named).collect();
+    causes.sort();
+    causes.dedup();
+    causes.join(", ")
+}
+
+/// A knob that bears on a cause.
+pub struct KnobHere<'a> {
+    /// Its name.
+    pub id: &'static str,
+    /// What is wanted.
+    pub title: &'static str,
+    /// How the audit of the same run found it; `None` where there was no audit.
+    pub state: Option<&'a State>,
+}
+
+impl KnobHere<'_> {
+    /// What is wanted, and whether it is so already.
+    pub fn wanted(&self) -> String {
+        match self.state {
+            Some(State::Good) => format!("wanted: {}; it is so already", self.title),
+            Some(State::Bad) => format!("wanted: {}; it is not", self.title),
+            _ => format!("wanted: {}", self.title),
+        }
+    }
+}
+
+/// The knobs that bear on a cause, most useful first; what does not apply here is left out, and what is good already
+/// comes last.
+pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
+    let here = |id: &&'static str| KnobHere {
+        id,
+        title: punctual_core::knobs::find(id).map_or("", |knob| knob.title),
+        state: report.findings.iter().find(|finding| finding.id == **id).map(|finding| &finding.state),
+    };
+    let mut knobs: Vec<KnobHere> = ranked.knobs.iter().map(here).collect();
+    knobs.retain(|knob| !matches!(knob.state, Some(State::NotApplicable(_))));
+    knobs.sort_by_key(|knob| matches!(knob.state, Some(State::Good)));
+    knobs
 }
 
 /// Why it could run, most frequent first; how often, where not always.

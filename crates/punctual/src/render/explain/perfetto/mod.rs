@@ -8,8 +8,8 @@ mod slices;
 
 use message::Message;
 use punctual_core::explain::Spike;
+use punctual_core::recording::Windows;
 use punctual_core::report::Report;
-use punctual_core::trace::Window;
 use punctual_hist::MonoTime;
 use slices::{LANES, Lane, Slice, of_window};
 use std::collections::{BTreeMap, HashMap};
@@ -31,27 +31,24 @@ const EXPLICIT: u64 = 3;
 ///
 /// # Errors
 /// What `output` says.
-pub fn perfetto(report: &Report, windows: &BTreeMap<u32, Window>, output: impl Write) -> io::Result<()> {
+pub fn perfetto(report: &Report, windows: &Windows, output: impl Write) -> io::Result<()> {
     let spikes = report.causes.iter().flat_map(|causes| &causes.spikes);
     let spikes: HashMap<(u32, MonoTime), &Spike> = spikes.map(|spike| ((spike.cpu, spike.release), spike)).collect();
-    let mut by_cpu: BTreeMap<u32, Vec<&Window>> = BTreeMap::new();
-    for window in windows.values() {
-        by_cpu.entry(window.cpu).or_default().push(window);
-    }
     let mut trace = Trace { output };
     trace.begin(report)?;
-    for (cpu, mut windows) in by_cpu {
-        trace.describe(cpu)?;
-        windows.sort_by_key(|window| window.release);
-        let mut shown = BTreeMap::new();
-        for window in windows {
-            let slices = of_window(report, window, spikes.get(&(cpu, window.release)).copied());
-            let mut events = events(&slices, &mut shown);
-            // Events of one lane are in order already, and those at the same time must stay so.
-            events.sort_by_key(|event| event.at);
-            for event in &events {
-                trace.event(cpu, event)?;
-            }
+    let (mut described, mut shown) = (None, BTreeMap::new());
+    for window in windows.by_cpu_and_time() {
+        let cpu = window.cpu;
+        if described != Some(cpu) {
+            trace.describe(cpu)?;
+            (described, shown) = (Some(cpu), BTreeMap::new());
+        }
+        let slices = of_window(report, &window, spikes.get(&(cpu, window.release)).copied());
+        let mut events = events(&slices, &mut shown);
+        // Events of one lane are in order already, and those at the same time must stay so.
+        events.sort_by_key(|event| event.at);
+        for event in &events {
+            trace.event(cpu, event)?;
         }
     }
     trace.output.flush()

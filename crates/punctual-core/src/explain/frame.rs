@@ -1,0 +1,74 @@
+//! Contexts on top of a task, and the records that open and close them. Knows neither time nor blame.
+
+use crate::trace::{Address, Vector, What};
+
+/// A context on top of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// A device's interrupt.
+    Irq(u32),
+    /// Another interrupt.
+    Vector(Vector),
+    /// Something done for another CPU.
+    Call(Address),
+    /// A softirq.
+    Softirq(u32),
+    /// The callback of a high-resolution timer.
+    Hrtimer {
+        /// Which.
+        timer: Address,
+        /// Its function.
+        function: Address,
+    },
+    /// The callback of a timer of the wheel.
+    Wheel {
+        /// Which.
+        timer: Address,
+        /// Its function.
+        function: Address,
+    },
+}
+
+impl Frame {
+    /// Whether it is an interrupt by itself.
+    pub(super) fn is_interrupt(self) -> bool {
+        matches!(self, Self::Irq(_) | Self::Vector(_) | Self::Call(_))
+    }
+
+    /// Whether a record that ends `other` ends this one.
+    pub(super) fn ends_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Hrtimer { timer: a, .. }, Self::Hrtimer { timer: b, .. })
+            | (Self::Wheel { timer: a, .. }, Self::Wheel { timer: b, .. }) => a == b,
+            (Self::Call(_), Self::Call(_)) => true,
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// The context a record opens.
+pub(super) fn entered(what: &What) -> Option<Frame> {
+    Some(match *what {
+        What::IrqEntry { irq } => Frame::Irq(irq),
+        What::VectorEntry { vector } => Frame::Vector(vector),
+        What::CallEntry { function } => Frame::Call(function),
+        What::SoftirqEntry { vector } => Frame::Softirq(vector),
+        What::HrtimerEntry { timer, function } => Frame::Hrtimer { timer, function },
+        What::TimerEntry { timer, function } => Frame::Wheel { timer, function },
+        _ => return None,
+    })
+}
+
+/// The context a record closes.
+pub(super) fn left(what: &What) -> Option<Frame> {
+    let function = Address(0);
+    Some(match *what {
+        What::IrqExit { irq } => Frame::Irq(irq),
+        What::VectorExit { vector } => Frame::Vector(vector),
+        What::CallExit => Frame::Call(function),
+        What::SoftirqExit { vector } => Frame::Softirq(vector),
+        What::HrtimerExit { timer } => Frame::Hrtimer { timer, function },
+        What::TimerExit { timer } => Frame::Wheel { timer, function },
+        _ => return None,
+    })
+}

@@ -1,0 +1,89 @@
+//! What records tell of a task beside who it is: whether it forbade pre-emption, was asked to give way, or held
+//! interrupts off while the one of our timer was due.
+//!
+//! Most records of a task are written with interrupts off, because the kernel takes its own locks to write them: the flag
+//! says nothing of the time before. What speaks is that the interrupt comes just after: as soon as they go on again.
+
+use super::frame::{entered, left};
+use crate::trace::{FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, Record, Tid, What};
+use punctual_hist::{MonoTime, Nanos};
+
+/// An interrupt that waits is taken no later than this after the last record that was written with interrupts off.
+const NEAR: Nanos = Nanos::from_us(20);
+/// The bits of `common_preempt_count` that count sections without pre-emption.
+const FORBIDS: u8 = 0x0f;
+
+/// What is known of a task since it got the CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stay {
+    /// The last interrupt found it with pre-emption off.
+    pub forbids: bool,
+    /// It was asked to give way.
+    pub asked: bool,
+}
+
+impl Stay {
+    pub(super) fn saw(&mut self, record: &Record) {
+        self.asked |= record.context.flags & FLAG_NEED_RESCHED != 0;
+        if let Some(forbids) = interrupted(record) {
+            self.forbids = forbids;
+        }
+    }
+}
+
+/// Whether the task forbade pre-emption as this interrupt came, or went; `None` of all other records, because what
+/// writes those takes locks itself.
+fn interrupted(record: &Record) -> Option<bool> {
+    let frame = entered(&record.what).or_else(|| left(&record.what))?;
+    let flagged = record.context.flags & FLAG_HARDIRQ != 0;
+    (frame.is_interrupt() && flagged && record.tid != 0).then_some(record.context.preempt & FORBIDS != 0)
+}
+
+/// What was written in tasks while our timer was due and no interrupt came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pending {
+    /// The last record with interrupts off.
+    off: Option<Off>,
+    /// The last with interrupts on.
+    on: Option<MonoTime>,
+    /// When the interrupt came, and who was found with pre-emption off by it.
+    came: Option<(MonoTime, Option<Tid>)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Off {
+    tid: Tid,
+    since: Option<MonoTime>,
+    at: MonoTime,
+    /// It gives the CPU away. The scheduler has interrupts off by itself.
+    switch: bool,
+}
+
+impl Pending {
+    /// A record from after the release and before any interrupt, or that interrupt; the task has the CPU `since` then.
+    pub(super) fn saw(&mut self, record: &Record, since: Option<MonoTime>) {
+        if entered(&record.what).is_some_and(super::frame::Frame::is_interrupt) {
+            self.came = Some((record.at, interrupted(record).filter(|forbids| *forbids).map(|_| record.tid)));
+        } else if record.context.flags & FLAG_HARDIRQ != 0 || matches!(record.what, What::Idle { .. }) {
+            // The way out of idle is written with interrupts off, whatever is pending.
+        } else if record.context.flags & FLAG_IRQS_OFF == 0 {
+            (self.off, self.on) = (None, Some(record.at));
+        } else {
+            let switch = matches!(record.what, What::Switch { .. });
+            self.off = Some(Off { tid: record.tid, since, at: record.at, switch });
+        }
+    }
+
+    /// Whether records speak for interrupts being off under a task from `from` on, where it has the CPU `since` then.
+    /// Only a guest can lose its CPU, or get its timer late, between a record with interrupts off and the interrupt.
+    pub(super) fn held_off(&self, tid: Tid, since: Option<MonoTime>, from: MonoTime, guest: bool) -> bool {
+        let (Some(off), Some((came, _))) = (self.off, self.came) else { return false };
+        let same = off.tid == tid && off.since == since && self.on.is_none_or(|on| from >= on);
+        same && (came.since(off.at) <= NEAR || (!guest && !off.switch))
+    }
+
+    /// Whether the interrupt found this task within the kernel, with pre-emption off.
+    pub(super) fn in_kernel(&self, tid: Tid) -> bool {
+        self.came.is_some_and(|(_, forbids)| forbids == Some(tid))
+    }
+}

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// The flight recorder in the kernel: writes what happens on the measured CPUs into rings that user space maps and
+// reads, each old record overwritten by a new one. Decides nothing; a record is what a tracepoint said.
+//
+// Compiled by build.rs with any clang from 12 on. No header is needed: the few structures are named here, and the
+// loader finds their members where this kernel has them.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define inlined static inline __attribute__((always_inline))
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+#define has(member) __builtin_preserve_field_info(member, 2)
+
+enum { MAP_ARRAY = 2, MAPPABLE = 1 << 10 };
+
+static void *(*map_lookup)(void *map, const void *key) = (void *)1;
+static u64 (*ktime_get_ns)(void) = (void *)5;
+static u32 (*get_smp_processor_id)(void) = (void *)8;
+static u64 (*get_current_pid_tgid)(void) = (void *)14;
+static long (*get_stack)(void *context, void *to, u32 size, u64 flags) = (void *)67;
+static long (*probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+
+// Parts of the kernel's structures. What comes after ___ in a name is not seen by the loader.
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct thread_info {
+	u32 cpu;
+};
+struct task_struct {
+	struct thread_info thread_info;
+	u32 __state;
+	s32 pid;
+	s32 prio;
+	char comm[16];
+};
+struct task_struct___before_5_14 {
+	long state;
+};
+struct task_struct___with_cpu {
+	u32 cpu;
+};
+struct irqaction {
+	const char *name;
+};
+struct timerqueue_node {
+	s64 expires;
+};
+struct hrtimer {
+	struct timerqueue_node node;
+	void *function;
+};
+struct timerqueue_linked_node {
+	s64 expires;
+};
+struct hrtimer___linked {
+	struct timerqueue_linked_node node;
+};
+struct timer_list {
+	void *function;
+};
+struct work_struct {
+	void *func;
+};
+struct cpumask {
+	unsigned long bits[1];
+};
+struct pt_regs {
+	unsigned long ip;
+};
+#pragma clang attribute pop
+
+#define CPUS 1024
+#define NOT_MEASURED 0xffff
+// So many measured CPUs are told of interrupts that were sent to a whole set.
+#define TOLD 16
+
+// Set before loading.
+// The lane of each CPU.
+const volatile u16 lane_of[CPUS] = {};
+// Measured CPUs, those that fit; the rest is CPUS.
+const volatile u32 measured[TOLD] = {};
+// The lane of all CPUs that are not measured: what they do to measured ones.
+const volatile u32 elsewhere = 0;
+// The binary logarithm of the records of a lane.
+const volatile u32 shift = 10;
+
+// One line of the cache.
+struct record {
+	u64 mark; // Number of this record in its lane from one on, and the CPU in the upper 16 bits. Written last.
+	u64 at;
+	u64 who; // Kind, flags, part, then the task in the upper half.
+	u64 word[5];
+};
+
+// Two lines of the cache: the first written here, the second by user space.
+struct lane {
+	u64 head;    // Records begun so far.
+	u64 hardirq; // How many hard interrupts are within one another.
+	u64 softirq;
+	u64 timer; // That the measuring thread armed last.
+	u64 woken; // When the measuring thread was.
+	u64 stack; // When the last one was taken.
+	u64 spare[2];
+	u64 on;
+	u64 thread;     // The measuring one; 0: any.
+	u64 stack_over; // Later than this is worth a stack.
+	u64 also_spare[5];
+};
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, MAPPABLE);
+	__type(key, u32);
+	__type(value, struct lane);
+} lanes SEC(".maps");
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, MAPPABLE);
+	__type(key, u32);
+	__type(value, struct record);
+} ring SEC(".maps");
+
+// Kinds are numbered as in a recording.
+enum {
+	SWITCH, WAKING, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, SOFTIRQ_RAISE, VECTOR_ENTRY, VECTOR_EXIT,
+	HRTIMER_START, HRTIMER_ENTRY, HRTIMER_EXIT, TIMER_ENTRY, TIMER_EXIT, NMI, WORK_START, WORK_END, CALL_ENTRY,
+	CALL_EXIT, IPI_SEND, IDLE, FAULT, FREQUENCY, MIGRATE, STACK = 27,
+};
+enum { LOCAL_TIMER, RESCHEDULE, CALL_FUNCTION, CALL_FUNCTION_SINGLE, IRQ_WORK, THERMAL, MACHINE_CHECK, PLATFORM, ERROR, IPI };
+enum { IRQS_OFF = 1, HARDIRQ = 8, IN_SOFTIRQ = 16, IN_NMI = 64 };
+
+// Where a record is being written.
+struct pen {
+	struct lane *lane;
+	struct record *record;
+	u64 mark;
+};
+
+inlined u32 lane_of_cpu(u64 cpu)
+{
+	if (cpu >= CPUS)
+		return NOT_MEASURED;
+	// The compiler knows that this changes nothing and would drop it; the verifier does not.
+	asm volatile("%0 &= 1023" : "+r"(cpu));
+	return lane_of[cpu];
+}
+
+inlined u32 lane_number(void)
+{
+	return lane_of_cpu(get_smp_processor_id());
+}
+
+inlined struct lane *lane_at(u32 number)
+{
+	struct lane *lane = map_lookup(&lanes, &number);
+	return lane && lane->on ? lane : 0;
+}
+
+// The lane of this CPU, if it is measured and recorded.
+inlined struct lane *here(u32 *number)
+{
+	*number = lane_number();
+	return *number == NOT_MEASURED ? 0 : lane_at(*number);
+}
+
+inlined struct record *begin(struct pen *pen, struct lane *lane, u32 number, u64 kind, u64 flags)
+{
+	u64 at = ktime_get_ns();
+	u64 n = __sync_fetch_and_add(&lane->head, 1);
+	u32 key = (number << shift) | (n & ((1ULL << shift) - 1));
+	struct record *record = map_lookup(&ring, &key);
+	if (!record)
+		return 0;
+	if (lane->hardirq)
+		flags |= HARDIRQ | IRQS_OFF;
+	if (lane->softirq)
+		flags |= IN_SOFTIRQ;
+	record->at = at;
+	record->who = kind | flags << 8 | get_current_pid_tgid() << 32;
+	pen->lane = lane;
+	pen->record = record;
+	pen->mark = (n + 1) | (u64)get_smp_processor_id() << 48;
+	return record;
+}
+
+// Everything before is seen by whoever sees the mark.
+inlined void end(struct pen *pen)
+{
+	__sync_lock_test_and_set(&pen->record->mark, pen->mark);
+}
+
+inlined int write_in(struct lane *lane, u32 number, u64 kind, u64 flags, u64 a, u64 b, u64 c)
+{
+	struct pen pen;
+	struct record *record = begin(&pen, lane, number, kind, flags);
+	if (record) {
+		record->word[0] = a;
+		record->word[1] = b;
+		record->word[2] = c;
+		end(&pen);
+	}
+	return 0;
+}
+
+inlined int write(u64 kind, u64 flags, u64 a, u64 b, u64 c)
+{
+	u32 number;
+	struct lane *lane = here(&number);
+	return lane ? write_in(lane, number, kind, flags, a, b, c) : 0;
+}
+
+// Timers and faults of others are very many, and delay nobody.
+inlined int is_ours(struct lane *lane)
+{
+	return !lane->thread || lane->thread == (u32)get_current_pid_tgid();
+}
+
+inlined u32 cpu_of(struct task_struct *task)
+{
+	struct task_struct___with_cpu *old = (void *)task;
+	return has(old->cpu) ? old->cpu : task->thread_info.cpu;
+}
+
+// What a task that leaves the CPU waits for; 0: nothing, it was pre-empted.
+inlined u32 state_of(struct task_struct *task)
+{
+	struct task_struct___before_5_14 *old = (void *)task;
+	u32 state = has(old->state) ? old->state : task->__state;
+	return state ? (state & 0xff ?: 2) : 0;
+}
+
+// Priorities go from -1 to 140.
+inlined u64 short_prio(struct task_struct *task)
+{
+	return (u8)(task->prio + 1);
+}
+
+#define FRAMES 30
+#define FRAMES_OF_A_RECORD 5
+// The way from the tracepoint to here.
+#define SKIPPED 2
+// A stack takes its time (tens of microseconds were seen), so it is taken only where the activation is late already, and
+// not more often than this.
+#define APART 100000000
+
+// Where in the kernel this CPU is.
+inlined void write_stack(void *context, struct lane *lane, u32 number, u64 flags)
+{
+	u64 frames[FRAMES] = {};
+	u64 now = ktime_get_ns();
+	long bytes;
+	if (now - lane->stack < APART)
+		return;
+	lane->stack = now;
+	bytes = get_stack(context, frames, sizeof(frames), SKIPPED);
+	if (bytes <= 0)
+		return;
+#pragma unroll
+	for (u64 part = 0; part < FRAMES / FRAMES_OF_A_RECORD; part++) {
+		struct pen pen;
+		struct record *record;
+		if (!frames[part * FRAMES_OF_A_RECORD])
+			return;
+		record = begin(&pen, lane, number, STACK | part << 16, flags);
+		if (!record)
+			return;
+#pragma unroll
+		for (int i = 0; i < FRAMES_OF_A_RECORD; i++)
+			record->word[i] = frames[part * FRAMES_OF_A_RECORD + i];
+		end(&pen);
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int sched_switch(u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	u32 number;
+	struct lane *lane = here(&number);
+	struct pen pen;
+	struct record *record;
+	u32 state;
+	if (!lane)
+		return 0;
+	// Nothing of an interrupt is left where a task gives way: what was counted wrong is right again.
+	lane->hardirq = lane->softirq = 0;
+	state = ctx[0] ? 0 : state_of(prev);
+	if (next->pid == lane->thread && lane->woken) {
+		if (ktime_get_ns() - lane->woken > lane->stack_over)
+			write_stack(ctx, lane, number, IRQS_OFF);
+		lane->woken = 0;
+	}
+	record = begin(&pen, lane, number, SWITCH, IRQS_OFF);
+	if (!record)
+		return 0;
+	record->word[0] = (u32)next->pid | short_prio(prev) << 32 | short_prio(next) << 40 | (u64)state << 48;
+	probe_read_kernel(&record->word[1], 16, prev->comm);
+	probe_read_kernel(&record->word[3], 16, next->comm);
+	end(&pen);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int sched_waking(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	u32 number = lane_number(), target = cpu_of(task);
+	struct lane *lane;
+	struct pen pen;
+	struct record *record;
+	if (number == NOT_MEASURED) {
+		if (lane_of_cpu(target) == NOT_MEASURED)
+			return 0;
+		number = elsewhere;
+	}
+	lane = lane_at(number);
+	if (!lane)
+		return 0;
+	record = begin(&pen, lane, number, WAKING, IRQS_OFF);
+	if (!record)
+		return 0;
+	if (task->pid == lane->thread)
+		lane->woken = record->at;
+	record->word[0] = (u32)task->pid | (u64)(u32)task->prio << 32;
+	record->word[1] = target;
+	probe_read_kernel(&record->word[2], 16, task->comm);
+	end(&pen);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int sched_migrate_task(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	return write(MIGRATE, 0, (u32)task->pid, cpu_of(task), (u32)ctx[1]);
+}
+
+SEC("tp_btf/irq_handler_entry")
+int irq_handler_entry(u64 *ctx)
+{
+	struct irqaction *action = (void *)ctx[1];
+	u32 number;
+	struct lane *lane = here(&number);
+	struct pen pen;
+	struct record *record;
+	if (!lane)
+		return 0;
+	lane->hardirq++;
+	record = begin(&pen, lane, number, IRQ_ENTRY, 0);
+	if (!record)
+		return 0;
+	record->word[0] = (u32)ctx[0];
+	probe_read_kernel_str(&record->word[1], 32, action->name);
+	end(&pen);
+	return 0;
+}
+
+inlined int leave_hardirq(u64 kind, u64 what)
+{
+	u32 number;
+	struct lane *lane = here(&number);
+	if (!lane)
+		return 0;
+	write_in(lane, number, kind, 0, what, 0, 0);
+	if (lane->hardirq)
+		lane->hardirq--;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int irq_handler_exit(u64 *ctx)
+{
+	return leave_hardirq(IRQ_EXIT, (u32)ctx[0]);
+}
+
+SEC("tp_btf/softirq_entry")
+int softirq_entry(u64 *ctx)
+{
+	u32 number;
+	struct lane *lane = here(&number);
+	if (!lane)
+		return 0;
+	lane->softirq = 1;
+	return write_in(lane, number, SOFTIRQ_ENTRY, 0, (u32)ctx[0], 0, 0);
+}
+
+SEC("tp_btf/softirq_exit")
+int softirq_exit(u64 *ctx)
+{
+	u32 number;
+	struct lane *lane = here(&number);
+	if (!lane)
+		return 0;
+	write_in(lane, number, SOFTIRQ_EXIT, 0, (u32)ctx[0], 0, 0);
+	lane->softirq = 0;
+	return 0;
+}
+
+SEC("tp_btf/softirq_raise")
+int softirq_raise(u64 *ctx)
+{
+	return write(SOFTIRQ_RAISE, IRQS_OFF, (u32)ctx[0], 0, 0);
+}
+
+inlined int enter_vector(u64 vector)
+{
+	u32 number;
+	struct lane *lane = here(&number);
+	if (!lane)
+		return 0;
+	lane->hardirq++;
+	return write_in(lane, number, VECTOR_ENTRY, 0, vector, 0, 0);
+}
+
+#define VECTOR(name, vector)                                                                                           \
+	SEC("tp_btf/" #name "_entry")                                                                                  \
+	int name##_entry(u64 *ctx)                                                                                     \
+	{                                                                                                              \
+		return enter_vector(vector);                                                                           \
+	}                                                                                                              \
+	SEC("tp_btf/" #name "_exit")                                                                                   \
+	int name##_exit(u64 *ctx)                                                                                      \
+	{                                                                                                              \
+		return leave_hardirq(VECTOR_EXIT, vector);                                                             \
+	}
+
+VECTOR(local_timer, LOCAL_TIMER)
+VECTOR(reschedule, RESCHEDULE)
+VECTOR(call_function, CALL_FUNCTION)
+VECTOR(call_function_single, CALL_FUNCTION_SINGLE)
+VECTOR(irq_work, IRQ_WORK)
+VECTOR(thermal_apic, THERMAL)
+VECTOR(threshold_apic, MACHINE_CHECK)
+VECTOR(deferred_error_apic, MACHINE_CHECK)
+VECTOR(x86_platform_ipi, PLATFORM)
+VECTOR(error_apic, ERROR)
+VECTOR(spurious_apic, ERROR)
+VECTOR(ipi, IPI)
+
+inlined s64 expires_of(struct hrtimer *timer)
+{
+	struct hrtimer___linked *linked = (void *)timer;
+	return has(linked->node.expires) ? linked->node.expires : timer->node.expires;
+}
+
+SEC("tp_btf/hrtimer_start")
+int hrtimer_start(u64 *ctx)
+{
+	struct hrtimer *timer = (void *)ctx[0];
+	u32 number;
+	struct lane *lane = here(&number);
+	if (!lane || !is_ours(lane))
+		return 0;
+	lane->timer = (u64)timer;
+	return write_in(lane, number, HRTIMER_START, IRQS_OFF, (u64)timer, (u64)timer->function, expires_of(timer));
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int hrtimer_expire_entry(u64 *ctx)
+{
+	struct hrtimer *timer = (void *)ctx[0];
+	u32 number;
+	struct lane *lane = here(&number);
+	s64 late;
+	if (!lane)
+		return 0;
+	late = ktime_get_ns() - expires_of(timer);
+	write_in(lane, number, HRTIMER_ENTRY, 0, (u64)timer, (u64)timer->function, 0);
+	if (lane->thread && lane->timer == (u64)timer && late > 0 && late > lane->stack_over)
+		write_stack(ctx, lane, number, 0);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int hrtimer_expire_exit(u64 *ctx)
+{
+	return write(HRTIMER_EXIT, 0, ctx[0], 0, 0);
+}
+
+SEC("tp_btf/timer_expire_entry")
+int timer_expire_entry(u64 *ctx)
+{
+	struct timer_list *timer = (void *)ctx[0];
+	return write(TIMER_ENTRY, 0, (u64)timer, (u64)timer->function, 0);
+}
+
+SEC("tp_btf/timer_expire_exit")
+int timer_expire_exit(u64 *ctx)
+{
+	return write(TIMER_EXIT, 0, ctx[0], 0, 0);
+}
+
+SEC("tp_btf/nmi_handler")
+int nmi_handler(u64 *ctx)
+{
+	return write(NMI, IN_NMI | IRQS_OFF, ctx[0], ctx[1], 0);
+}
+
+SEC("tp_btf/workqueue_execute_start")
+int workqueue_execute_start(u64 *ctx)
+{
+	struct work_struct *work = (void *)ctx[0];
+	return write(WORK_START, 0, (u64)work->func, 0, 0);
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int workqueue_execute_end(u64 *ctx)
+{
+	return write(WORK_END, 0, 0, 0, 0);
+}
+
+// The verifier of tp_btf knows no pointers to functions.
+SEC("raw_tp/csd_function_entry")
+int csd_function_entry(u64 *ctx)
+{
+	return write(CALL_ENTRY, IRQS_OFF, ctx[0], 0, 0);
+}
+
+SEC("tp_btf/csd_function_exit")
+int csd_function_exit(u64 *ctx)
+{
+	return write(CALL_EXIT, IRQS_OFF, 0, 0, 0);
+}
+
+// This CPU does something to that one: of interest where that one is measured.
+inlined int send(u32 target, u64 callsite, u64 callback)
+{
+	u32 number = lane_number();
+	struct lane *lane;
+	if (lane_of_cpu(target) == NOT_MEASURED)
+		return 0;
+	lane = lane_at(number == NOT_MEASURED ? elsewhere : number);
+	return lane ? write_in(lane, number == NOT_MEASURED ? elsewhere : number, IPI_SEND, 0, target, callsite, callback) : 0;
+}
+
+inlined int send_to_all(struct cpumask *mask, u64 callsite, u64 callback)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < TOLD; i++) {
+		u32 cpu = measured[i];
+		unsigned long bits = 0;
+		if (cpu >= CPUS)
+			break;
+		probe_read_kernel(&bits, sizeof(bits), (unsigned long *)mask + cpu / 64);
+		if (bits >> (cpu % 64) & 1)
+			send(cpu, callsite, callback);
+	}
+	return 0;
+}
+
+SEC("raw_tp/csd_queue_cpu")
+int csd_queue_cpu(u64 *ctx)
+{
+	return send(ctx[0], ctx[1], ctx[2]);
+}
+
+SEC("tp_btf/ipi_send_cpu")
+int ipi_send_cpu(u64 *ctx)
+{
+	return send(ctx[0], ctx[1], ctx[2]);
+}
+
+SEC("tp_btf/ipi_send_cpumask")
+int ipi_send_cpumask(u64 *ctx)
+{
+	return send_to_all((void *)ctx[0], ctx[1], ctx[2]);
+}
+
+SEC("tp_btf/ipi_raise")
+int ipi_raise(u64 *ctx)
+{
+	return send_to_all((void *)ctx[0], 0, 0);
+}
+
+SEC("tp_btf/cpu_idle")
+int cpu_idle(u64 *ctx)
+{
+	return write(IDLE, 0, (u32)ctx[0], 0, 0);
+}
+
+SEC("tp_btf/cpu_frequency")
+int cpu_frequency(u64 *ctx)
+{
+	return write(FREQUENCY, 0, (u32)ctx[0], (u32)ctx[1], 0);
+}
+
+inlined int fault(u64 *ctx, u64 user)
+{
+	struct pt_regs *regs = (void *)ctx[1];
+	u32 number;
+	struct lane *lane = here(&number);
+	if (!lane || !is_ours(lane))
+		return 0;
+	return write_in(lane, number, FAULT, 0, ctx[0], has(regs->ip) ? regs->ip : 0, user);
+}
+
+SEC("tp_btf/page_fault_user")
+int page_fault_user(u64 *ctx)
+{
+	return fault(ctx, 1);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int page_fault_kernel(u64 *ctx)
+{
+	return fault(ctx, 0);
+}
+
+// The kernel lends some of its functions only to programs that come under its own licence; MIT goes with it.
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,35 @@
+//! Compiles the program that the `bpf` feature puts into the kernel. Without that feature nothing is done.
+
+#![allow(clippy::print_stdout, reason = "this is how a build script speaks to Cargo")]
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SOURCE: &str = "bpf/flight.bpf.c";
+
+fn main() -> Result<(), String> {
+    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-env-changed=CLANG");
+    if env::var_os("CARGO_FEATURE_BPF").is_none() {
+        return Ok(());
+    }
+    let clang = env::var_os("CLANG").unwrap_or_else(|| OsString::from("clang"));
+    let target = match env::var("CARGO_CFG_TARGET_ENDIAN").as_deref() {
+        Ok("big") => "bpfeb",
+        _ => "bpfel",
+    };
+    let object = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR: build with cargo")?).join("flight.bpf.o");
+    let status = Command::new(&clang)
+        // Atomic operations that give back what was there: kernels from 5.12 on. What -g says of types is needed.
+        .args(["-O2", "-g", "-Wall", "-Werror", "-target", target, "-mcpu=v3", "-c", SOURCE, "-o"])
+        .arg(&object)
+        .status();
+    let remedy = "install clang 12 or later, name it in $CLANG, or build without the feature `bpf`";
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{} could not compile {SOURCE} ({status}): {remedy}", clang.to_string_lossy())),
+        Err(error) => Err(format!("run {}: {error}: {remedy}", clang.to_string_lossy())),
+    }
+}

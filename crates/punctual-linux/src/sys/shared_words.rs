@@ -1,0 +1,68 @@
+//! Memory that the kernel writes while we read: seen as words that anybody may change at any time.
+
+use rustix::fd::AsFd;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+const WORD: usize = size_of::<u64>();
+
+/// Mapped memory of a descriptor.
+#[derive(Debug)]
+pub struct SharedWords {
+    start: NonNull<AtomicU64>,
+    count: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread.
+unsafe impl Send for SharedWords {}
+// SAFETY: it is only ever seen as atomic words.
+unsafe impl Sync for SharedWords {}
+
+impl SharedWords {
+    /// Maps the first `count` words of what `fd` stands for, to read and to write.
+    pub fn map(fd: impl AsFd, count: usize) -> io::Result<Self> {
+        let bytes = count.checked_mul(WORD).ok_or(io::ErrorKind::InvalidInput)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the kernel chooses the place, so nothing that exists is replaced.
+        let start = unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd, 0) }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, count })
+    }
+
+    /// All of them.
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: so much was mapped, at the beginning of a page, and stays mapped as long as `self` lives; atomic words
+        // may be changed by others.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl Drop for SharedWords {
+    fn drop(&mut self) {
+        // SAFETY: nobody borrows from `self` any more.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.count * WORD) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek, Write};
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn what_is_written_on_one_side_is_read_on_the_other() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[7_u64.to_ne_bytes(), 8_u64.to_ne_bytes()].concat()).unwrap();
+        let shared = SharedWords::map(&file, 2).unwrap();
+        assert_eq!(shared.words()[1].load(Relaxed), 8);
+        shared.words()[0].store(9, Relaxed);
+        let mut word = [0; 8];
+        file.rewind().unwrap();
+        file.read_exact(&mut word).unwrap();
+        assert_eq!(u64::from_ne_bytes(word), 9);
+        assert!(SharedWords::map(&file, usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! The rings that the program in the kernel writes, read where they are while it goes on writing.
+//!
+//! A record is taken only if its mark says that it is whole and the ring has not come round to it meanwhile. What a
+//! record means is not known here.
+
+use super::record::Raw;
+use crate::sys::shared_words::SharedWords;
+use punctual_hist::{MonoTime, Nanos};
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
+
+/// Words of a record.
+pub const RECORD_WORDS: usize = 8;
+/// Bytes of a record.
+pub const RECORD_BYTES: u64 = 64;
+/// Words that belong to a lane beside its ring.
+pub const LANE_WORDS: usize = 16;
+/// The number in a mark; above it is the CPU.
+const NUMBER: u64 = (1 << 48) - 1;
+/// Where things are among the words of a lane: as in `struct lane`.
+const HEAD: usize = 0;
+const ON: usize = 8;
+const THREAD: usize = 9;
+const STACK_OVER: usize = 10;
+/// So many of the oldest records may be gone before they are read.
+const MARGIN: u64 = 256;
+
+/// All lanes: one for each measured CPU, and one for all others.
+pub struct Lanes {
+    /// What belongs to each beside its ring.
+    heads: SharedWords,
+    ring: SharedWords,
+    count: usize,
+    shift: u32,
+}
+
+/// What became of reading a record.
+pub enum Read {
+    /// It was read.
+    Whole(Raw),
+    /// Another has taken its place.
+    Overwritten,
+    /// It is still being written.
+    Unfinished,
+}
+
+impl Lanes {
+    /// `count` lanes of 2 to the power of `shift` records each.
+    pub fn new(heads: SharedWords, ring: SharedWords, count: usize, shift: u32) -> Self {
+        let lanes = Self { heads, ring, count, shift };
+        (0..count).for_each(|lane| lanes.set_stack_over(lane, Nanos::MAX));
+        lanes
+    }
+
+    fn word(&self, lane: usize, word: usize) -> Option<&AtomicU64> {
+        self.heads.words().get(lane * LANE_WORDS + word)
+    }
+
+    fn set(&self, lane: usize, word: usize, value: u64) {
+        if let Some(word) = self.word(lane, word) {
+            word.store(value, Relaxed);
+        }
+    }
+
+    /// Lets records be written, or not.
+    pub fn switch(&self, on: bool) {
+        (0..self.count).for_each(|lane| self.set(lane, ON, u64::from(on)));
+    }
+
+    /// The thread that measures there.
+    pub fn set_thread(&self, lane: usize, tid: u32) {
+        self.set(lane, THREAD, u64::from(tid));
+    }
+
+    /// When the measuring thread is later than this, the stack of who kept it waiting is worth recording.
+    pub fn set_stack_over(&self, lane: usize, over: Nanos) {
+        // Compared with differences that have a sign.
+        self.set(lane, STACK_OVER, over.as_ns().min(u64::MAX >> 1));
+    }
+
+    /// Records written so far.
+    pub fn written(&self, lane: usize) -> u64 {
+        self.word(lane, HEAD).map_or(0, |head| head.load(Acquire))
+    }
+
+    /// Bytes of a lane's ring.
+    pub fn lane_bytes(&self) -> u64 {
+        RECORD_BYTES << self.shift
+    }
+
+    fn capacity(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// The number of the oldest record that will be there for a while.
+    fn first(&self, lane: usize) -> u64 {
+        let oldest = self.written(lane).saturating_sub(self.capacity());
+        if oldest == 0 { 0 } else { oldest + MARGIN.min(self.capacity() / 4) }
+    }
+
+    /// When the oldest record was written; at no time where none was overwritten yet.
+    pub fn oldest(&self, lane: usize) -> MonoTime {
+        match self.first(lane) {
+            0 => MonoTime::default(),
+            first => self.at(lane, first),
+        }
+    }
+
+    fn words_of(&self, lane: usize, number: u64) -> &[AtomicU64] {
+        let place = (lane << self.shift) + usize::try_from(number & (self.capacity() - 1)).unwrap_or_default();
+        self.ring.words().get(place * RECORD_WORDS..(place + 1) * RECORD_WORDS).unwrap_or_default()
+    }
+
+    fn at(&self, lane: usize, number: u64) -> MonoTime {
+        MonoTime::from_ns(self.words_of(lane, number).get(1).map_or(0, |word| word.load(Relaxed)))
+    }
+
+    /// Records from an instant on, as they were written.
+    pub fn read(&self, lane: usize, from: MonoTime) -> impl Iterator<Item = Read> + '_ {
+        let head = self.written(lane);
+        let (mut low, mut high) = (self.first(lane), head);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.at(lane, middle) < from { low = middle + 1 } else { high = middle }
+        }
+        (low..head).map(move |number| self.one(lane, number))
+    }
+
+    fn one(&self, lane: usize, number: u64) -> Read {
+        let words = self.words_of(lane, number);
+        let mark = words.first().map_or(0, |word| word.load(Acquire));
+        let mut copy = [0; RECORD_WORDS];
+        for (to, word) in copy.iter_mut().zip(words) {
+            *to = word.load(Relaxed);
+        }
+        // Whoever overwrites it has moved the head before: having seen anything of that, we see the head.
+        fence(Acquire);
+        if self.written(lane) > number + self.capacity() {
+            return Read::Overwritten;
+        }
+        if mark & NUMBER != (number + 1) & NUMBER {
+            return Read::Unfinished;
+        }
+        Read::Whole(Raw::new(copy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHIFT: u32 = 10;
+
+    fn lanes() -> Lanes {
+        let file = || tempfile::tempfile().unwrap();
+        let map = |words: usize| {
+            let file = file();
+            file.set_len((words * 8) as u64).unwrap();
+            SharedWords::map(&file, words).unwrap()
+        };
+        Lanes::new(map(2 * LANE_WORDS), map(2 * RECORD_WORDS << SHIFT), 2, SHIFT)
+    }
+
+    /// Writes record number `n` at time `n`, as the kernel does.
+    fn write(lanes: &Lanes, lane: usize, n: u64, whole: bool) {
+        lanes.set(lane, HEAD, n + 1);
+        let words = lanes.words_of(lane, n);
+        words[1].store(n, Relaxed);
+        words[0].store(if whole { (n + 1) | 5 << 48 } else { 0 }, Relaxed);
+    }
+
+    #[test]
+    fn records_are_read_from_an_instant_on() {
+        let lanes = lanes();
+        (0..100).for_each(|n| write(&lanes, 1, n, n != 97));
+        let read = |from| -> Vec<Option<u64>> {
+            let told = |read| match read {
+                Read::Whole(raw) => Some(raw.at().as_ns()),
+                Read::Overwritten | Read::Unfinished => None,
+            };
+            lanes.read(1, MonoTime::from_ns(from)).map(told).collect()
+        };
+        assert_eq!(read(95), [Some(95), Some(96), None, Some(98), Some(99)]);
+        assert_eq!(read(1_000), []);
+        assert_eq!(lanes.written(0), 0, "the other lane is another");
+        assert_eq!(lanes.oldest(1), MonoTime::default());
+    }
+
+    #[test]
+    fn what_was_overwritten_is_not_taken_for_what_it_was() {
+        let lanes = lanes();
+        (0..3_000).for_each(|n| write(&lanes, 0, n, true));
+        assert_eq!(lanes.oldest(0), MonoTime::from_ns(3_000 - 1_024 + 256));
+        assert!(matches!(lanes.one(0, 1_975), Read::Overwritten));
+        assert!(matches!(lanes.one(0, 1_976), Read::Whole(raw) if raw.at().as_ns() == 1_976 && raw.cpu() == 5));
+        assert_eq!(lanes.read(0, MonoTime::default()).count(), 1_024 - 256);
+    }
+}

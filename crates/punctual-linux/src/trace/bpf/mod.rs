@@ -1,0 +1,207 @@
+//! A program in the kernel as an engine: the same records as the kernel's trace gives, for less, and stacks.
+//!
+//! ```text
+//! flight.bpf.c -> programs (loads, attaches)       in the kernel
+//!              -> lanes (shared memory) -> record  here
+//! ```
+//! Nothing is copied until a window asks for it: each CPU has a ring that the kernel overwrites, and records are read
+//! where they are. Off by default, because it needs clang to build and BTF to run.
+
+mod lanes;
+mod programs;
+mod record;
+
+use self::lanes::{Lanes, Read};
+use self::programs::Programs;
+use super::elsewhere::{is_aimed_at, nearest};
+use super::engine::{Covered, Engine, default_bytes};
+use super::error::TraceError;
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
+use punctual_hist::{MonoTime, Nanos};
+use punctual_rt::now;
+use std::collections::VecDeque;
+
+/// What the kernel says of programs that were not run is read so often; only what is older than that is believed.
+const CHECK: Nanos = Nanos::from_ms(50);
+/// Times in which programs were not run are remembered for so long.
+const REMEMBERED: Nanos = Nanos::from_secs(10);
+/// Records are in order but for so much: one that interrupts the writing of another is done before it.
+const DISORDER: Nanos = Nanos::from_us(50);
+
+/// Programs in the kernel and what they write.
+pub struct Bpf {
+    cpus: Vec<u32>,
+    lanes: Lanes,
+    programs: Programs,
+    begun: MonoTime,
+    covered_to: MonoTime,
+    missed: u64,
+    /// Between these instants programs were not run.
+    gaps: VecDeque<(MonoTime, MonoTime)>,
+}
+
+impl Bpf {
+    /// Loads and attaches it; nothing is recorded yet.
+    pub fn open(cpus: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
+        let cpus: Vec<u32> = cpus.iter().collect();
+        // One more, for what other CPUs do to these.
+        let each = buffer_bytes.unwrap_or_else(|| default_bytes(cpus.len() as u64 + 1, 0));
+        let (mut programs, lanes) = Programs::load(&cpus, each)?;
+        programs.attach()?;
+        let missed = programs.missed();
+        Ok(Self {
+            cpus,
+            lanes,
+            programs,
+            begun: MonoTime::default(),
+            covered_to: MonoTime::default(),
+            missed,
+            gaps: VecDeque::new(),
+        })
+    }
+
+    /// Learns up to when what was recorded is all there was.
+    fn check(&mut self) {
+        let at = now();
+        let missed = self.programs.missed();
+        if missed != std::mem::replace(&mut self.missed, missed) {
+            self.gaps.push_back((self.covered_to, at));
+        }
+        while self.gaps.front().is_some_and(|(_, to)| at.since(*to) > REMEMBERED) {
+            self.gaps.pop_front();
+        }
+        self.covered_to = at;
+    }
+
+    fn lane(&self, cpu: u32) -> Option<usize> {
+        self.cpus.iter().position(|measured| *measured == cpu)
+    }
+
+    /// Records of a lane with the CPU that wrote them, in order; names go into `names`.
+    fn read(&self, lane: usize, (from, to): (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)> {
+        let mut found: Vec<(u32, Record)> = Vec::new();
+        let mut last = from;
+        for read in self.lanes.read(lane, from.minus(DISORDER)) {
+            let raw = match read {
+                Read::Whole(raw) => raw,
+                Read::Overwritten => continue,
+                Read::Unfinished => {
+                    let what = What::Lost { count: Some(1) };
+                    found.push((u32::MAX, Record { at: last, tid: 0, context: Context::default(), what }));
+                    continue;
+                }
+            };
+            last = raw.at();
+            if last > to.plus(DISORDER) {
+                break;
+            }
+            let continues = |(_, before): &mut (u32, Record)| raw.continues(before);
+            if (from..=to).contains(&last) && !found.last_mut().is_some_and(continues) {
+                found.extend(raw.record(names).map(|record| (raw.cpu(), record)));
+            }
+        }
+        found.sort_by_key(|(_, record)| record.at);
+        found
+    }
+}
+
+impl Engine for Bpf {
+    fn cpus(&self) -> Vec<u32> {
+        self.cpus.clone()
+    }
+
+    fn begin(&mut self) -> Result<(), TraceError> {
+        self.lanes.switch(true);
+        self.begun = now();
+        self.covered_to = self.begun;
+        self.missed = self.programs.missed();
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.lanes.switch(false);
+        self.check();
+    }
+
+    fn drain(&mut self) {
+        if now().since(self.covered_to) >= CHECK {
+            self.check();
+        }
+    }
+
+    fn enable(&mut self) {
+        // What worked when it was opened works again; if not, windows are empty and say so.
+        let _ = self.programs.attach();
+    }
+
+    fn disable(&mut self) {
+        self.programs.detach();
+    }
+
+    fn measures(&mut self, threads: &[(u32, u32)]) {
+        for (cpu, tid) in threads {
+            self.lane(*cpu).into_iter().for_each(|lane| self.lanes.set_thread(lane, *tid));
+        }
+    }
+
+    fn late_is(&mut self, cpu: u32, threshold: Nanos) {
+        // Not before: a stack takes so long that it could make late what is not.
+        self.lane(cpu).into_iter().for_each(|lane| self.lanes.set_stack_over(lane, threshold));
+    }
+
+    fn covered(&self, cpu: u32) -> Option<Covered> {
+        let from = self.begun.max(self.lanes.oldest(self.lane(cpu)?));
+        Some(Covered { from, to: self.covered_to, warped: false })
+    }
+
+    fn records(&self, cpu: u32, span: (MonoTime, MonoTime)) -> (Vec<Record>, Names) {
+        let mut names = Names::default();
+        let span = (span.0.max(self.begun), span.1);
+        let found = self.lane(cpu).map(|lane| self.read(lane, span, &mut names)).unwrap_or_default();
+        (found.into_iter().map(|(_, record)| record).collect(), names)
+    }
+
+    fn missed(&self, (from, to): (MonoTime, MonoTime)) -> bool {
+        self.gaps.iter().any(|gap| gap.0 <= to && gap.1 >= from)
+    }
+
+    fn elsewhere(&self, cpu: u32, span: (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)> {
+        let others = (0..=self.cpus.len()).filter(|lane| self.cpus.get(*lane) != Some(&cpu));
+        let found = others.flat_map(|lane| self.read(lane, span, names)).collect::<Vec<_>>();
+        nearest(found.into_iter().filter(|(_, record)| is_aimed_at(cpu, &record.what)).collect())
+    }
+
+    fn rung(&self) -> Rung {
+        Rung::Bpf
+    }
+
+    fn no_better(&self) -> Vec<(Rung, String)> {
+        let asked = || "the engine bpf was asked for".to_owned();
+        vec![(Rung::Timerlat, asked()), (Rung::Tracefs, asked())]
+    }
+
+    fn buffer_bytes(&self) -> u64 {
+        self.lanes.lane_bytes()
+    }
+
+    fn event_names(&self) -> Vec<String> {
+        self.programs.events().map(Wanted::path).collect()
+    }
+
+    fn blind(&self) -> Vec<Blind> {
+        let mut blind = vec![Blind::CriticalSections, Blind::Hypervisor];
+        blind.extend(self.programs.absent().map(|event| Blind::Event(event.path())));
+        blind
+    }
+
+    fn totals(&self) -> Vec<TraceTotal> {
+        let total = |(lane, cpu): (usize, &u32)| {
+            let records = self.lanes.written(lane);
+            // Nobody knows on which CPU a program was not run: they are counted once.
+            let lost = if lane == 0 { self.programs.missed() } else { 0 };
+            TraceTotal { cpu: *cpu, records, lost, bytes: records * lanes::RECORD_BYTES }
+        };
+        self.cpus.iter().enumerate().map(total).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! Loads the programs and attaches them: which events there are is what the kernel's BTF says.
+
+use super::lanes::{LANE_WORDS, Lanes, RECORD_BYTES, RECORD_WORDS};
+use crate::sys::shared_words::SharedWords;
+use crate::trace::error::TraceError;
+use aya::maps::Map;
+use aya::programs::{BtfTracePoint, Program, ProgramError, RawTracePoint};
+use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+use punctual_core::trace::{EVENTS, Rung, Wanted};
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/flight.bpf.o"));
+/// As in the program: CPUs it knows, ...
+const CPUS: usize = 1024;
+const NOT_MEASURED: u16 = u16::MAX;
+/// ... and measured ones that are told of interrupts to a set of CPUs.
+const TOLD: usize = 16;
+/// Records of a lane, as powers of two.
+const SHIFTS: std::ops::RangeInclusive<u32> = 10..=20;
+
+/// The programs in the kernel.
+pub struct Programs {
+    ebpf: Ebpf,
+    loaded: Vec<&'static Wanted>,
+    absent: Vec<&'static Wanted>,
+    /// Detached when dropped.
+    links: Vec<Box<dyn Any + Send>>,
+}
+
+impl Programs {
+    /// Loads all that this kernel has the events for, with a lane of about `lane_bytes` for each measured CPU and one for
+    /// the others.
+    pub fn load(cpus: &[u32], lane_bytes: u64) -> Result<(Self, Lanes), TraceError> {
+        let btf = Btf::from_sys_fs().map_err(|error| {
+            refused(&format!("the kernel does not describe itself (CONFIG_DEBUG_INFO_BTF): {error}"))
+        })?;
+        let shift = (lane_bytes / RECORD_BYTES).max(1).ilog2().clamp(*SHIFTS.start(), *SHIFTS.end());
+        let count = cpus.len() + 1;
+        let mut ebpf = prepare(&btf, cpus, shift)?;
+        let words = |map: &str, words: usize| -> Result<SharedWords, TraceError> {
+            let Some(Map::Array(data)) = ebpf.map(map) else { return Err(refused("the program has no rings")) };
+            SharedWords::map(data.fd(), words).map_err(|error| refused(&format!("map a ring: {error}")))
+        };
+        let (of_lanes, ring) = (words("lanes", count * LANE_WORDS)?, words("ring", (count << shift) * RECORD_WORDS)?);
+        let lanes = Lanes::new(of_lanes, ring, count, shift);
+        let (loaded, absent) = load_all(&mut ebpf, &btf)?;
+        Ok((Self { ebpf, loaded, absent, links: Vec::new() }, lanes))
+    }
+
+    /// Attaches them, if they are not.
+    pub fn attach(&mut self) -> Result<(), TraceError> {
+        if !self.links.is_empty() {
+            return Ok(());
+        }
+        let mut refused_ones = BTreeSet::new();
+        for event in &self.loaded {
+            match attach(&mut self.ebpf, event.name) {
+                Ok(link) => self.links.push(link),
+                Err(error) if is_needed(event) => {
+                    self.links.clear();
+                    return Err(refused(&format!("attach to {}: {error}", event.path())));
+                }
+                Err(_) => drop(refused_ones.insert((event.group, event.name))),
+            }
+        }
+        // An entry whose exit is refused stays attached: records of it are closed by what follows.
+        self.loaded.retain(|event| !refused_ones.contains(&(event.group, event.name)));
+        Ok(())
+    }
+
+    /// Detaches them.
+    pub fn detach(&mut self) {
+        self.links.clear();
+    }
+
+    /// Events that are recorded.
+    pub fn events(&self) -> impl Iterator<Item = &'static Wanted> {
+        self.loaded.iter().copied()
+    }
+
+    /// Events that every kernel should have and that are not recorded.
+    pub fn absent(&self) -> impl Iterator<Item = &'static Wanted> {
+        self.absent.iter().copied()
+    }
+
+    /// How often a program was not run because it was running already on that CPU.
+    pub fn missed(&self) -> u64 {
+        self.loaded.iter().filter_map(|event| missed(self.ebpf.program(event.name)?)).sum()
+    }
+}
+
+/// The object with its maps, no program loaded yet.
+fn prepare(btf: &Btf, cpus: &[u32], shift: u32) -> Result<Ebpf, TraceError> {
+    let mut lane_of = [NOT_MEASURED; CPUS];
+    for (lane, cpu) in cpus.iter().enumerate() {
+        let place = usize::try_from(*cpu).ok().and_then(|cpu| lane_of.get_mut(cpu));
+        *place.ok_or_else(|| refused(&format!("CPU {cpu} is beyond the {CPUS} it knows")))? =
+            u16::try_from(lane).map_err(|_| refused("too many measured CPUs"))?;
+    }
+    let mut measured = [u32::MAX; TOLD];
+    measured.iter_mut().zip(cpus).for_each(|(to, cpu)| *to = *cpu);
+    let elsewhere = u32::try_from(cpus.len()).map_err(|_| refused("too many measured CPUs"))?;
+    let lanes = elsewhere + 1;
+    let records = lanes.checked_mul(1 << shift).ok_or_else(|| refused("too many measured CPUs"))?;
+    EbpfLoader::new()
+        .btf(Some(btf))
+        .set_max_entries("lanes", lanes)
+        .set_max_entries("ring", records)
+        .set_global("lane_of", &lane_of[..], true)
+        .set_global("measured", &measured[..], true)
+        .set_global("elsewhere", &elsewhere, true)
+        .set_global("shift", &shift, true)
+        .load(OBJECT)
+        .map_err(|error| refused(&chain(&error)))
+}
+
+type Loaded = (Vec<&'static Wanted>, Vec<&'static Wanted>);
+
+/// Loads the programs of all events that this kernel has, in pairs or not at all. Returns those, and those that are absent
+/// and should not be.
+fn load_all(ebpf: &mut Ebpf, btf: &Btf) -> Result<Loaded, TraceError> {
+    let mut known = BTreeSet::new();
+    for event in EVENTS.iter().filter(|event| event.rung == Rung::Tracefs) {
+        let Some(program) = ebpf.program_mut(event.name) else { continue };
+        let loading = match program {
+            Program::BtfTracePoint(program) => program.load(event.name, btf),
+            Program::RawTracePoint(program) => program.load(),
+            _ => continue,
+        };
+        match loading {
+            Ok(()) => drop(known.insert((event.group, event.name))),
+            Err(error) if is_needed(event) => return Err(refused(&format!("{}: {}", event.path(), chain(&error)))),
+            Err(_) => {}
+        }
+    }
+    let whole = |event: &&Wanted| {
+        let has = |name| known.contains(&(event.group, name));
+        has(event.name) && event.pair.is_none_or(has)
+    };
+    let loaded: Vec<_> = EVENTS.iter().filter(whole).collect();
+    Ok((loaded, EVENTS.iter().filter(|event| event.everywhere && !whole(event)).collect()))
+}
+
+/// Without these nothing can be told.
+fn is_needed(event: &Wanted) -> bool {
+    event.group == "sched" && ["sched_switch", "sched_waking"].contains(&event.name)
+}
+
+fn attach(ebpf: &mut Ebpf, name: &str) -> Result<Box<dyn Any + Send>, ProgramError> {
+    match ebpf.program_mut(name) {
+        Some(Program::BtfTracePoint(program)) => attach_typed(program),
+        Some(Program::RawTracePoint(program)) => attach_raw(program, name),
+        _ => Err(ProgramError::NotLoaded),
+    }
+}
+
+fn attach_typed(program: &mut BtfTracePoint) -> Result<Box<dyn Any + Send>, ProgramError> {
+    let link = program.attach()?;
+    Ok(Box::new(program.take_link(link)?))
+}
+
+fn attach_raw(program: &mut RawTracePoint, name: &str) -> Result<Box<dyn Any + Send>, ProgramError> {
+    let link = program.attach(name)?;
+    Ok(Box::new(program.take_link(link)?))
+}
+
+fn missed(program: &Program) -> Option<u64> {
+    let fd = program.fd().ok()?.as_fd().as_raw_fd();
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
+}
+
+fn refused(why: &str) -> TraceError {
+    TraceError::NoBpf(why.to_owned())
+}
+
+/// What failed and why, without what the verifier has to say over many pages.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut parts = Vec::new();
+    let mut denied = false;
+    let mut next = Some(error);
+    while let Some(error) = next {
+        denied |=
+            error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+        parts.push(error.to_string().lines().next().unwrap_or_default().to_owned());
+        next = error.source();
+    }
+    let remedy = if denied { "; needs CAP_BPF and CAP_PERFMON, and a kernel that is not locked down" } else { "" };
+    format!("{}{remedy}", parts.join(": "))
+}

@@ -1,0 +1,211 @@
+//! A record as the program in the kernel writes it, and what it says.
+//!
+//! Where things are in it is agreed with `flight.bpf.c` and with nobody else: both are built together.
+
+use super::lanes::RECORD_WORDS;
+use punctual_core::trace::{Address, Context, Names, Record, Tid, Vector, What};
+use punctual_hist::{MonoTime, Nanos};
+
+/// Addresses of a stack in one record.
+const FRAMES: usize = 5;
+const STACK: u8 = 27;
+/// What `cpu_idle` says when the CPU woke.
+const WOKE: u32 = u32::MAX;
+const VECTORS: [Vector; 10] = [
+    Vector::LocalTimer,
+    Vector::Reschedule,
+    Vector::CallFunction,
+    Vector::CallFunctionSingle,
+    Vector::IrqWork,
+    Vector::Thermal,
+    Vector::MachineCheck,
+    Vector::Platform,
+    Vector::Error,
+    Vector::Ipi,
+];
+
+/// A record that is whole: mark, time, who, and what.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw {
+    mark: u64,
+    at: u64,
+    kind: u8,
+    flags: u8,
+    /// Of a stack that does not fit into one record.
+    part: u8,
+    tid: Tid,
+    words: [u64; FRAMES],
+}
+
+impl Raw {
+    /// Of its words.
+    pub fn new([mark, at, who, words @ ..]: [u64; RECORD_WORDS]) -> Self {
+        let [kind, flags, part, ..] = who.to_le_bytes();
+        Self { mark, at, kind, flags, part, tid: high(who), words }
+    }
+
+    /// When it was begun.
+    pub fn at(&self) -> MonoTime {
+        MonoTime::from_ns(self.at)
+    }
+
+    /// The CPU that wrote it.
+    pub fn cpu(&self) -> u32 {
+        u32::try_from(self.mark >> 48).unwrap_or_default()
+    }
+
+    /// Adds itself to the stack before it, if it is the rest of that.
+    pub fn continues(&self, before: &mut Record) -> bool {
+        match &mut before.what {
+            What::Stack { addresses } if self.kind == STACK && self.part > 0 => {
+                addresses.extend(self.addresses());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = Address> {
+        self.words.into_iter().take_while(|address| *address != 0).map(Address)
+    }
+
+    /// What it says; names in it are put into `names`.
+    pub fn record(&self, names: &mut Names) -> Option<Record> {
+        let context = Context { flags: self.flags, preempt: 0 };
+        Some(Record { at: self.at(), tid: self.tid, context, what: self.what(names)? })
+    }
+
+    fn what(&self, names: &mut Names) -> Option<What> {
+        let [first, second, third, ..] = self.words;
+        Some(match self.kind {
+            0 => {
+                let [.., prev_prio, next_prio, prev_state, _] = first.to_le_bytes();
+                let (prev, next) = (self.tid, low(first));
+                name(names, prev, [second, third]);
+                name(names, next, [self.words[3], self.words[4]]);
+                let prio = |short: u8| i32::from(short) - 1;
+                What::Switch {
+                    prev,
+                    prev_prio: prio(prev_prio),
+                    prev_state: u32::from(prev_state),
+                    next,
+                    next_prio: prio(next_prio),
+                }
+            }
+            1 => {
+                name(names, low(first), [third, self.words[3]]);
+                What::Waking { tid: low(first), prio: high(first), target: small(second) }
+            }
+            2 => {
+                let action = text(&self.words[1..]);
+                names.irqs.entry(small(first)).or_default().action = action;
+                What::IrqEntry { irq: small(first) }
+            }
+            STACK => What::Stack { addresses: self.addresses().collect() },
+            23 => What::Migrate { tid: low(first), from_cpu: small(second), to_cpu: small(third) },
+            _ => return self.plain(),
+        })
+    }
+
+    /// What it says if it names nobody.
+    fn plain(&self) -> Option<What> {
+        let [first, second, third, ..] = self.words;
+        let (timer, function) = (Address(first), Address(second));
+        let vector = || VECTORS.get(usize::try_from(first).ok()?).copied();
+        Some(match self.kind {
+            3 => What::IrqExit { irq: small(first) },
+            4 => What::SoftirqEntry { vector: small(first) },
+            5 => What::SoftirqExit { vector: small(first) },
+            6 => What::SoftirqRaise { vector: small(first) },
+            7 => What::VectorEntry { vector: vector()? },
+            8 => What::VectorExit { vector: vector()? },
+            9 => What::HrtimerStart { timer, function, expires: i64::from_ne_bytes(third.to_ne_bytes()) },
+            10 => What::HrtimerEntry { timer, function },
+            11 => What::HrtimerExit { timer },
+            12 => What::TimerEntry { timer, function },
+            13 => What::TimerExit { timer },
+            14 => What::Nmi { handler: timer, took: Nanos::from_ns(second) },
+            15 => What::WorkStart { function: timer },
+            16 => What::WorkEnd,
+            17 => What::CallEntry { function: timer },
+            18 => What::CallExit,
+            19 => What::IpiSend { target: small(first), callsite: function, callback: Address(third) },
+            20 => What::Idle { state: Some(small(first)).filter(|state| *state != WOKE) },
+            21 => What::Fault { address: timer, ip: function, user: third != 0 },
+            22 => What::Frequency { khz: small(first), cpu: small(second) },
+            _ => return None,
+        })
+    }
+}
+
+fn small(word: u64) -> u32 {
+    u32::try_from(word & u64::from(u32::MAX)).unwrap_or_default()
+}
+
+fn low(word: u64) -> i32 {
+    i32::from_ne_bytes(small(word).to_ne_bytes())
+}
+
+fn high(word: u64) -> i32 {
+    low(word >> 32)
+}
+
+/// The text in these words, up to the first 0.
+fn text(words: &[u64]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The idle task has none: it is another one on each CPU.
+fn name(names: &mut Names, tid: Tid, words: [u64; 2]) {
+    if tid != 0 {
+        names.tasks.insert(tid, text(&words));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(bytes: &[u8; 8]) -> u64 {
+        u64::from_ne_bytes(*bytes)
+    }
+
+    #[test]
+    fn a_switch_names_both() {
+        let first = 9 | 121 << 32 | 50 << 40 | 2 << 48;
+        let raw = Raw::new([
+            1 | 3 << 48,
+            77,
+            1 << 8 | 8 << 32,
+            first,
+            word(b"kworker/"),
+            word(b"1:2\0junk"),
+            word(b"hog99\0\0\0"),
+            0,
+        ]);
+        let mut names = Names::default();
+        let record = raw.record(&mut names).unwrap();
+        let switch = What::Switch { prev: 8, prev_prio: 120, prev_state: 2, next: 9, next_prio: 49 };
+        assert_eq!((raw.cpu(), record.tid, record.what), (3, 8, switch));
+        assert_eq!((names.tasks[&8].as_str(), names.tasks[&9].as_str()), ("kworker/1:2", "hog99"));
+    }
+
+    #[test]
+    fn a_stack_of_several_records_is_one() {
+        let part = |part: u64, addresses: [u64; 5]| {
+            let [a, b, c, d, e] = addresses;
+            Raw::new([1, 77, u64::from(STACK) | part << 16, a, b, c, d, e])
+        };
+        let mut record = part(0, [1, 2, 3, 4, 5]).record(&mut Names::default()).unwrap();
+        assert!(part(1, [6, 7, 0, 0, 0]).continues(&mut record));
+        assert!(!part(0, [8, 0, 0, 0, 0]).continues(&mut record), "that is another stack");
+        assert_eq!(record.what, What::Stack { addresses: (1..=7).map(Address).collect() });
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_is_no_record() {
+        assert_eq!(Raw::new([1, 1, 200, 0, 0, 0, 0, 0]).record(&mut Names::default()), None);
+        assert_eq!(Raw::new([1, 1, 7, 99, 0, 0, 0, 0]).record(&mut Names::default()), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! The engine that is a program in the kernel, held against the kernel's own trace.
+
+use crate::run::Run;
+use punctual_hist::Nanos;
+use punctual_rt::{Policy, kernel, now, setup};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+const CPU: u32 = 0;
+const BURST: Nanos = Nanos::from_us(2_500);
+const PAUSE: Nanos = Nanos::from_ms(47);
+
+/// Takes the CPU in bursts until it is told to stop, or the test takes far too long.
+fn hog(stop: &AtomicBool) {
+    setup::pin_current(&[CPU]).unwrap();
+    setup::set_policy(Policy::Fifo(95)).unwrap();
+    let end = now().plus(Nanos::from_secs(120));
+    while !stop.load(Relaxed) && now() < end {
+        let until = now().plus(BURST);
+        while now() < until {
+            std::hint::spin_loop();
+        }
+        kernel::sleep_for(PAUSE);
+    }
+}
+
+/// What an engine said, after a measurement in which a hog was planted.
+fn explained(engine: &str) -> Value {
+    let run = Run::new();
+    let stop = Arc::new(AtomicBool::new(false));
+    let until = Arc::clone(&stop);
+    let hog = std::thread::Builder::new().name("hog95".into()).spawn(move || hog(&until)).unwrap();
+    let words = ["measure", "--explain", "--explain-engine", engine, "--explain-threshold", "1500us", "-q"];
+    let said = run.punctual(&[&words[..], &["--cpus", "0", "--duration", "5s", "--out", "e.punctual"]].concat());
+    stop.store(true, Relaxed);
+    hog.join().unwrap();
+    assert!([0, 3].contains(&said.code), "{said:?}");
+    run.json(&["explain", "e.punctual", "--json"])
+}
+
+#[test]
+#[ignore = "needs root"]
+fn both_engines_name_the_same_culprit() {
+    for engine in ["tracefs", "bpf"] {
+        let said = explained(engine);
+        assert_eq!(said["tracing"]["rung"], engine, "{}", said["tracing"]);
+        let tests = said["tracing"]["self_test"].as_array().unwrap();
+        assert!(tests.iter().all(|test| test["passed"] == true), "{tests:?}");
+        let spikes = said["spikes"].as_array().unwrap();
+        let first = |spike: &&Value| spike["causes"][0]["name"].as_str().is_some_and(|name| name.contains("hog95"));
+        let named = spikes.iter().filter(first).count();
+        println!("{engine}: {named} of {} late activations are put down to the hog", spikes.len());
+        // A busy host plants delays of its own.
+        assert!(named >= 30 && named * 10 >= spikes.len() * 8, "{engine}: {named} of {}", spikes.len());
+        assert!(said["causes"][0]["name"].as_str().unwrap().contains("hog95"), "{}", said["causes"]);
+        let whole = spikes.iter().filter(|spike| spike["complete"] == true).count();
+        assert!(whole * 10 >= spikes.len() * 9, "{engine}: only {whole} of {} are complete", spikes.len());
+    }
+}
