@@ -3,7 +3,7 @@
 
 use super::{Explain, phases};
 use crate::probe::{Collector, LateReader, LateTap, Probe};
-use crate::trace::{self, Engine, Flight, Opened, Wish};
+use crate::trace::{self, Engine, Flight, Opened, Reserve, Wish};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::recording::Frame;
 use punctual_core::scenario::Scenario;
@@ -24,6 +24,8 @@ pub(super) struct Causes {
     explain: Explain,
     /// Nothing later than this is in time, whatever is usual.
     budget: Nanos,
+    /// What is later ends the run, and must not be the one that nobody looked at.
+    limit: Nanos,
     /// What ran in former phases, by thread.
     former: Vec<Counts>,
     /// The current phase is traced.
@@ -38,6 +40,9 @@ impl Causes {
         online: &CpuSet,
         probes: &[Probe],
     ) -> Result<Self, String> {
+        let limit = scenario.limit.unwrap_or(Nanos::MAX);
+        // The recording and the loads come after all this, and need files too.
+        let reserve = Reserve::new(online.len() as u64);
         let threads: Vec<(u32, u32)> = probes.iter().map(|probe| (probe.granted.cpu, probe.granted.tid)).collect();
         let mut tracing = Tracing {
             rung: Rung::Deltas,
@@ -47,20 +52,21 @@ impl Causes {
             blind: vec![Blind::Records],
             clock: String::new(),
             buffer_bytes: 0,
-            threshold: explain.threshold,
+            threshold: explain.threshold.map(|threshold| threshold.min(limit)),
             windows_max: explain.windows_max,
             self_test: Vec::new(),
         };
         let engine = open(explain, &scenario.cpus(), online, &threads, &mut tracing);
         let flight = Flight::start(engine, &tracing.self_test, &threads, explain.windows_max, 1)
             .map_err(|error| format!("causes are not looked for: no thread could be started: {error}"))?;
+        drop(reserve);
         tracing.blind.extend(flight.blind());
         if tracing.rung == Rung::Deltas && flight.is_blind() {
             tracing.rung = Rung::InProcess;
             tracing.refused.push((Rung::Deltas, "no counter can be read".to_owned()));
         }
         let (explain, budget) = (explain.clone(), scenario.budget.unwrap_or(Nanos::MAX));
-        Ok(Self { flight, tracing, explain, budget, former: vec![Counts::new(); probes.len()], on: false })
+        Ok(Self { flight, tracing, explain, budget, limit, former: vec![Counts::new(); probes.len()], on: false })
     }
 
     /// How is looked on, for the recording.
@@ -157,7 +163,8 @@ impl Causes {
     }
 
     fn threshold(&self, so_far: &Counts) -> Nanos {
-        self.explain.threshold.unwrap_or_else(|| running_threshold(so_far).min(self.budget))
+        let asked = self.explain.threshold.unwrap_or_else(|| running_threshold(so_far).min(self.budget));
+        asked.min(self.limit)
     }
 }
 

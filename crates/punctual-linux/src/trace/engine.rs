@@ -17,6 +17,10 @@ const BUFFER_BYTES: u64 = 32 << 20;
 const PART_OF_MEMORY: u64 = 16;
 /// Of what was read so many times as much is held as the kernel's buffer has.
 pub const READ_PART: u64 = 2;
+/// A buffer that is asked for may take this part of it.
+const PART_IF_ASKED: u64 = 4;
+/// A buffer smaller than this holds nothing worth reading.
+pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
 /// Which engine is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,6 +167,12 @@ fn bpf(_: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
 /// `beside` bytes of other buffers.
 pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
     granted(available(), cpus, beside)
+}
+
+/// The most bytes that may be asked for, for each of so many CPUs: the kernel would grant all there are, and then the
+/// machine has none left. `None` where it cannot be told.
+pub fn largest_buffer(cpus: u64) -> Option<u64> {
+    available().map(|available| available / PART_IF_ASKED / cpus.max(1))
 }
 
 /// Bytes of memory that are available.

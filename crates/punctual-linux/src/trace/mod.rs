@@ -24,14 +24,16 @@ mod instance;
 mod names;
 mod pages;
 mod place;
+mod reserve;
 mod self_test;
 mod timerlat;
 mod tracefs;
 
-pub use engine::{Engine, EngineChoice, Opened, Wish, open};
+pub use engine::{BUFFER_BYTES_MIN, Engine, EngineChoice, Opened, Wish, largest_buffer, open};
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;
+pub use reserve::Reserve;
 
 /// Whether this process may have a tracing instance of its own here.
 pub fn permitted() -> bool {

@@ -12,9 +12,6 @@ use punctual_core::trace::{Blind, Names, PageLayout, Record, Rung, TraceTotal};
 use punctual_hist::MonoTime;
 use punctual_rt::now;
 
-/// A buffer smaller than this holds nothing worth reading.
-const BUFFER_BYTES_MIN: u64 = 64 << 10;
-
 /// With more measured CPUs, what they do to each other is not looked for.
 const MEASURED_TOO: usize = 8;
 
@@ -42,7 +39,7 @@ impl Tracefs {
         let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         let beside = (others.len() as u64).saturating_mul(elsewhere::BUFFER_BYTES);
         let default = || engine::default_bytes(cpus.len() as u64, beside);
-        let asked = buffer_bytes.unwrap_or_else(default).max(BUFFER_BYTES_MIN);
+        let asked = buffer_bytes.unwrap_or_else(default).max(engine::BUFFER_BYTES_MIN);
         let granted = instance.set_up(cpus, asked)?;
         let events = Events::learn(instance.folder(), noise)?;
         let header = tracefs.read("events/header_page")?;

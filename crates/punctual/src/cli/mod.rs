@@ -18,7 +18,7 @@ use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_size, parse_version};
+use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_trace_buffer, parse_version};
 
 /// Makes a Linux machine punctual, and proves it.
 #[derive(Debug, Parser)]
@@ -380,7 +380,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
     pub windows: u32,
     /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "explain")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_trace_buffer, requires = "explain")]
     pub trace_buffer: Option<u64>,
     /// By which means: the kernel's trace, alone or with its own noise tracer beside it, or a program in the kernel where
     /// this program was built with it

@@ -5,6 +5,7 @@ use punctual_core::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_core::machine::Version;
 use punctual_core::scenario::{Amount, LoadPhase};
 use punctual_hist::Nanos;
+use punctual_linux::trace::BUFFER_BYTES_MIN;
 use std::collections::BTreeMap;
 
 /// A time with its unit: `50us`, `1.5ms`, `30s`, `10m`, `211h`, `3d`.
@@ -42,7 +43,7 @@ fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
 }
 
 /// A number of bytes, with an optional K, M or G for 1024 of them, 1024 of those, and so on.
-pub fn parse_size(text: &str) -> Result<u64, String> {
+fn parse_size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let (digits, shift) = match upper.strip_suffix('K').map(|d| (d, 10)) {
         Some(pair) => pair,
@@ -54,7 +55,14 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     };
     let bytes =
         digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|n| (1..=1 << 40).contains(n));
-    bytes.ok_or_else(|| format!("'{text}' is no size: write for example 16M"))
+    bytes.ok_or_else(|| format!("'{text}' is no size: write a number, and K, M or G if it is not bytes, as in 16M"))
+}
+
+/// The size of a trace buffer: one that holds next to nothing is refused.
+pub fn parse_trace_buffer(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text)?;
+    let least = BUFFER_BYTES_MIN >> 10;
+    if bytes >= BUFFER_BYTES_MIN { Ok(bytes) } else { Err(format!("'{text}' is too small: at least {least}K")) }
 }
 
 /// A time, or a bare number of activations.
@@ -157,6 +165,19 @@ mod tests {
         assert_eq!(ns("3d"), Ok(259_200_000_000_000));
         for wrong in ["", "5", "ms", "-1ms", "1.2.3s", "1e3us", "99999999999d", "1 parsec"] {
             assert!(ns(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn trace_buffers_have_units_and_a_least_size() {
+        assert_eq!(parse_trace_buffer("16M"), Ok(16 << 20));
+        assert_eq!(parse_trace_buffer("64k"), Ok(64 << 10));
+        assert_eq!(parse_trace_buffer("65536"), Ok(64 << 10));
+        for small in ["1", "1k", "65535"] {
+            assert!(parse_trace_buffer(small).is_err_and(|error| error.contains("at least 64K")), "{small}");
+        }
+        for wrong in ["", "1T", "-1", "1.5G", "G", "99999999G"] {
+            assert!(parse_trace_buffer(wrong).is_err_and(|error| error.contains("K, M or G")), "{wrong}");
         }
     }
 

@@ -14,7 +14,7 @@ use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread,
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Explain, Setting};
-use punctual_linux::trace::EngineChoice;
+use punctual_linux::trace::{self, EngineChoice};
 
 /// The load of the suite's last part.
 const GRAPHICS: &str = "x11perf";
@@ -29,6 +29,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let (phases, notes) = if args.suite.is_some() { classic() } else { (args.load.0.clone(), Vec::new()) };
     let scenario =
         scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
+    fits(&args.explain, &scenario)?;
     let outputs = Outputs {
         recording: Outputs::recording_path(args.out.as_deref()),
         html: args.html.clone(),
@@ -46,6 +47,20 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
     })?;
     Ok(finished.exit(exit_of(report)))
+}
+
+/// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.
+fn fits(args: &TraceArgs, scenario: &Scenario) -> Result<()> {
+    let cpus = scenario.cpus().len();
+    match args.trace_buffer.zip(trace::largest_buffer(cpus as u64)) {
+        Some((asked, most)) if asked > most => bail!(
+            "--trace-buffer for each of {} would take more than a quarter of the memory that is available: ask for at \
+             most {}M",
+            render::units::counted(cpus as u64, "CPU"),
+            most >> 20
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// How causes are to be looked for.

@@ -6,16 +6,19 @@ use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result};
 use punctual_linux::apply::{Extent, Machine, revert};
+use punctual_linux::trace;
 
 /// Puts back, and says what could not be.
 pub fn run(args: &RevertArgs) -> Result<Exit> {
     allowed_to_change()?;
     let extent = args.to.map_or(Extent::All, Extent::DownTo);
     let reverted = revert(&Machine::here(), extent, args.leave_conflicts)?;
+    let swept = trace::sweep();
     let text = if args.json {
         render::tune::reverted_json(&reverted)?
     } else {
-        render::tune::reverted(&reverted, render::style())
+        let ended = swept.iter().map(|name| format!("Ended what a killed measurement left recording: {name}.\n"));
+        render::tune::reverted(&reverted, render::style()) + &ended.collect::<String>()
     };
     render::print(&text).context("cannot write to standard output")?;
     let is_whole = reverted.trouble.is_empty() && reverted.damage.is_empty() && reverted.unwritten.is_none();

@@ -17,6 +17,7 @@ use punctual_core::tree::Tree;
 use punctual_linux::apply::guard::revert_pending_patiently;
 use punctual_linux::apply::{self, EngineError, is_alive, now};
 use punctual_linux::journal::{self, Asked, Begun, Contents, Outcome, Pending, Session, Stage};
+use punctual_linux::trace;
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
@@ -45,6 +46,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
             false
         }
     };
+    standing.tell_tracing(&trace::left_behind());
     let Standings { sentences, rows } = standing;
     let text = if args.json {
         render::tune::status_json(&sentences, &rows)?
@@ -99,6 +101,19 @@ struct Standings {
 impl Standings {
     fn say(&mut self, is_good: bool, sentence: String) {
         self.sentences.push((is_good, sentence));
+    }
+
+    /// What killed measurements left recording.
+    fn tell_tracing(&mut self, names: &[String]) {
+        for name in names {
+            self.say(
+                false,
+                format!(
+                    "The kernel still records for a measurement that was killed (tracing instance {name}), which every \
+                     CPU pays for: punctual revert ends it, and so does the next measurement."
+                ),
+            );
+        }
     }
 
     /// Keeps what waits to be confirmed, and makes a command line that was tried the default.

@@ -117,11 +117,11 @@ fn a_check_looks_for_causes_only_in_phases_of_their_own_after_the_others() {
     let recording = read(&run, "c.punctual");
     let tracing = recording.causes.tracing.as_ref().unwrap();
     assert_eq!((tracing.rung, &tracing.phases), (Rung::Tracefs, &vec![2, 3]));
-    let windows = || recording.causes.windows.values();
+    let windows = || recording.causes.windows.iter();
     assert!(windows().count() > 0 && windows().all(|window| window.phase >= 2), "none of the untraced phases");
     assert!(windows().any(|window| !window.records.is_empty()), "events are on again after they were off");
-    let addresses = windows().flat_map(|window| window.names.functions.keys());
-    assert!(addresses.copied().all(|address| address.0 < 1 << 40), "no address of the kernel is told");
+    let addresses = windows().flat_map(|window| window.names.functions.into_keys());
+    assert!(addresses.into_iter().all(|address| address.0 < 1 << 40), "no address of the kernel is told");
 }
 
 #[test]
@@ -168,6 +168,103 @@ fn what_a_killed_measurement_left_the_next_one_removes() {
     assert!(said.code == 0 || said.code == 3, "{said:?}");
     assert!(stays, "another's instance is not ours to remove");
     assert!(tracefs.instances(pid).is_empty());
+}
+
+/// Starts a measurement that looks for causes, and kills it when it has begun; its process id.
+fn kill_one(run: &Run, name: &str) -> u32 {
+    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", name];
+    let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let path = run.path(name);
+    wait_for("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn what_a_killed_measurement_left_is_told_and_goes_with_revert_or_any_measurement() {
+    let Some(tracefs) = Tracefs::new() else { return };
+    let run = Run::new();
+    let pid = kill_one(&run, "told.punctual");
+    let said = run.punctual(&["status"]);
+    assert!(said.out.contains(&format!("punctual-{pid}-")) && !tracefs.instances(pid).is_empty(), "{said:?}");
+    let said = run.punctual(&["revert"]);
+    assert!(said.out.contains(&format!("punctual-{pid}-")) && tracefs.instances(pid).is_empty(), "{said:?}");
+    let pid = kill_one(&run, "plain.punctual");
+    run.punctual(&["measure", "--cpus", "0", "-q", "--duration", "300ms"]);
+    assert!(tracefs.instances(pid).is_empty(), "one that does not look for causes removes it, too");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
+    let Some(tracefs) = Tracefs::new() else { return };
+    let run = Run::new();
+    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "2s", "--out", "one.punctual"];
+    let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
+    wait_for("it has an instance", || !tracefs.instances(child.id()).is_empty());
+    std::thread::sleep(Duration::from_millis(1));
+    for instance in tracefs.instances(child.id()) {
+        assert!(std::fs::remove_dir(&instance).is_err(), "{}", instance.display());
+    }
+    // Of another PID namespace, where the first one's number is nobody's.
+    let other = ["unshare", "-pf", env!("CARGO_BIN_EXE_punctual")];
+    let said = std::process::Command::new("timeout")
+        .args(["--signal=KILL", "20"])
+        .args(other)
+        .args(["measure", "--explain", "--cpus", "1", "-q", "--duration", "300ms", "--out", "other.punctual"])
+        .current_dir(run.dir.path())
+        .output()
+        .unwrap();
+    child.wait().unwrap();
+    assert_eq!(read(&run, "one.punctual").causes.tracing.unwrap().rung, Rung::Tracefs);
+    if run.path("other.punctual").exists() {
+        let tracing = read(&run, "other.punctual").causes.tracing.unwrap();
+        assert_eq!(tracing.rung, Rung::Deltas, "its threads have other numbers in the trace");
+        let why = |(rung, why): &(Rung, String)| *rung == Rung::Tracefs && why.contains("--pid=host");
+        assert!(tracing.refused.iter().any(why), "{tracing:?}; {said:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn with_few_files_it_is_measured_all_the_same() {
+    for files in ["16", "20", "40"] {
+        let run = Run::new();
+        let script = format!("ulimit -n {files}; exec \"$@\"");
+        let output = std::process::Command::new("bash")
+            .args(["-c", &script, "bash", env!("CARGO_BIN_EXE_punctual")])
+            .args(EXPLAIN)
+            .arg("1s")
+            .current_dir(run.dir.path())
+            .output();
+        let said = crate::run::Said::of(output.unwrap());
+        assert!(said.code == 0 || said.code == 3, "{files}: {said:?}");
+        let tracing = read(&run, "e.punctual").causes.tracing.unwrap();
+        let why = |(_, why): &(Rung, String)| why.contains("ulimit -n");
+        assert!(tracing.rung == Rung::Tracefs || tracing.refused.iter().any(why), "{files}: {tracing:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_activation_that_ended_the_run_has_a_window() {
+    let run = Run::new();
+    let said = run.punctual(&[EXPLAIN.as_slice(), &["5s", "--limit", "1ns"]].concat());
+    assert_eq!(said.code, 2, "{said:?}");
+    let causes = read(&run, "e.punctual").causes;
+    assert!(causes.late.iter().any(|late| late.cpu == 0), "{causes:?}");
+    assert!(causes.windows.iter().any(|window| window.kept != Kept::Ordinary));
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_trace_buffer_that_takes_the_memory_of_the_machine_is_refused() {
+    let run = Run::new();
+    let said = run.punctual(&[EXPLAIN.as_slice(), &["1s", "--trace-buffer", "1024G"]].concat());
+    assert!(said.code == 1 && said.err.contains("at most"), "{said:?}");
+    assert!(!run.path("e.punctual").exists());
 }
 
 #[test]

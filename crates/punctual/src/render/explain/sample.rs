@@ -371,6 +371,7 @@ fn window(spike: &Spike, slot: u32) -> Window {
     ];
     let names = Names {
         tasks: [(60, "hog95"), (70, "punctual")].map(|(tid, name)| (tid, name.to_owned())).into(),
+        kernel_threads: Vec::new(),
         irqs: [(131, Line { action: "nvme0q3".to_owned(), ..Line::default() })].into(),
         functions: [(function, "hrtimer_wakeup".to_owned())].into(),
     };

@@ -1,0 +1,56 @@
+//! Open files that are kept for others while looking for causes opens its own: a process may have only so many, and a
+//! recording that cannot be written is worse than one without causes. Knows nothing of what the files are for.
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::os::fd::OwnedFd;
+
+/// So many are left for the recording, the loads and what is read in passing.
+const KEPT: usize = 24;
+/// What looking for causes opens for each CPU, and besides.
+const FOR_EACH_CPU: u64 = 32;
+const BESIDES: u64 = 256;
+
+/// Places for files; free again when dropped.
+#[derive(Debug)]
+pub struct Reserve(
+    /// Never read: they only take their place.
+    #[allow(dead_code, reason = "held for what it takes up")]
+    Vec<OwnedFd>,
+);
+
+impl Reserve {
+    /// Raises this process's own limit as far as a machine of so many CPUs needs and as it may, and keeps some places.
+    pub fn new(cpus: u64) -> Self {
+        let limit = getrlimit(Resource::Nofile);
+        if let Some(current) = raised(limit, FOR_EACH_CPU.saturating_mul(cpus).saturating_add(BESIDES)) {
+            // Refused, it stays as it is: then less is opened.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
+        }
+        let place = |_| openat(CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok();
+        Self((0..KEPT).map_while(place).collect())
+    }
+}
+
+/// The soft limit that is needed, as far as the hard one allows it; `None` where it is fine as it is.
+fn raised(limit: Rlimit, needed: u64) -> Option<u64> {
+    let current = limit.current?;
+    let possible = limit.maximum.map_or(needed, |most| most.min(needed));
+    (possible > current).then_some(possible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_raised_as_far_as_is_needed_and_allowed() {
+        let raised = |current, maximum| raised(Rlimit { current, maximum }, 300);
+        assert_eq!(raised(Some(1024), Some(4096)), None);
+        assert_eq!(raised(None, None), None);
+        assert_eq!(raised(Some(64), Some(4096)), Some(300));
+        assert_eq!(raised(Some(64), None), Some(300));
+        assert_eq!(raised(Some(64), Some(100)), Some(100));
+        assert_eq!(raised(Some(20), Some(20)), None);
+    }
+}
