@@ -32,6 +32,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
             [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Who made it late: causes over a whole recording, ranked')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -42,10 +43,11 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest lateness you can live with')
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95')
-            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure; looking for causes takes a quarter of it in addition')
             [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; `none` for no load')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad')
+            [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes in a second, traced pass')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document instead of text')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -150,15 +152,30 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--load-cpus', '--load-cpus', [CompletionResultType]::ParameterName, 'CPUs the loads run on [default: every CPU that is not isolated]')
             [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: where the recording goes]')
             [CompletionResult]::new('--suite', '--suite', [CompletionResultType]::ParameterName, 'Run a published suite instead of a scenario of your own')
+            [CompletionResult]::new('--explain-threshold', '--explain-threshold', [CompletionResultType]::ParameterName, 'Later than this is late [default: later than 99.9 % of the run so far]')
+            [CompletionResult]::new('--windows', '--windows', [CompletionResultType]::ParameterName, 'Keep what the kernel did around at most so many activations')
+            [CompletionResult]::new('--trace-buffer', '--trace-buffer', [CompletionResultType]::ParameterName, 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]')
+            [CompletionResult]::new('--explain-engine', '--explain-engine', [CompletionResultType]::ParameterName, 'By which means: the kernel''s trace, or a program in the kernel where this program was built with it')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here, too')
             [CompletionResult]::new('--list-loads', '--list-loads', [CompletionResultType]::ParameterName, 'List the loads there are')
+            [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Look for the causes of late activations meanwhile: punctual explain shows them')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document instead of text')
             [CompletionResult]::new('--live', '--live', [CompletionResultType]::ParameterName, 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'No progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'No progress')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;explain' {
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with pictures of the latest activations here')
+            [CompletionResult]::new('--perfetto', '--perfetto', [CompletionResultType]::ParameterName, 'Write a trace for the Perfetto viewer here')
+            [CompletionResult]::new('--top', '--top', [CompletionResultType]::ParameterName, 'Show so many causes')
+            [CompletionResult]::new('--spike', '--spike', [CompletionResultType]::ParameterName, 'Show one late activation part by part; 1 is the latest')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'punctual;report' {
@@ -185,6 +202,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
             [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Who made it late: causes over a whole recording, ranked')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -209,6 +227,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;measure' {
+            break
+        }
+        'punctual;help;explain' {
             break
         }
         'punctual;help;report' {

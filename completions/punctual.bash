@@ -22,6 +22,9 @@ _punctual() {
             punctual,check)
                 cmd="punctual__subcmd__check"
                 ;;
+            punctual,explain)
+                cmd="punctual__subcmd__explain"
+                ;;
             punctual,help)
                 cmd="punctual__subcmd__help"
                 ;;
@@ -51,6 +54,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help,check)
                 cmd="punctual__subcmd__help__subcmd__check"
+                ;;
+            punctual__subcmd__help,explain)
+                cmd="punctual__subcmd__help__subcmd__explain"
                 ;;
             punctual__subcmd__help,help)
                 cmd="punctual__subcmd__help__subcmd__help"
@@ -83,7 +89,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version check audit lint tune status revert measure report snapshot help"
+            opts="-h -V --help --version check audit lint tune status revert measure explain report snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -135,7 +141,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__check)
-            opts="-h --period --budget --cpus --priority --duration --load --out --json --fail-on --help"
+            opts="-h --period --budget --cpus --priority --duration --no-explain --load --out --json --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -180,8 +186,38 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__explain)
+            opts="-h --json --html --perfetto --top --spike --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --perfetto)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spike)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help)
-            opts="check audit lint tune status revert measure report snapshot help"
+            opts="check audit lint tune status revert measure explain report snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -209,6 +245,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -385,7 +435,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --out --html --json --live --quiet --help"
+            opts="-q -h --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --out --html --json --live --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -461,6 +511,22 @@ _punctual() {
                     ;;
                 --suite)
                     COMPREPLY=($(compgen -W "classic-2002" -- "${cur}"))
+                    return 0
+                    ;;
+                --explain-threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --windows)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trace-buffer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --explain-engine)
+                    COMPREPLY=($(compgen -W "tracefs bpf" -- "${cur}"))
                     return 0
                     ;;
                 --out)

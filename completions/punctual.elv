@@ -29,6 +29,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand status 'What was changed and how it stands: configured, booted and effective side by side'
             cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
+            cand explain 'Who made it late: causes over a whole recording, ranked'
             cand report 'Render a recording again'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -38,10 +39,11 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --budget 'Largest lateness you can live with'
             cand --cpus 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]'
             cand --priority 'SCHED_FIFO priority, 1 to 95'
-            cand --duration 'How long to measure'
+            cand --duration 'How long to measure; looking for causes takes a quarter of it in addition'
             cand --load 'Load phases in turn, loads of a phase joined by +; `none` for no load'
             cand --out 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]'
             cand --fail-on 'Exit with 2 when a finding is at least this bad'
+            cand --no-explain 'Do not look for causes in a second, traced pass'
             cand --json 'Print one JSON document instead of text'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
@@ -140,15 +142,29 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --load-cpus 'CPUs the loads run on [default: every CPU that is not isolated]'
             cand --load-dir 'Directory for the files of I/O loads [default: where the recording goes]'
             cand --suite 'Run a published suite instead of a scenario of your own'
+            cand --explain-threshold 'Later than this is late [default: later than 99.9 % of the run so far]'
+            cand --windows 'Keep what the kernel did around at most so many activations'
+            cand --trace-buffer 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]'
+            cand --explain-engine 'By which means: the kernel''s trace, or a program in the kernel where this program was built with it'
             cand --out 'Recording to write [default: punctual-DATE-TIME.punctual]'
             cand --html 'Write an HTML report here, too'
             cand --list-loads 'List the loads there are'
+            cand --explain 'Look for the causes of late activations meanwhile: punctual explain shows them'
             cand --json 'Print one JSON document instead of text'
             cand --live 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
             cand -q 'No progress'
             cand --quiet 'No progress'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;explain'= {
+            cand --html 'Write a page with pictures of the latest activations here'
+            cand --perfetto 'Write a trace for the Perfetto viewer here'
+            cand --top 'Show so many causes'
+            cand --spike 'Show one late activation part by part; 1 is the latest'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help'
+            cand --help 'Print help'
         }
         &'punctual;report'= {
             cand --html 'Write an HTML report here'
@@ -172,6 +188,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand status 'What was changed and how it stands: configured, booted and effective side by side'
             cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
+            cand explain 'Who made it late: causes over a whole recording, ranked'
             cand report 'Render a recording again'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -189,6 +206,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;revert'= {
         }
         &'punctual;help;measure'= {
+        }
+        &'punctual;help;explain'= {
         }
         &'punctual;help;report'= {
         }

@@ -33,6 +33,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Plan wh
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "revert" -d 'Put back exactly what was there'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Render a recording again'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -40,11 +41,12 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l period -d 'T
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l budget -d 'Largest lateness you can live with' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l cpus -d 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l priority -d 'SCHED_FIFO priority, 1 to 95' -r
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l duration -d 'How long to measure' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l duration -d 'How long to measure; looking for causes takes a quarter of it in addition' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l load -d 'Load phases in turn, loads of a phase joined by +; `none` for no load' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l no-explain -d 'Do not look for causes in a second, traced pass'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
@@ -162,13 +164,25 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load -d 'L
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-cpus -d 'CPUs the loads run on [default: every CPU that is not isolated]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-dir -d 'Directory for the files of I/O loads [default: where the recording goes]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l suite -d 'Run a published suite instead of a scenario of your own' -r -f -a "classic-2002\t'Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-threshold -d 'Later than this is late [default: later than 99.9 % of the run so far]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l windows -d 'Keep what the kernel did around at most so many activations' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l trace-buffer -d 'The kernel\'s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-engine -d 'By which means: the kernel\'s trace, or a program in the kernel where this program was built with it' -r -f -a "tracefs\t'The kernel\'s trace'
+bpf\t'A program in the kernel'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Recording to write [default: punctual-DATE-TIME.punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Write an HTML report here, too' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the loads there are'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain -d 'Look for the causes of late activations meanwhile: punctual explain shows them'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l live -d 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l quiet -d 'No progress'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write a page with pictures of the latest activations here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Show so many causes' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the latest' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text, in full [default unless another form is asked for]'
@@ -176,13 +190,14 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "revert" -d 'Put back exactly what was there'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "report" -d 'Render a recording again'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure report snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "revert" -d 'Put back exactly what was there'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "report" -d 'Render a recording again'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -45,7 +45,9 @@ impl Weights {
     /// Of each CPU so many of the worst are all kept (`worst_max`), as far as there were so many.
     pub(super) fn of(spikes: &[Spike], run: &Run<'_>) -> Self {
         let mut all: BTreeMap<u32, Vec<&Spike>> = BTreeMap::new();
-        spikes.iter().for_each(|spike| all.entry(spike.cpu).or_default().push(spike));
+        for spike in spikes {
+            all.entry(spike.cpu).or_default().push(spike);
+        }
         let one = |(cpu, mut spikes): (u32, Vec<&Spike>)| {
             spikes.sort_by_key(|spike| std::cmp::Reverse(order(spike)));
             let late = run.late.get(&cpu).map_or(0, |total| total.count);

@@ -47,6 +47,10 @@ pub(super) enum Ours {
 
 /// A stretch of time with one owner and no record inside, except of what takes no time.
 #[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is an observation of its own; no two of them exclude each other"
+)]
 pub(super) struct Span {
     /// From.
     pub from: MonoTime,

@@ -63,17 +63,17 @@ impl Report {
     /// Why the causes are not the answer; `None` where they are, and where nothing was late or nobody looked.
     pub fn causes_doubt(&self) -> Option<CausesDoubt> {
         let (causes, late) = (self.causes.as_ref()?, self.late());
+        if late.late == 0 {
+            return None;
+        }
+        let seldom = |share: Option<f64>| share.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX);
         match causes.explained {
-            _ if late.late == 0 => None,
-            Some(_) if self.self_test_failed() => Some(CausesDoubt::SelfTest),
-            Some(share) if share < 1.0 - UNEXPLAINED_MAX => Some(CausesDoubt::Unexplained),
-            Some(_) if causes.complete.is_some_and(|share| share < 1.0 - UNEXPLAINED_MAX) => {
-                Some(CausesDoubt::Incomplete)
-            }
-            Some(_) => None,
-            None if self.self_test_failed() => Some(CausesDoubt::SelfTest),
+            _ if self.self_test_failed() => Some(CausesDoubt::SelfTest),
             None if late.kept == 0 => Some(CausesDoubt::NothingKept),
             None => Some(CausesDoubt::NoTimes),
+            explained if seldom(explained) => Some(CausesDoubt::Unexplained),
+            _ if seldom(causes.complete) => Some(CausesDoubt::Incomplete),
+            _ => None,
         }
     }
 }

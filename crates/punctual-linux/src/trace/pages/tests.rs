@@ -30,7 +30,7 @@ fn page(missed: bool, times_us: &[u64]) -> Vec<u8> {
         let delta = u32::try_from((us - now) * 1_000).unwrap();
         now = *us;
         let words = [4 | delta << 5, 7, 0, 1, 1];
-        words.iter().for_each(|word| data.extend(word.to_le_bytes()));
+        data.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
     let commit = data.len() as u64 | if missed { MISSED } else { 0 };
     let mut page = [(times_us[0] * 1_000).to_le_bytes(), commit.to_le_bytes()].concat();
@@ -92,7 +92,7 @@ fn a_page_that_is_not_understood_is_a_hole_in_its_place() {
 fn of_a_page_that_is_damaged_within_the_rest_is_missing() {
     let mut broken = page(false, &[100, 200, 300]);
     // The second record claims to be longer than the page.
-    broken[16 + 20..16 + 24].copy_from_slice(&[28 | 0x20, 0, 0, 0]);
+    broken[16 + 20..16 + 24].copy_from_slice(&[0x1c | 0x20, 0, 0, 0]);
     broken.truncate(16 + 40);
     broken[8..16].copy_from_slice(&40_u64.to_le_bytes());
     let pages = read_of(&[broken, page(false, &[500])]);
