@@ -78,10 +78,11 @@ pub const SCENARIOS: &[&Scenario] = &[
     &causes::CAUSES,
     &causes::RTLA,
     &causes::STOPPED,
+    &causes::TIMERLAT,
 ];
 
 /// Those that take too long for every time: tried only when they are named.
-pub const LONG: [&str; 3] = ["causes", "rtla", "stopped"];
+pub const LONG: [&str; 4] = ["causes", "rtla", "stopped", "timerlat"];
 
 /// Claims that may be skipped with a kernel, each with a reason. Any other skip is a failure.
 const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[

@@ -16,6 +16,7 @@ mod frame;
 mod judge;
 pub mod names;
 mod nmi;
+mod opinion;
 mod ordinary;
 mod pending;
 mod rank;
@@ -286,6 +287,15 @@ pub struct LateCount {
     pub sampled: u64,
 }
 
+/// What the kernel's noise tracer counted, too, held against the records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opinions {
+    /// Interrupts, softirqs and stretches of threads of which both say the same.
+    pub same: u64,
+    /// Those of which they do not.
+    pub different: u64,
+}
+
 /// Who made it late.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explanation {
@@ -310,4 +320,6 @@ pub struct Explanation {
     pub complete: Option<f64>,
     /// What an ordinary activation spends: (cause, median).
     pub ordinary: Vec<(Cause, Nanos)>,
+    /// What the kernel's noise tracer says of it; `None` where it says nothing.
+    pub opinions: Option<Opinions>,
 }

@@ -1,14 +1,18 @@
 //! Non-maskable interrupts, whose records come at their end: their time is taken out of the spans it lies in.
 
 use super::sweep::{Owner, Span};
-use crate::trace::{Address, NoiseKind, What, Window};
+use crate::trace::{Address, NoiseKind, Record, What, Window};
+use punctual_hist::MonoTime;
 
 /// Gives the time of non-maskable interrupts, whose records come at their end, to them.
 pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
     for record in &window.records {
         let (from, to, handler) = match record.what {
             What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
-            What::Noise { kind: NoiseKind::Nmi, took, .. } => (record.at.minus(took), record.at, Address(0)),
+            // The other engine's word is taken where the handlers do not tell it themselves.
+            What::Noise { kind: NoiseKind::Nmi, took, .. } if !is_told(window, record.at.minus(took), record.at) => {
+                (record.at.minus(took), record.at, Address(0))
+            }
             _ => continue,
         };
         if !spans.iter().any(|span| span.from < to && from < span.to) {
@@ -27,4 +31,10 @@ pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
         }
         *spans = carved;
     }
+}
+
+/// Whether a handler of a non-maskable interrupt is told to have run between two instants.
+fn is_told(window: &Window, from: MonoTime, to: MonoTime) -> bool {
+    let is_there = |record: &Record| matches!(record.what, What::Nmi { .. }) && from <= record.at && record.at <= to;
+    window.records.iter().any(is_there)
 }

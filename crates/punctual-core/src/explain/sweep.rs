@@ -5,8 +5,8 @@
 //! record is missing; the later end is believed and the span is not certain. Knows no rule of blame.
 
 use super::frame::{Frame, entered, left};
-use super::nmi;
 use super::pending::{Pending, Stay};
+use super::{nmi, opinion};
 use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NEED_RESCHED, Record, Tid, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
@@ -235,6 +235,7 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
     }
     walk.finish();
     walk.out.pending = walk.pending;
+    doubt(window, rt, &mut walk.out.spans);
     nmi::carve(window, &mut walk.out.spans);
     walk.out
 }
@@ -501,5 +502,14 @@ impl Walk<'_> {
         let certain = running && self.stack.is_empty();
         self.out.lost |= !running;
         self.emit(self.window.woke, &Label { owner, certain }, false);
+    }
+}
+
+/// What the kernel's noise tracer tells otherwise is not certain.
+fn doubt(window: &Window, rt: bool, spans: &mut [Span]) {
+    for doubt in opinion::doubts(window, rt) {
+        let of_thread = |span: &Span| matches!(span.owner, Owner::Task(_));
+        let within = |span: &&mut Span| of_thread(span) == doubt.thread && span.from < doubt.to && doubt.from < span.to;
+        spans.iter_mut().filter(within).for_each(|span| span.certain = false);
     }
 }

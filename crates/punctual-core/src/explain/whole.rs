@@ -1,11 +1,11 @@
 //! A recording to its explanation: windows to spikes, spikes to ranked causes.
 
-use super::account::account;
+use super::account::{Rules, account};
 use super::rank::{self, Run, Weights};
 use super::witness::Setting;
-use super::{Cause, Class, Explanation, LateCount, Spike, cause, ordinary, rhythm};
+use super::{Cause, Class, Explanation, LateCount, Opinions, Spike, cause, opinion, ordinary, rhythm};
 use crate::recording::Recording;
-use crate::trace::{Incomplete, Kept, Window, keep};
+use crate::trace::{Incomplete, Kept, Rung, Window, keep};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,9 +35,17 @@ impl Explanation {
             complete: complete(&spikes),
             explained: explained(&spikes, &run),
             ordinary: ordinary.list(),
+            opinions: opinions(recording, &rules),
             spikes,
         }
     }
+}
+
+/// What the kernel's noise tracer says of the windows, where it looked on.
+fn opinions(recording: &Recording, rules: &Rules) -> Option<Opinions> {
+    let causes = &recording.causes;
+    let noise = causes.tracing.as_ref().is_some_and(|tracing| tracing.rung == Rung::Timerlat);
+    noise.then(|| opinion::tally(causes.windows.iter(), rules.setting.rt)).flatten()
 }
 
 /// What is to be blamed first for one late activation of this recording, which may still be going on; `None` where no

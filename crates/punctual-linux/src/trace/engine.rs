@@ -32,6 +32,8 @@ pub enum EngineChoice {
     Tracefs,
     /// A program in the kernel; where it cannot be had, the best.
     Bpf,
+    /// The kernel's trace, and its own noise tracer beside it; where it cannot be had, without it.
+    Timerlat,
 }
 
 /// From when to when the trace of a CPU is there.
@@ -115,8 +117,10 @@ type Opening = fn(&Wish<'_>) -> Result<Box<dyn Engine>, TraceError>;
 /// Opens the engine that is wanted, or else the best that can be had; events are on, nothing is recorded yet.
 pub fn open(wish: &Wish<'_>) -> Opened {
     let (tracefs, bpf) = ((Rung::Tracefs, tracefs as Opening), (Rung::Bpf, bpf as Opening));
+    let timerlat = (Rung::Timerlat, timerlat as Opening);
     let order = match wish.choice {
         EngineChoice::Bpf => vec![bpf, tracefs],
+        EngineChoice::Timerlat => vec![timerlat, tracefs],
         EngineChoice::Best if cfg!(feature = "bpf") => vec![tracefs, bpf],
         EngineChoice::Best | EngineChoice::Tracefs => vec![tracefs],
     };
@@ -135,13 +139,18 @@ pub fn open(wish: &Wish<'_>) -> Opened {
             Err(error) => opened.refused.push((rung, error.to_string())),
         }
     }
+    // Of two reasons the first stays: why it failed, not that it was not tried again.
     opened.refused.sort_by_key(|(rung, _)| *rung);
     opened.refused.dedup_by_key(|(rung, _)| *rung);
     opened
 }
 
 fn tracefs(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
-    Ok(Box::new(Tracefs::open(wish.cpus, wish.online, wish.buffer_bytes)?))
+    Ok(Box::new(Tracefs::open(wish, false)?))
+}
+
+fn timerlat(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
+    Ok(Box::new(Tracefs::open(wish, true)?))
 }
 
 #[cfg(feature = "bpf")]

@@ -15,8 +15,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// Learns the events of an instance.
-    pub fn learn(instance: &Folder) -> Result<Self, TraceError> {
+    /// Learns the events of an instance; those of the noise tracer if it runs there.
+    pub fn learn(instance: &Folder, noise: bool) -> Result<Self, TraceError> {
         let mut decoder = Decoder::new();
         let mut blind = Vec::new();
         let mut learned = BTreeSet::new();
@@ -31,7 +31,7 @@ impl Events {
         }
         let whole = |event: &&Wanted| {
             let has = |name| learned.contains(&(event.group, name));
-            has(event.name) && event.pair.is_none_or(has) && event.switchable && event.rung != Rung::Timerlat
+            has(event.name) && event.pair.is_none_or(has) && event.switchable && (noise || event.rung != Rung::Timerlat)
         };
         let wanted: Vec<_> = EVENTS.iter().filter(whole).collect();
         if !["sched_switch", "sched_waking"].iter().all(|name| wanted.iter().any(|event| event.name == *name)) {

@@ -4,8 +4,8 @@
 //! killed is known for what it is. As long as its process lives, one of its files is open: the kernel then refuses to
 //! remove it, whoever asks. Knows files and settings; what events mean is the decoder's.
 
-use super::TraceError;
 use super::place::Folder;
+use super::{TraceError, timerlat};
 use crate::apply::{is_alive, this_process};
 use crate::journal::Owner;
 use punctual_core::cpu_set::CpuSet;
@@ -13,9 +13,9 @@ use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
 use std::os::fd::OwnedFd;
 
 /// Beginning of our names.
-const OURS: &str = "punctual-";
+pub const OURS: &str = "punctual-";
 /// Where all instances are.
-const INSTANCES: &str = "instances";
+pub const INSTANCES: &str = "instances";
 /// So many times one that vanished as it was made is made again.
 const ATTEMPTS: u32 = 3;
 /// The clock of `clock_nanosleep`, so that nothing needs to be converted.
@@ -26,7 +26,7 @@ const SMALLEST_KB: u64 = 8;
 /// A private instance; removed when dropped.
 #[derive(Debug)]
 pub struct Instance {
-    instances: Folder,
+    tracefs: Folder,
     folder: Folder,
     name: String,
     /// Keeps others from removing it.
@@ -36,22 +36,23 @@ pub struct Instance {
 impl Instance {
     /// Makes one, records nothing yet.
     pub fn new(tracefs: &Folder, suffix: &str) -> Result<Self, TraceError> {
-        let instances = tracefs.folder(INSTANCES)?;
+        let tracefs = tracefs.folder(".")?;
         let name = this_process().map(|owner| name_of(owner, suffix)).map_err(TraceError::NoStart)?;
+        let path = format!("{INSTANCES}/{name}");
         let mut attempts = 0;
         loop {
-            mkdirat(instances.fd(), &name, Mode::RWXU).map_err(|errno| instances.error("make", &name, errno))?;
+            mkdirat(tracefs.fd(), &path, Mode::RWXU).map_err(|errno| tracefs.error("make", &path, errno))?;
             // Another program of ours may take it for a dead one's as long as nobody has opened a file of it.
             let opened =
-                instances.folder(&name).and_then(|folder| Ok((folder.open("tracing_on", OFlags::RDONLY)?, folder)));
+                tracefs.folder(&path).and_then(|folder| Ok((folder.open("tracing_on", OFlags::RDONLY)?, folder)));
             match opened {
-                Ok((hold, folder)) => return Ok(Self { instances, folder, name, hold: Some(hold) }),
+                Ok((hold, folder)) => return Ok(Self { tracefs, folder, name, hold: Some(hold) }),
                 Err(error) if attempts == ATTEMPTS => {
-                    let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
+                    let _ = unlinkat(tracefs.fd(), &path, AtFlags::REMOVEDIR);
                     return Err(error);
                 }
                 Err(_) => {
-                    let _ = unlinkat(instances.fd(), &name, AtFlags::REMOVEDIR);
+                    let _ = unlinkat(tracefs.fd(), &path, AtFlags::REMOVEDIR);
                     attempts += 1;
                 }
             }
@@ -120,17 +121,20 @@ impl Drop for Instance {
         // Its pages must be closed by now: the kernel refuses to remove an instance of which a file is open.
         let _ = self.switch(false);
         self.hold = None;
-        let _ = unlinkat(self.instances.fd(), &self.name, AtFlags::REMOVEDIR);
+        remove(&self.tracefs, &self.name);
     }
 }
 
 /// Removes instances of ours whose process is gone, and tells their names.
 pub fn sweep(tracefs: &Folder) -> Vec<String> {
-    let removed = |name: &String| {
-        let path = format!("{INSTANCES}/{name}");
-        unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
-    };
-    left_behind(tracefs).into_iter().filter(removed).collect()
+    left_behind(tracefs).into_iter().filter(|name| remove(tracefs, name)).collect()
+}
+
+/// Removes an instance of ours, and puts back before what it changed for others.
+fn remove(tracefs: &Folder, name: &str) -> bool {
+    let suffix = parse(name).map_or("", |(_, suffix)| suffix);
+    let path = format!("{INSTANCES}/{name}");
+    timerlat::put_back(tracefs, &path, suffix) && unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
 }
 
 /// Instances of ours whose process is gone.
@@ -148,7 +152,7 @@ fn parse(name: &str) -> Option<(Owner, &str)> {
     let (pid, rest) = number(name.strip_prefix(OURS)?)?;
     let (started, suffix) = number(rest.strip_prefix('-')?)?;
     let owner = Owner { pid: u32::try_from(pid).ok()?, started };
-    (suffix.is_empty() || suffix == ELSEWHERE).then_some((owner, suffix))
+    (suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix)).then_some((owner, suffix))
 }
 
 /// The number a text begins with, and the rest.
@@ -196,7 +200,11 @@ mod tests {
         let owner = Owner { pid: 77, started: 4711 };
         assert_eq!(parse("punctual-77-4711"), Some((owner, "")));
         assert_eq!(parse(&name_of(owner, ELSEWHERE)), Some((owner, ELSEWHERE)));
-        assert_eq!(parse("punctual-77-4711-mine"), None);
+        let noise = "-osnoise=on=0-3,7";
+        assert_eq!(parse(&name_of(owner, noise)), Some((owner, noise)));
+        for suffix in ["-mine", "-osnoise", "-osnoise=on", "=on=0"] {
+            assert_eq!(parse(&name_of(owner, suffix)), None, "{suffix}");
+        }
     }
 
     #[test]
@@ -220,6 +228,26 @@ mod tests {
         assert_eq!(sorted(left_behind(&tracefs)), sorted(dead.map(str::to_owned).into()));
         assert_eq!(sorted(sweep(&tracefs)), sorted(dead.map(str::to_owned).into()));
         assert_eq!(sorted(tracefs.folders(INSTANCES)), sorted(others.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn what_one_of_the_dead_changed_is_put_back_before_it_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = "punctual-4194400-1-osnoise=on=0-3";
+        let folder = dir.path().join(INSTANCES).join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir(dir.path().join("osnoise")).unwrap();
+        for (file, text) in [("osnoise/options", "NO_OSNOISE_WORKLOAD"), ("osnoise/cpus", "1")] {
+            std::fs::write(dir.path().join(file), text).unwrap();
+        }
+        std::fs::write(folder.join("current_tracer"), "osnoise\n").unwrap();
+        let tracefs = Folder::of(dir.path());
+        // Only a tracefs removes a folder with files in it.
+        assert_eq!(sweep(&tracefs), [""; 0]);
+        assert_eq!(tracefs.read("osnoise/options").unwrap(), "OSNOISE_WORKLOAD");
+        assert_eq!(tracefs.read("osnoise/cpus").unwrap(), "0-3");
+        std::fs::remove_file(folder.join("current_tracer")).unwrap();
+        assert_eq!(left_behind(&tracefs), [name]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! place -> instance -> events, self_test      what is recorded, and whether it can be believed
+//! timerlat                                    the kernel's own noise tracer beside it, on request
 //! pages -> cut (names) -> Window              what is kept of it
 //! around -> Window                            what counters say, besides or where there is no trace
 //! engine: tracefs (the above), bpf            what hands out records
@@ -25,6 +26,7 @@ mod pages;
 mod place;
 mod reserve;
 mod self_test;
+mod timerlat;
 mod tracefs;
 
 pub use engine::{BUFFER_BYTES_MIN, Engine, EngineChoice, Opened, Wish, largest_buffer, open};

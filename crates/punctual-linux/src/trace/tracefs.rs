@@ -1,12 +1,12 @@
 //! The kernel's trace of the measured CPUs as an engine: an instance, its events, its pages.
 
-use super::TraceError;
 use super::elsewhere::{self, Elsewhere};
-use super::engine::{self, Covered, Engine};
+use super::engine::{self, Covered, Engine, Wish};
 use super::events::{self, Events};
 use super::instance::Instance;
 use super::pages::Pages;
-use super::place::{Folder, tracefs};
+use super::place::tracefs;
+use super::{TraceError, timerlat};
 use punctual_core::cpu_set::CpuSet;
 use punctual_core::trace::{Blind, Names, PageLayout, Record, Rung, TraceTotal};
 use punctual_hist::MonoTime;
@@ -24,31 +24,36 @@ pub struct Tracefs {
     elsewhere: Option<Elsewhere>,
     enabled: bool,
     buffer_bytes: u64,
-    /// Why the kernel's own latency tracers are not used.
-    no_timerlat: String,
+    /// Why the kernel's own latency tracers are not used; `None`: they are.
+    no_timerlat: Option<String>,
 }
 
 impl Tracefs {
-    /// Opens it; events are on, nothing is recorded yet.
-    pub fn open(cpus: &CpuSet, online: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
+    /// Opens it, with the kernel's noise tracer if that is wanted; events are on, nothing is recorded yet.
+    pub fn open(wish: &Wish<'_>, noise: bool) -> Result<Self, TraceError> {
+        let Wish { cpus, online, buffer_bytes, .. } = *wish;
         let tracefs = tracefs()?;
-        let instance = Instance::new(&tracefs, "")?;
+        let suffix = if noise { timerlat::Shared::read(&tracefs)?.suffix()? } else { String::new() };
+        let no_timerlat = (!noise).then(|| timerlat::unused(&tracefs));
+        let instance = Instance::new(&tracefs, &suffix)?;
         let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         let beside = (others.len() as u64).saturating_mul(elsewhere::BUFFER_BYTES);
         let default = || engine::default_bytes(cpus.len() as u64, beside);
         let asked = buffer_bytes.unwrap_or_else(default).max(engine::BUFFER_BYTES_MIN);
         let granted = instance.set_up(cpus, asked)?;
-        let events = Events::learn(instance.folder())?;
+        let events = Events::learn(instance.folder(), noise)?;
         let header = tracefs.read("events/header_page")?;
         let layout = PageLayout::parse(&header).map_err(|error| TraceError::NotUnderstood(error.to_string()))?;
+        if noise {
+            timerlat::start(&tracefs, instance.folder(), cpus)?;
+        }
         let pages =
             |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(engine::READ_PART)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
         // Without it causes have no senders: no reason to do without the rest.
         let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();
-        let no_timerlat = no_timerlat(&tracefs);
-        let mut engine =
-            Self { pages, layout, events, instance, elsewhere, enabled: false, buffer_bytes: granted, no_timerlat };
+        let (enabled, buffer_bytes) = (false, granted);
+        let mut engine = Self { pages, layout, events, instance, elsewhere, enabled, buffer_bytes, no_timerlat };
         engine.enable();
         Ok(engine)
     }
@@ -124,11 +129,11 @@ impl Engine for Tracefs {
     }
 
     fn rung(&self) -> Rung {
-        Rung::Tracefs
+        if self.no_timerlat.is_none() { Rung::Timerlat } else { Rung::Tracefs }
     }
 
     fn no_better(&self) -> Vec<(Rung, String)> {
-        vec![(Rung::Timerlat, self.no_timerlat.clone())]
+        self.no_timerlat.iter().map(|why| (Rung::Timerlat, why.clone())).collect()
     }
 
     fn buffer_bytes(&self) -> u64 {
@@ -153,14 +158,5 @@ impl Engine for Tracefs {
             TraceTotal { cpu: pages.cpu, records, lost, bytes: pages.bytes_read }
         };
         self.pages.iter().map(total).collect()
-    }
-}
-
-fn no_timerlat(tracefs: &Folder) -> String {
-    let available = tracefs.read("available_tracers").unwrap_or_default();
-    if available.split_whitespace().any(|tracer| tracer == "timerlat") {
-        "its options are shared by all instances: using it could disturb another's tracing".to_owned()
-    } else {
-        "the kernel was built without CONFIG_TIMERLAT_TRACER".to_owned()
     }
 }

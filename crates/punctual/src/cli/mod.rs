@@ -382,7 +382,8 @@ pub struct TraceArgs {
     /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
     #[arg(long, value_name = "SIZE", value_parser = parse_trace_buffer, requires = "explain")]
     pub trace_buffer: Option<u64>,
-    /// By which means: the kernel's trace, or a program in the kernel where this program was built with it
+    /// By which means: the kernel's trace, alone or with its own noise tracer beside it, or a program in the kernel where
+    /// this program was built with it
     #[arg(long, value_enum, value_name = "ENGINE", requires = "explain")]
     pub explain_engine: Option<EngineName>,
 }
@@ -426,6 +427,8 @@ pub enum EngineName {
     Tracefs,
     /// A program in the kernel
     Bpf,
+    /// The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on
+    Timerlat,
 }
 
 /// Timer phases by name.

@@ -74,6 +74,7 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
             None => EngineChoice::Best,
             Some(EngineName::Tracefs) => EngineChoice::Tracefs,
             Some(EngineName::Bpf) => EngineChoice::Bpf,
+            Some(EngineName::Timerlat) => EngineChoice::Timerlat,
         },
     })
 }

@@ -7,9 +7,11 @@
 mod luggage;
 mod rtla;
 mod stopped;
+mod timerlat;
 
 pub use rtla::RTLA;
 pub use stopped::STOPPED;
+pub use timerlat::TIMERLAT;
 
 use super::{Claim, Judged, Lab, Outfit, Scenario, Verdict};
 use crate::guest::{Clock, Guest};

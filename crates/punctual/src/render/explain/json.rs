@@ -6,7 +6,9 @@
 
 use crate::render::words::causes as words;
 use crate::render::{audit, units, words as all_words};
-use punctual_core::explain::{Blame, Cause, Class, Explanation, LateCount, Part, Ranked, Rhythm, Spike, Stage, Why};
+use punctual_core::explain::{
+    Blame, Cause, Class, Explanation, LateCount, Opinions, Part, Ranked, Rhythm, Spike, Stage, Why,
+};
 use punctual_core::report::{CausesDoubt, Report};
 use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, TraceTotal, Tracing};
 use punctual_hist::Nanos;
@@ -44,7 +46,16 @@ struct Document<'a> {
     causes: Vec<CauseOut<'a>>,
     rhythms: Vec<CpuRhythm>,
     ordinary: Vec<OrdinaryOut<'a>>,
+    /// Only where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_opinion: Option<OpinionsOut>,
     spikes: Vec<SpikeOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct OpinionsOut {
+    same: u64,
+    different: u64,
 }
 
 /// What a check's document says of causes: the ranking without the single activations.
@@ -288,6 +299,7 @@ impl<'a> Document<'a> {
             causes: causes.causes.iter().map(|ranked| CauseOut::of(ranked, report)).collect(),
             rhythms: rhythms.collect(),
             ordinary: causes.ordinary.iter().map(OrdinaryOut::of).collect(),
+            second_opinion: causes.opinions.map(|Opinions { same, different }| OpinionsOut { same, different }),
             spikes: causes.spikes.iter().map(|spike| SpikeOut::of(spike, report)).collect(),
         }
     }

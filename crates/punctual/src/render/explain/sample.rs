@@ -60,6 +60,7 @@ pub fn causes() -> Report {
             (cause(Class::WakeUp, ""), Nanos::from_ns(2_150)),
             (cause(Class::TimerInterrupt, ""), Nanos::from_ns(1_320)),
         ],
+        opinions: None,
     })
 }
 

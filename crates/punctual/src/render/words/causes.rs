@@ -2,7 +2,7 @@
 
 use super::phase_name;
 use crate::render::units;
-use punctual_core::explain::{Blame, Cause, Class, Explanation, Ranked, Rhythm, Stage, Why, advice};
+use punctual_core::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, advice};
 use punctual_core::finding::State;
 use punctual_core::report::{CausesDoubt, Report};
 use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
@@ -321,7 +321,18 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     );
     sentences.extend(tracing.blind.iter().map(blind));
     sentences.extend(tracing.self_test.iter().filter_map(self_test));
+    sentences.extend(report.causes.as_ref().and_then(|causes| causes.opinions).map(opinions));
     sentences
+}
+
+fn opinions(Opinions { same, different }: Opinions) -> String {
+    let all = units::counted(same.saturating_add(different), "time");
+    let differs = if different == 0 {
+        "each time it says the same".to_owned()
+    } else {
+        format!("{} it says something else, which makes the time doubtful", units::counted(different, "time"))
+    };
+    format!("The kernel's own noise tracer was heard on interrupts and threads {all}: {differs}.")
 }
 
 /// Which load phases the causes are of, where not of all.

@@ -1,0 +1,220 @@
+//! The kernel's own noise tracer beside the rest of the trace: what it counts for each interrupt, softirq and thread is a
+//! second opinion on them.
+//!
+//! Which tracer runs is a matter of each instance, but its options are shared by all. They are changed only where nobody
+//! else uses the tracers, and put back. What they were is written in the name of the instance, which the kernel keeps
+//! exactly as long as the tracer: whoever removes the instance, at the end or after a `kill -9` at the next start, puts
+//! them back first. Must not know who was to blame.
+
+use super::TraceError;
+use super::instance::{INSTANCES, OURS};
+use super::place::Folder;
+use punctual_core::cpu_set::CpuSet;
+
+/// Follows the process in the name of an instance whose tracer this is.
+const SUFFIX: &str = "-osnoise";
+/// Stands before each word of what was before.
+const WORD: char = '=';
+/// A longer name is not taken by the kernel.
+const NAME_MAX: usize = 255;
+/// Digits of a process's number and of the time of its start, and what parts them.
+const PROCESS_MAX: usize = 10 + 1 + 20;
+/// Who is looked for: of both tracers, they share their options.
+const TRACERS: [&str; 2] = ["osnoise", "timerlat"];
+const OPTIONS: &str = "osnoise/options";
+const CPUS: &str = "osnoise/cpus";
+/// Its threads, which measure in a loop; without them it only looks on.
+const WORKLOAD: &str = "OSNOISE_WORKLOAD";
+const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
+/// What is said where it could be used.
+pub const NOT_ASKED_FOR: &str = "not asked for: --explain-engine timerlat";
+
+/// The options of the tracer that are shared, as they were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    workload: bool,
+    cpus: String,
+}
+
+impl Shared {
+    /// As they are, if the tracer can be used now.
+    pub fn read(tracefs: &Folder) -> Result<Self, TraceError> {
+        let refused = |why: &str| Err(TraceError::NotUnderstood(why.to_owned()));
+        let available = tracefs.read("available_tracers")?;
+        if !available.split_whitespace().any(|tracer| tracer == "timerlat") {
+            return refused("the kernel was built without CONFIG_TIMERLAT_TRACER");
+        }
+        let options = tracefs.read(OPTIONS).unwrap_or_default();
+        let Some(workload) = workload(&options) else {
+            return refused(
+                "this kernel's tracer does not run without threads of its own (OSNOISE_WORKLOAD, from 6.2 on)",
+            );
+        };
+        if let Some(instance) = user(tracefs) {
+            return refused(&format!("{instance} uses it, and its options are shared by all instances"));
+        }
+        Ok(Self { workload, cpus: tracefs.read(CPUS)?.trim().to_owned() })
+    }
+
+    /// What the name of an instance that changes them ends with.
+    pub fn suffix(&self) -> Result<String, TraceError> {
+        let workload = if self.workload { "on" } else { "off" };
+        let suffix = format!("{SUFFIX}{WORD}{workload}{WORD}{}", self.cpus);
+        let fits = suffix.len() + OURS.len() + PROCESS_MAX <= NAME_MAX && !suffix.contains('/');
+        let too_long =
+            || TraceError::NotUnderstood(format!("what {CPUS} says does not fit into a name, to be put back"));
+        fits.then_some(suffix).ok_or_else(too_long)
+    }
+
+    /// From what the name of an instance of ours has after its process.
+    fn of_suffix(suffix: &str) -> Option<Self> {
+        let mut words = suffix.strip_prefix(SUFFIX)?.split(WORD).skip(1);
+        let workload = words.next()? == "on";
+        Some(Self { workload, cpus: words.next()?.to_owned() })
+    }
+}
+
+/// Whether the name of an instance of ours may go on like this after its process.
+pub fn is_suffix(suffix: &str) -> bool {
+    Shared::of_suffix(suffix).is_some()
+}
+
+/// Why the tracer is not used although it was not asked for.
+pub fn unused(tracefs: &Folder) -> String {
+    Shared::read(tracefs).map_or_else(|error| error.to_string(), |_| NOT_ASKED_FOR.to_owned())
+}
+
+/// Lets the tracer look on in an instance whose name says what was before. To be done before its pages are opened.
+pub fn start(tracefs: &Folder, instance: &Folder, cpus: &CpuSet) -> Result<(), TraceError> {
+    tracefs.write(OPTIONS, NO_WORKLOAD)?;
+    if workload(&tracefs.read(OPTIONS)?) != Some(false) {
+        let asked = NO_WORKLOAD.to_owned();
+        return Err(TraceError::Otherwise { file: OPTIONS, asked, got: WORKLOAD.to_owned() });
+    }
+    tracefs.write(CPUS, &cpus.to_string())?;
+    instance.write("current_tracer", "osnoise")
+}
+
+/// Ends the tracer of the instance at `path`, and makes the options what the end of its name says they were. `false`
+/// where that cannot be now, as somebody else uses them or its pages are read: then the instance must stay, for the next
+/// one who tries.
+pub fn put_back(tracefs: &Folder, path: &str, suffix: &str) -> bool {
+    let Some(before) = Shared::of_suffix(suffix) else { return true };
+    // With threads allowed again while it runs, it would start them.
+    if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
+        return false;
+    }
+    let cpus = tracefs.write(CPUS, &before.cpus);
+    let options = tracefs.write(OPTIONS, if before.workload { WORKLOAD } else { NO_WORKLOAD });
+    cpus.is_ok() && options.is_ok()
+}
+
+/// The instance in which one of the tracers runs.
+fn user(tracefs: &Folder) -> Option<String> {
+    let runs = |file: &str| {
+        let tracer = tracefs.read(file).unwrap_or_default();
+        TRACERS.contains(&tracer.trim())
+    };
+    if runs("current_tracer") {
+        return Some("the kernel's main trace".to_owned());
+    }
+    let names = tracefs.folders(INSTANCES);
+    let name = names.into_iter().find(|name| runs(&format!("{INSTANCES}/{name}/current_tracer")))?;
+    Some(format!("the tracing instance {name}"))
+}
+
+/// Whether the tracer runs threads of its own; `None` where that cannot be chosen.
+fn workload(options: &str) -> Option<bool> {
+    options.split_whitespace().find_map(|word| match word {
+        WORKLOAD => Some(true),
+        NO_WORKLOAD => Some(false),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// As much of a tracefs as is looked at.
+    fn tracefs(at: &Path, options: &str, others: &[(&str, &str)]) -> Folder {
+        fs::create_dir_all(at.join("osnoise")).unwrap();
+        fs::create_dir_all(at.join(INSTANCES)).unwrap();
+        for (file, text) in [
+            ("available_tracers", "timerlat osnoise nop\n"),
+            ("current_tracer", "nop\n"),
+            (OPTIONS, options),
+            (CPUS, "0-7\n"),
+        ] {
+            fs::write(at.join(file), text).unwrap();
+        }
+        for (name, tracer) in others {
+            fs::create_dir_all(at.join(INSTANCES).join(name)).unwrap();
+            fs::write(at.join(INSTANCES).join(name).join("current_tracer"), tracer).unwrap();
+        }
+        Folder::of(at)
+    }
+
+    const NEW: &str = "NO_DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP \n";
+
+    #[test]
+    fn it_is_refused_where_it_would_disturb_or_cannot_look_on() {
+        let why = |options: &str, others: &[(&str, &str)]| {
+            let dir = tempfile::tempdir().unwrap();
+            Shared::read(&tracefs(dir.path(), options, others)).map_err(|error| error.to_string())
+        };
+        assert_eq!(why(NEW, &[]), Ok(Shared { workload: true, cpus: "0-7".to_owned() }));
+        assert_eq!(why(NEW, &[("theirs", "function\n")]).map(|shared| shared.workload), Ok(true));
+        assert!(why(NEW, &[("rtla", "timerlat\n")]).unwrap_err().contains("the tracing instance rtla uses it"));
+        assert!(why("", &[]).unwrap_err().contains("6.2"));
+        let none = tempfile::tempdir().unwrap();
+        fs::write(none.path().join("available_tracers"), "nop\n").unwrap();
+        assert!(unused(&Folder::of(none.path())).contains("CONFIG_TIMERLAT_TRACER"));
+    }
+
+    #[test]
+    fn what_was_before_is_told_by_the_name_and_put_back() {
+        for (workload, options) in [(true, NEW), (false, "NO_OSNOISE_WORKLOAD")] {
+            let dir = tempfile::tempdir().unwrap();
+            let folder = tracefs(dir.path(), options, &[]);
+            let shared = Shared::read(&folder).unwrap();
+            let suffix = shared.suffix().unwrap();
+            let name = format!("{OURS}77-1{suffix}");
+            let path = format!("{INSTANCES}/{name}");
+            assert_eq!(shared.workload, workload);
+            let folder = tracefs(dir.path(), options, &[(&name, "nop\n")]);
+            let instance = folder.folder(&path).unwrap();
+            start(&folder, &instance, &CpuSet::parse_list("1,3").unwrap()).unwrap();
+            assert_eq!(folder.read(CPUS).unwrap(), "1,3");
+            assert_eq!(folder.read(OPTIONS).unwrap(), NO_WORKLOAD);
+            assert!(put_back(&folder, &path, &suffix));
+            assert_eq!(folder.read(CPUS).unwrap(), "0-7");
+            assert_eq!(folder.read(OPTIONS).unwrap(), if workload { WORKLOAD } else { NO_WORKLOAD });
+            assert_eq!(instance.read("current_tracer").unwrap(), "nop");
+        }
+    }
+
+    #[test]
+    fn options_that_somebody_else_uses_by_now_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let suffix = format!("{SUFFIX}=on=0-7");
+        let ours = format!("{OURS}77-1{suffix}");
+        let path = format!("{INSTANCES}/{ours}");
+        let folder = tracefs(dir.path(), NO_WORKLOAD, &[(&ours, "osnoise\n"), ("rtla", "timerlat\n")]);
+        assert!(!put_back(&folder, &path, &suffix));
+        assert_eq!(folder.read(OPTIONS).unwrap(), NO_WORKLOAD);
+        assert!(put_back(&folder, &path, ""), "one that changed nothing can go");
+    }
+
+    #[test]
+    fn only_such_names_say_what_was_before() {
+        for suffix in ["", "-else", "-osnoise", "-osnoise=on", "=on=0"] {
+            assert!(!is_suffix(suffix), "{suffix}");
+        }
+        assert!(is_suffix("-osnoise=on=0-7,9"));
+        let long = Shared { workload: true, cpus: "1,".repeat(200) };
+        assert!(long.suffix().is_err());
+    }
+}
