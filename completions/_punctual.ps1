@@ -155,7 +155,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--explain-threshold', '--explain-threshold', [CompletionResultType]::ParameterName, 'Later than this is late [default: later than 99.9 % of the run so far]')
             [CompletionResult]::new('--windows', '--windows', [CompletionResultType]::ParameterName, 'Keep what the kernel did around at most so many activations')
             [CompletionResult]::new('--trace-buffer', '--trace-buffer', [CompletionResultType]::ParameterName, 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]')
-            [CompletionResult]::new('--explain-engine', '--explain-engine', [CompletionResultType]::ParameterName, 'By which means: the kernel''s trace, or a program in the kernel where this program was built with it')
+            [CompletionResult]::new('--explain-engine', '--explain-engine', [CompletionResultType]::ParameterName, 'By which means: the kernel''s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here, too')
             [CompletionResult]::new('--list-loads', '--list-loads', [CompletionResultType]::ParameterName, 'List the loads there are')

@@ -526,7 +526,7 @@ _punctual() {
                     return 0
                     ;;
                 --explain-engine)
-                    COMPREPLY=($(compgen -W "tracefs bpf" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "tracefs bpf timerlat" -- "${cur}"))
                     return 0
                     ;;
                 --out)

@@ -145,7 +145,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --explain-threshold 'Later than this is late [default: later than 99.9 % of the run so far]'
             cand --windows 'Keep what the kernel did around at most so many activations'
             cand --trace-buffer 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]'
-            cand --explain-engine 'By which means: the kernel''s trace, or a program in the kernel where this program was built with it'
+            cand --explain-engine 'By which means: the kernel''s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it'
             cand --out 'Recording to write [default: punctual-DATE-TIME.punctual]'
             cand --html 'Write an HTML report here, too'
             cand --list-loads 'List the loads there are'

@@ -167,8 +167,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l suite -d '
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-threshold -d 'Later than this is late [default: later than 99.9 % of the run so far]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l windows -d 'Keep what the kernel did around at most so many activations' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l trace-buffer -d 'The kernel\'s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-engine -d 'By which means: the kernel\'s trace, or a program in the kernel where this program was built with it' -r -f -a "tracefs\t'The kernel\'s trace'
-bpf\t'A program in the kernel'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-engine -d 'By which means: the kernel\'s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it' -r -f -a "tracefs\t'The kernel\'s trace'
+bpf\t'A program in the kernel'
+timerlat\t'The kernel\'s trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Recording to write [default: punctual-DATE-TIME.punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Write an HTML report here, too' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the loads there are'
