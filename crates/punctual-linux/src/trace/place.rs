@@ -59,6 +59,7 @@ fn detached() -> Result<Folder, TraceError> {
 fn why_no_mount(errno: Errno) -> String {
     let why = match errno {
         Errno::PERM | Errno::ACCESS => "this process may not mount it (CAP_SYS_ADMIN, or a filter of system calls)",
+        Errno::MFILE => "this process may not open any more files: raise the limit, ulimit -n",
         Errno::NODEV => "the kernel was built without CONFIG_TRACING",
         Errno::NOSYS => {
             "it is not mounted, and the kernel is too old to mount it detached: mount it at /sys/kernel/tracing"
