@@ -68,7 +68,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// The flag that the first signal which wants the end sets, as [`flag`] does.
+    /// The flag that the first signal which wants the end sets, as [`flag()`] does.
     pub fn interrupted(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.interrupted)
     }

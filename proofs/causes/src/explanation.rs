@@ -22,6 +22,22 @@ pub struct Explanation {
 pub struct Tracing {
     /// The means, by name.
     pub rung: String,
+    /// What it cannot see.
+    pub blind: Vec<Blind>,
+}
+
+impl Tracing {
+    /// Records are missing that nobody reports: the product says so itself, and marks what they are missing in.
+    pub fn has_holes(&self) -> bool {
+        self.blind.iter().any(|blind| blind.code == "holes")
+    }
+}
+
+/// Something that cannot be seen.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Blind {
+    /// What, as a word.
+    pub code: String,
 }
 
 /// A late activation.

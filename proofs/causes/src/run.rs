@@ -2,7 +2,7 @@
 //!
 //! The product is a program that is started, nothing more. What cannot run here is said to be not run, never passed.
 
-use crate::explanation::{self, Explanation};
+use crate::explanation::{self, Explanation, Tracing};
 use crate::judge::{Case, Tally, judge};
 use crate::kind::Kind;
 use crate::truth;
@@ -48,6 +48,8 @@ const PERIOD_US: u64 = 997;
 /// The measuring thread's priority, and that of threads above it.
 const PRIORITY: u8 = 90;
 const ABOVE: u8 = 95;
+/// So many more rounds are tried where the trace had holes: on some virtual machines it has them for a while.
+const HOLES_MAX: u32 = 3;
 const BURST_US: u64 = 300;
 const EVERY_US: u64 = 7000;
 /// What the measurement takes before it is under way, and after the planter is done.
@@ -58,15 +60,24 @@ impl Run {
     /// Runs one kind.
     pub fn kind(&self, kind: Kind) -> Outcome {
         let mut tally = Tally::default();
-        for round in 0..self.rounds {
+        let mut holes = 0;
+        for round in 0..self.rounds + HOLES_MAX {
             match self.round(kind, round) {
                 Ok(Round::Judged(of)) => tally += of,
+                Ok(Round::Holes) if holes < HOLES_MAX => {
+                    holes += 1;
+                    continue;
+                }
+                Ok(Round::Holes) => break,
                 Ok(Round::NotRun(why)) => return Outcome::NotRun(why),
                 Err(error) => return Outcome::Broken(format!("{error:#}")),
             }
-            if tally.complete() >= self.least {
+            if tally.complete() >= self.least || round + 1 >= self.rounds + holes {
                 break;
             }
+        }
+        if tally.complete() == 0 && holes > 0 {
+            return Outcome::NotRun("the kernel's trace has holes here that it does not report".to_owned());
         }
         Outcome::Judged(tally)
     }
@@ -101,6 +112,9 @@ impl Run {
             Some(rung) if ["trace", "timerlat", "bpf"].iter().any(|known| rung.contains(known)) => {}
             Some(rung) => return Ok(Round::NotRun(format!("no trace here: causes were looked for by {rung}"))),
             None => return Ok(Round::NotRun("no trace here".to_owned())),
+        }
+        if explanation.tracing.as_ref().is_some_and(Tracing::has_holes) {
+            return Ok(Round::Holes);
         }
         let case = Case { kind, cpu: self.cpu, least_ns: THRESHOLD_US * 1000 };
         Ok(Round::Judged(judge(case, &plants, &explanation.spikes)))
@@ -170,6 +184,8 @@ fn name(kind: Kind) -> String {
 
 enum Round {
     Judged(Tally),
+    /// The trace had holes; nothing can be held against it.
+    Holes,
     NotRun(String),
 }
 
