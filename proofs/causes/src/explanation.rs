@@ -107,11 +107,12 @@ mod tests {
 
     #[test]
     fn only_the_format_that_is_known_is_read() {
-        let text = r#"{"format":1,"kind":"explanation","tracing":{"rung":"tracefs","x":1},"late":{},"causes":[],
+        let text = r#"{"format":1,"kind":"explanation","tracing":{"rung":"tracefs","blind":[{"code":"holes","message":"."}],"x":1},"late":{},"causes":[],
             "spikes":[{"cpu":1,"release_ns":10,"woke_ns":30,"lateness_ns":20,"complete":true,
             "causes":[{"class":"softirq","name":"NET_RX","time_ns":15}],"parts":[]}]}"#;
         let explanation = parse(text).unwrap();
         assert_eq!(explanation.spikes[0].causes[0].name, "NET_RX");
+        assert!(explanation.tracing.unwrap().has_holes());
         assert!(parse(&text.replace("\"format\":1", "\"format\":2")).is_err());
     }
 }

@@ -65,13 +65,18 @@ impl Tally {
         self.planted - self.incomplete
     }
 
+    /// More than a fifth of the windows do not tell all.
+    pub fn mostly_incomplete(&self) -> bool {
+        self.incomplete * 5 > self.planted
+    }
+
     /// Good enough: so many complete ones at least, no more than a fifth incomplete, 95 of 100 complete ones named
     /// right, and as many of these timed right where the truth is exact; otherwise why not.
     pub fn verdict(&self, kind: Kind, least: u64) -> Result<(), String> {
         if self.complete() < least {
             return Err(format!("only {} of {least} late activations", self.complete()));
         }
-        if self.incomplete * 5 > self.planted {
+        if self.mostly_incomplete() {
             return Err("more than a fifth incomplete".to_owned());
         }
         if self.right * 100 < self.complete() * 95 {

@@ -113,11 +113,10 @@ impl Run {
             Some(rung) => return Ok(Round::NotRun(format!("no trace here: causes were looked for by {rung}"))),
             None => return Ok(Round::NotRun("no trace here".to_owned())),
         }
-        if explanation.tracing.as_ref().is_some_and(Tracing::has_holes) {
-            return Ok(Round::Holes);
-        }
         let case = Case { kind, cpu: self.cpu, least_ns: THRESHOLD_US * 1000 };
-        Ok(Round::Judged(judge(case, &plants, &explanation.spikes)))
+        let tally = judge(case, &plants, &explanation.spikes);
+        let holes = explanation.tracing.as_ref().is_some_and(Tracing::has_holes);
+        Ok(if holes && tally.mostly_incomplete() { Round::Holes } else { Round::Judged(tally) })
     }
 
     /// Starts the measurement.

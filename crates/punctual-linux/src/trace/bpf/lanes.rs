@@ -157,7 +157,7 @@ mod tests {
             file.set_len((words * 8) as u64).unwrap();
             SharedWords::map(&file, words).unwrap()
         };
-        Lanes::new(map(2 * LANE_WORDS), map(2 * RECORD_WORDS << SHIFT), 2, SHIFT)
+        Lanes::new(map(2 * LANE_WORDS), map((2 * RECORD_WORDS) << SHIFT), 2, SHIFT)
     }
 
     /// Writes record number `n` at time `n`, as the kernel does.

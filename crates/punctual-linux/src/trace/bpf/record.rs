@@ -167,8 +167,8 @@ fn name(names: &mut Names, tid: Tid, words: [u64; 2]) {
 mod tests {
     use super::*;
 
-    fn word(bytes: &[u8; 8]) -> u64 {
-        u64::from_ne_bytes(*bytes)
+    fn word(bytes: [u8; 8]) -> u64 {
+        u64::from_ne_bytes(bytes)
     }
 
     #[test]
@@ -179,9 +179,9 @@ mod tests {
             77,
             1 << 8 | 8 << 32,
             first,
-            word(b"kworker/"),
-            word(b"1:2\0junk"),
-            word(b"hog99\0\0\0"),
+            word(*b"kworker/"),
+            word(*b"1:2\0junk"),
+            word(*b"hog99\0\0\0"),
             0,
         ]);
         let mut names = Names::default();
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn a_stack_of_several_records_is_one() {
         let part = |part: u64, addresses: [u64; 5]| {
-            let [a, b, c, d, e] = addresses;
-            Raw::new([1, 77, u64::from(STACK) | part << 16, a, b, c, d, e])
+            let head = [1, 77, u64::from(STACK) | part << 16];
+            Raw::new(std::array::from_fn(|i| head.get(i).copied().unwrap_or_else(|| addresses[i - head.len()])))
         };
         let mut record = part(0, [1, 2, 3, 4, 5]).record(&mut Names::default()).unwrap();
         assert!(part(1, [6, 7, 0, 0, 0]).continues(&mut record));
