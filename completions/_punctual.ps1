@@ -32,8 +32,12 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
             [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Several runs of one scenario as one recording')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Who made it late: causes over a whole recording, ranked')
-            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
+            [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or what another program measured, in the format of somebody else')
+            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again, or what another program measured')
+            [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Is it better now? Recordings held against a first one, with how sure that is')
+            [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -143,7 +147,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--phase', '--phase', [CompletionResultType]::ParameterName, 'Where on the clock the releases lie')
             [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of --phase random')
             [CompletionResult]::new('--warm-up', '--warm-up', [CompletionResultType]::ParameterName, 'What runs before statistics begin: a time, or a number of activations')
-            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure [default: 30s]')
             [CompletionResult]::new('--activations', '--activations', [CompletionResultType]::ParameterName, 'Measure so many activations of each thread instead')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest lateness you can live with: activations beyond it are counted')
             [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Stop at the first activation later than this, and exit with 2')
@@ -156,6 +160,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--windows', '--windows', [CompletionResultType]::ParameterName, 'Keep what the kernel did around at most so many activations')
             [CompletionResult]::new('--trace-buffer', '--trace-buffer', [CompletionResultType]::ParameterName, 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]')
             [CompletionResult]::new('--explain-engine', '--explain-engine', [CompletionResultType]::ParameterName, 'By which means: the kernel''s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it')
+            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or as much more as --duration or --activations say')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here, too')
             [CompletionResult]::new('--list-loads', '--list-loads', [CompletionResultType]::ParameterName, 'List the loads there are')
@@ -168,6 +173,13 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'punctual;merge' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Recording to write')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'punctual;explain' {
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with pictures of the latest activations here')
             [CompletionResult]::new('--perfetto', '--perfetto', [CompletionResultType]::ParameterName, 'Write a trace for the Perfetto viewer here')
@@ -178,12 +190,81 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'punctual;export' {
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'In which format')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest lateness you can live with, for formats that pass or fail [default: the recording''s]')
+            [CompletionResult]::new('--run', '--run', [CompletionResultType]::ParameterName, 'What the run is called in the table of --format parquet [default: the file''s name]')
+            [CompletionResult]::new('--machine-name', '--machine-name', [CompletionResultType]::ParameterName, 'What the machine is called in that table [default: its name or model, where the file says it]')
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies')
+            [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of numbers, where the file does not say it: ns, us, ms or s')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where the file does not say it')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'punctual;report' {
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies')
+            [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of numbers, where the file does not say it: ns, us, ms or s')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where the file does not say it')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here')
+            [CompletionResult]::new('--between', '--between', [CompletionResultType]::ParameterName, 'Tell only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)')
+            [CompletionResult]::new('--plot', '--plot', [CompletionResultType]::ParameterName, 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal')
+            [CompletionResult]::new('--chart', '--chart', [CompletionResultType]::ParameterName, 'Which chart')
+            [CompletionResult]::new('--with', '--with', [CompletionResultType]::ParameterName, 'Draw another result over it; can be given several times')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'Print text, in full [default unless another form is asked for]')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;compare' {
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies')
+            [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of numbers, where the file does not say it: ns, us, ms or s')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where the file does not say it')
+            [CompletionResult]::new('--baseline', '--baseline', [CompletionResultType]::ParameterName, 'Hold all of them against this recording')
+            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'A change of less than this part of the first is called neither better nor worse')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Count activations later than this as misses [default: the budget of the recordings]')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a recording is this bad')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with overlaid pictures here')
+            [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML here, for CI')
+            [CompletionResult]::new('--anyway', '--anyway', [CompletionResultType]::ParameterName, 'Compare what should not be compared; the result says so')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;optimize' {
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs of the real-time work, which are measured [default: chosen as tune does]')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Time for all of it')
+            [CompletionResult]::new('--knobs', '--knobs', [CompletionResultType]::ParameterName, 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]')
+            [CompletionResult]::new('--strategy', '--strategy', [CompletionResultType]::ParameterName, 'How they are gone through')
+            [CompletionResult]::new('--settle', '--settle', [CompletionResultType]::ParameterName, 'With --boots: a boot is not measured before the machine is up for so long')
+            [CompletionResult]::new('--run', '--run', [CompletionResultType]::ParameterName, 'Length of one measurement; many short ones tell more than few long ones')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load to measure under, loads joined by +, phases by commas; `none` for no load')
+            [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: the campaign''s]')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases')
+            [CompletionResult]::new('--late', '--late', [CompletionResultType]::ParameterName, 'Largest lateness you can live with: what is later is a miss [default: only skipped releases are]')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95')
+            [CompletionResult]::new('--dma-latency', '--dma-latency', [CompletionResultType]::ParameterName, 'Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for')
+            [CompletionResult]::new('--blast', '--blast', [CompletionResultType]::ParameterName, 'What a change may do to the machine at work; what can do more is left out')
+            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'A change of less than this part is called neither better nor worse')
+            [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of the order [default: from the clock]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]')
+            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with the campaign in this folder, with what it was begun with')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with a picture of the effects here')
+            [CompletionResult]::new('--boots', '--boots', [CompletionResultType]::ParameterName, 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it')
+            [CompletionResult]::new('--at-boot', '--at-boot', [CompletionResultType]::ParameterName, 'Goes on after a boot, with nobody there')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be tried and how long it takes; change nothing')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'No progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'No progress')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;snapshot' {
@@ -202,8 +283,12 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
             [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Several runs of one scenario as one recording')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Who made it late: causes over a whole recording, ranked')
-            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again')
+            [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or what another program measured, in the format of somebody else')
+            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again, or what another program measured')
+            [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Is it better now? Recordings held against a first one, with how sure that is')
+            [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -229,10 +314,22 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         'punctual;help;measure' {
             break
         }
+        'punctual;help;merge' {
+            break
+        }
         'punctual;help;explain' {
             break
         }
+        'punctual;help;export' {
+            break
+        }
         'punctual;help;report' {
+            break
+        }
+        'punctual;help;compare' {
+            break
+        }
+        'punctual;help;optimize' {
             break
         }
         'punctual;help;snapshot' {

@@ -29,8 +29,12 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand status 'What was changed and how it stands: configured, booted and effective side by side'
             cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
+            cand merge 'Several runs of one scenario as one recording'
             cand explain 'Who made it late: causes over a whole recording, ranked'
-            cand report 'Render a recording again'
+            cand export 'Write a recording, or what another program measured, in the format of somebody else'
+            cand report 'Render a recording again, or what another program measured'
+            cand compare 'Is it better now? Recordings held against a first one, with how sure that is'
+            cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -133,7 +137,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --phase 'Where on the clock the releases lie'
             cand --seed 'Seed of --phase random'
             cand --warm-up 'What runs before statistics begin: a time, or a number of activations'
-            cand --duration 'How long to measure'
+            cand --duration 'How long to measure [default: 30s]'
             cand --activations 'Measure so many activations of each thread instead'
             cand --budget 'Largest lateness you can live with: activations beyond it are counted'
             cand --limit 'Stop at the first activation later than this, and exit with 2'
@@ -146,6 +150,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --windows 'Keep what the kernel did around at most so many activations'
             cand --trace-buffer 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]'
             cand --explain-engine 'By which means: the kernel''s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it'
+            cand --resume 'Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or as much more as --duration or --activations say'
             cand --out 'Recording to write [default: punctual-DATE-TIME.punctual]'
             cand --html 'Write an HTML report here, too'
             cand --list-loads 'List the loads there are'
@@ -157,6 +162,12 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'punctual;merge'= {
+            cand -o 'Recording to write'
+            cand --out 'Recording to write'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
         &'punctual;explain'= {
             cand --html 'Write a page with pictures of the latest activations here'
             cand --perfetto 'Write a trace for the Perfetto viewer here'
@@ -166,12 +177,78 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'punctual;export'= {
+            cand --format 'In which format'
+            cand -o 'File to write [default: standard output]'
+            cand --out 'File to write [default: standard output]'
+            cand --budget 'Largest lateness you can live with, for formats that pass or fail [default: the recording''s]'
+            cand --run 'What the run is called in the table of --format parquet [default: the file''s name]'
+            cand --machine-name 'What the machine is called in that table [default: its name or model, where the file says it]'
+            cand --from 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies'
+            cand --unit 'Unit of numbers, where the file does not say it: ns, us, ms or s'
+            cand --period 'Time between releases, where the file does not say it'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'punctual;report'= {
+            cand --from 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies'
+            cand --unit 'Unit of numbers, where the file does not say it: ns, us, ms or s'
+            cand --period 'Time between releases, where the file does not say it'
             cand --html 'Write an HTML report here'
+            cand --between 'Tell only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)'
+            cand --plot 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal'
+            cand --chart 'Which chart'
+            cand --with 'Draw another result over it; can be given several times'
             cand --json 'Print one JSON document'
             cand --text 'Print text, in full [default unless another form is asked for]'
-            cand -h 'Print help'
-            cand --help 'Print help'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;compare'= {
+            cand --from 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies'
+            cand --unit 'Unit of numbers, where the file does not say it: ns, us, ms or s'
+            cand --period 'Time between releases, where the file does not say it'
+            cand --baseline 'Hold all of them against this recording'
+            cand --margin 'A change of less than this part of the first is called neither better nor worse'
+            cand --budget 'Count activations later than this as misses [default: the budget of the recordings]'
+            cand --fail-on 'Exit with 2 when a recording is this bad'
+            cand --html 'Write a page with overlaid pictures here'
+            cand --junit 'Write JUnit XML here, for CI'
+            cand --anyway 'Compare what should not be compared; the result says so'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;optimize'= {
+            cand --cpus 'CPUs of the real-time work, which are measured [default: chosen as tune does]'
+            cand --budget 'Time for all of it'
+            cand --knobs 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]'
+            cand --strategy 'How they are gone through'
+            cand --settle 'With --boots: a boot is not measured before the machine is up for so long'
+            cand --run 'Length of one measurement; many short ones tell more than few long ones'
+            cand --load 'Load to measure under, loads joined by +, phases by commas; `none` for no load'
+            cand --load-dir 'Directory for the files of I/O loads [default: the campaign''s]'
+            cand --period 'Time between releases'
+            cand --late 'Largest lateness you can live with: what is later is a miss [default: only skipped releases are]'
+            cand --priority 'SCHED_FIFO priority, 1 to 95'
+            cand --dma-latency 'Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does'
+            cand --profile 'Kind of work the machine is for'
+            cand --blast 'What a change may do to the machine at work; what can do more is left out'
+            cand --margin 'A change of less than this part is called neither better nor worse'
+            cand --seed 'Seed of the order [default: from the clock]'
+            cand --out 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]'
+            cand --resume 'Go on with the campaign in this folder, with what it was begun with'
+            cand --html 'Write a page with a picture of the effects here'
+            cand --boots 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it'
+            cand --at-boot 'Goes on after a boot, with nobody there'
+            cand --dry-run 'Show what would be tried and how long it takes; change nothing'
+            cand -y 'Do not ask'
+            cand --yes 'Do not ask'
+            cand --json 'Print one JSON document'
+            cand -q 'No progress'
+            cand --quiet 'No progress'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'punctual;snapshot'= {
             cand -o 'File to write [default: standard output]'
@@ -188,8 +265,12 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand status 'What was changed and how it stands: configured, booted and effective side by side'
             cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
+            cand merge 'Several runs of one scenario as one recording'
             cand explain 'Who made it late: causes over a whole recording, ranked'
-            cand report 'Render a recording again'
+            cand export 'Write a recording, or what another program measured, in the format of somebody else'
+            cand report 'Render a recording again, or what another program measured'
+            cand compare 'Is it better now? Recordings held against a first one, with how sure that is'
+            cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -207,9 +288,17 @@ set edit:completion:arg-completer[punctual] = {|@words|
         }
         &'punctual;help;measure'= {
         }
+        &'punctual;help;merge'= {
+        }
         &'punctual;help;explain'= {
         }
+        &'punctual;help;export'= {
+        }
         &'punctual;help;report'= {
+        }
+        &'punctual;help;compare'= {
+        }
+        &'punctual;help;optimize'= {
         }
         &'punctual;help;snapshot'= {
         }

@@ -33,8 +33,12 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Plan wh
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "revert" -d 'Put back exactly what was there'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "merge" -d 'Several runs of one scenario as one recording'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Render a recording again'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "export" -d 'Write a recording, or what another program measured, in the format of somebody else'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Render a recording again, or what another program measured'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Is it better now? Recordings held against a first one, with how sure that is'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l period -d 'Time between releases, for example 1ms or 250us' -r
@@ -155,7 +159,7 @@ staggered\t'Spread evenly over the period, CPU by CPU'
 random\t'At random'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l seed -d 'Seed of --phase random' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l warm-up -d 'What runs before statistics begin: a time, or a number of activations' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l duration -d 'How long to measure' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l duration -d 'How long to measure [default: 30s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l activations -d 'Measure so many activations of each thread instead' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l budget -d 'Largest lateness you can live with: activations beyond it are counted' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l limit -d 'Stop at the first activation later than this, and exit with 2' -r
@@ -170,6 +174,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l trace-buff
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-engine -d 'By which means: the kernel\'s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it' -r -f -a "tracefs\t'The kernel\'s trace'
 bpf\t'A program in the kernel'
 timerlat\t'The kernel\'s trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l resume -d 'Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or as much more as --duration or --activations say' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Recording to write [default: punctual-DATE-TIME.punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Write an HTML report here, too' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the loads there are'
@@ -178,27 +183,105 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l json -d 'P
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l live -d 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l quiet -d 'No progress'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand merge" -s o -l out -d 'Recording to write' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write a page with pictures of the latest activations here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Show so many causes' -r
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the latest' -r
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'In which format' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'
+rt-tests-json\t'The JSON of rt-tests, for KernelCI and OpenShift'
+gnuplot\t'Columns for gnuplot, with a heading'
+csv\t'One line for each cell, for spreadsheets and data frames'
+hdr\t'HdrHistogram log, version 2'
+prometheus\t'Metrics for the textfile collector of Prometheus; a file is replaced in one step'
+ktap\t'KTAP, version 1, as tests of the kernel print'
+lava\t'Test cases as LAVA collects them'
+junit\t'JUnit XML, for CI'
+parquet\t'Parquet, one table for all runs of a fleet, over time; needs --out'"
+complete -c punctual -n "__fish_punctual_using_subcommand export" -s o -l out -d 'File to write [default: standard output]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l budget -d 'Largest lateness you can live with, for formats that pass or fail [default: the recording\'s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l run -d 'What the run is called in the table of --format parquet [default: the file\'s name]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-name -d 'What the machine is called in that table [default: its name or model, where the file says it]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l period -d 'Time between releases, where the file does not say it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l period -d 'Time between releases, where the file does not say it' -r
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l between -d 'Tell only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l plot -d 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l chart -d 'Which chart' -r -f -a "histogram\t'How often which lateness occurred; both axes logarithmic'
+exceedance\t'The share of activations later than each lateness, with the limits of its confidence; both axes logarithmic'
+over-time\t'Median, 99.9 % and largest lateness over the time of the run'"
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l with -d 'Draw another result over it; can be given several times' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text, in full [default unless another form is asked for]'
-complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l period -d 'Time between releases, where the file does not say it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l baseline -d 'Hold all of them against this recording' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l margin -d 'A change of less than this part of the first is called neither better nor worse' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l budget -d 'Count activations later than this as misses [default: the budget of the recordings]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit with 2 when a recording is this bad' -r -f -a "worse\t'Recordings that are worse, in part or in all'
+unsure\t'Recordings of which there is not enough data to tell, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write a page with overlaid pictures here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML here, for CI' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l anyway -d 'Compare what should not be compared; the result says so'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l cpus -d 'CPUs of the real-time work, which are measured [default: chosen as tune does]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l budget -d 'Time for all of it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l knobs -d 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l strategy -d 'How they are gone through' -r -f -a "one-at-a-time\t'Each alone, against the machine as it was'
+screening\t'Many at once first, then the most promising each alone; for many knobs'
+race\t'Each alone; the less promising half goes, again and again'"
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l settle -d 'With --boots: a boot is not measured before the machine is up for so long' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l run -d 'Length of one measurement; many short ones tell more than few long ones' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load -d 'Load to measure under, loads joined by +, phases by commas; `none` for no load' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load-dir -d 'Directory for the files of I/O loads [default: the campaign\'s]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l period -d 'Time between releases' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l late -d 'Largest lateness you can live with: what is later is a miss [default: only skipped releases are]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l priority -d 'SCHED_FIFO priority, 1 to 95' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l dma-latency -d 'Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
+poll\t'A thread that never gives its CPU up: packet processing'
+audio\t'Audio and the like on a shared desktop'"
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l blast -d 'What a change may do to the machine at work; what can do more is left out' -r -f -a "harmless\t'Nothing'
+disturbing\t'Disturb running real-time work for a moment'
+any\t'Break a service or lose a function, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l margin -d 'A change of less than this part is called neither better nor worse' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l seed -d 'Seed of the order [default: from the clock]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l out -d 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l resume -d 'Go on with the campaign in this folder, with what it was begun with' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l html -d 'Write a page with a picture of the effects here' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l boots -d 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l at-boot -d 'Goes on after a boot, with nobody there'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l dry-run -d 'Show what would be tried and how long it takes; change nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s y -l yes -d 'Do not ask'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l json -d 'Print one JSON document'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s q -l quiet -d 'No progress'
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "revert" -d 'Put back exactly what was there'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "report" -d 'Render a recording again'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure explain report snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "revert" -d 'Put back exactly what was there'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "merge" -d 'Several runs of one scenario as one recording'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "export" -d 'Write a recording, or what another program measured, in the format of somebody else'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "report" -d 'Render a recording again, or what another program measured'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "compare" -d 'Is it better now? Recordings held against a first one, with how sure that is'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -11,6 +11,7 @@ fn main() -> io::Result<()> {
     recording_decode()?;
     machines()?;
     traces()?;
+    foreign()?;
     texts()
 }
 
@@ -25,15 +26,21 @@ fn recording_decode() -> io::Result<()> {
     let golden = golden();
     fs::write(directory.join("file"), [&[0][..], &golden].concat())?;
     let mut rest = golden.iter().position(|byte| *byte == b'\n').map_or(&[][..], |end| &golden[end + 1..]);
-    let mut number = 0;
+    let (mut number, mut merge) = (0, vec![0, 60, 120]);
     // [u32 length][u8 kind][payload][u32 checksum]: the kind and the payload are the seed.
     while let Some((length, framed)) = rest.split_first_chunk::<4>() {
         let length = u32::from_le_bytes(*length) as usize;
         fs::write(directory.join(format!("frame-{number}")), &framed[..1 + length])?;
+        // The header stands there already; frames of other files follow in turn.
+        if let Some(short) = u8::try_from(length).ok().filter(|_| number > 0) {
+            for file in 0..3 {
+                merge.extend([&[file, framed[0], short], &framed[1..1 + length]].concat());
+            }
+        }
         rest = &framed[1 + length + 4..];
         number += 1;
     }
-    Ok(())
+    fs::write(corpus("recording_merge")?.join("all"), merge)
 }
 
 /// Pages of real kernels, and formats with a page behind them.
@@ -81,6 +88,19 @@ fn machines() -> io::Result<()> {
         for (number, case) in fs::read_to_string(&path)?.split("\n[").enumerate() {
             let body = case.split_once('\n').map_or("", |(_, body)| body);
             fs::write(audits.join(format!("{stem}-{number}")), [&[1][..], body.as_bytes()].concat())?;
+        }
+    }
+    Ok(())
+}
+
+/// Files of other programs, each to be taken for what it says it is.
+fn foreign() -> io::Result<()> {
+    let seeds = corpus("foreign_import")?;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/foreign"))? {
+        let path = entry?.path();
+        if path.is_file() {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            fs::write(seeds.join(name), [&[0, 1, 128][..], &fs::read(&path)?].concat())?;
         }
     }
     Ok(())

@@ -5,10 +5,12 @@
 
 #![no_main]
 
+mod framing;
+
+use framing::{begun, frames_of, header, put};
 use libfuzzer_sys::fuzz_target;
-use punctual_core::recording::{Frame, FrameReader, encode, encode_preamble, read};
+use punctual_core::recording::{encode, encode_preamble, read};
 use punctual_core::report::Report;
-use std::sync::OnceLock;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((way, rest)) = bytes.split_first() else { return };
@@ -27,13 +29,8 @@ fn as_file(bytes: &[u8]) {
 
 /// A frame of this kind with this payload is refused, or can be written and read again as the same.
 fn as_payload(kind: u8, payload: &[u8]) {
-    let mut file = header().to_vec();
-    let start = file.len();
-    file.extend(u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes());
-    file.push(kind);
-    file.extend(payload);
-    let checksum = crc32fast::hash(&file[start..]);
-    file.extend(checksum.to_le_bytes());
+    let mut file = begun(header());
+    put(&mut file, kind, payload);
     let frames = frames_of(&file);
     assert!(!frames.is_empty(), "the header stands");
     let mut again = Vec::new();
@@ -43,27 +40,4 @@ fn as_payload(kind: u8, payload: &[u8]) {
     }
     assert_eq!(frames, frames_of(&again));
     as_file(&file);
-}
-
-fn frames_of(bytes: &[u8]) -> Vec<Frame> {
-    let (mut reader, mut frames) = (FrameReader::new(), Vec::new());
-    let _damage_is_fine = reader.feed(bytes, |frame| frames.push(frame));
-    frames
-}
-
-/// The first line and the header of the golden recording.
-fn header() -> &'static [u8] {
-    static HEADER: OnceLock<Vec<u8>> = OnceLock::new();
-    HEADER.get_or_init(|| {
-        let golden = golden();
-        let line = golden.iter().position(|byte| *byte == b'\n').expect("a first line") + 1;
-        let length = u32::from_le_bytes(*golden[line..].first_chunk().expect("a frame")) as usize;
-        golden[..line + 5 + length + 4].to_vec()
-    })
-}
-
-fn golden() -> Vec<u8> {
-    let hex = include_str!("../../fixtures/recordings/format-1.hex");
-    let digits: Vec<u32> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
-    digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
 }

@@ -28,7 +28,7 @@
 static char *kind = "preemptoff";
 module_param(kind, charp, 0444);
 MODULE_PARM_DESC(kind, "preemptoff, irqoff, irq (a timer that expires in it), softirq (likewise), kworker, stopper or ipi");
-static unsigned int cpu = 1;
+static unsigned int cpu;
 module_param(cpu, uint, 0444);
 MODULE_PARM_DESC(cpu, "where");
 static unsigned int length_us = 1000;
@@ -69,8 +69,8 @@ static noinline void lab_plant_burn(void)
 	u64 start = ktime_get_ns();
 	u64 end;
 
+	/* No cpu_relax(): an emulator gives the other CPU its turn there. */
 	do {
-		cpu_relax();
 		end = ktime_get_ns();
 	} while (end - start < (u64)length_us * NSEC_PER_USEC);
 	if (place < MOST) {
@@ -215,7 +215,7 @@ static int __init lab_plant_init(void)
 
 	if (match_string(kinds, ARRAY_SIZE(kinds), kind) < 0)
 		return -EINVAL;
-	if (!cpu_online(cpu) || !length_us || length_us > LONGEST_US || every_us < 2 * length_us)
+	if (cpu >= nr_cpu_ids || !cpu_online(cpu) || num_online_cpus() < 2 || !length_us || length_us > LONGEST_US || every_us < 2 * length_us)
 		return -EINVAL;
 	sections = kvcalloc(MOST, sizeof(*sections), GFP_KERNEL);
 	if (!sections)
@@ -235,7 +235,7 @@ static int __init lab_plant_init(void)
 	if (IS_ERR(planter))
 		goto no_planter;
 	if (plants_from_elsewhere())
-		kthread_bind(planter, cpumask_first(cpu_online_mask));
+		kthread_bind(planter, cpumask_any_but(cpu_online_mask, cpu));
 	else
 		kthread_bind(planter, cpu);
 	log = debugfs_create_file("lab_plant", 0400, NULL, NULL, &lab_plant_fops);

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 const USAGE: &str = "\
-usage: cargo xtask lab [OPTION...] [SCENARIO...] [KERNEL...] [STORY...]
+usage: cargo xtask lab [OPTION...] [SCENARIO...] [CLAIM...] [KERNEL...] [STORY...]
 
 Boots kernels in QEMU and tries the product in them; without names, everything that is quick.
 
@@ -61,7 +61,7 @@ struct Wish {
     bless: bool,
     fresh: bool,
     cache: Option<PathBuf>,
-    /// Names of scenarios and kernels.
+    /// Names of scenarios, claims and kernels.
     names: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ fn run(wish: &Wish) -> Result<ExitCode> {
         wish.names.iter().map(String::as_str).partition(|name| disk::is_story(name));
     ensure!(wish.full || stories.is_empty(), "stories of the disk are told with --full");
     for name in &names {
-        ensure!(readme::is_known(name), "no scenario and no kernel `{name}`; there are:\n{}", readme::list());
+        ensure!(readme::is_known(name), "no scenario, claim or kernel `{name}`; there are:\n{}", readme::list());
     }
     let missing = host::missing()?;
     if !missing.is_empty() {
@@ -107,13 +107,13 @@ fn run(wish: &Wish) -> Result<ExitCode> {
     if !stories.is_empty() {
         return Ok(if told { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let lab = Lab::open(&root, Shelf::open(&host::cache(wish.cache.as_deref())?, wish.fresh)?)?;
+    let lab = Lab::open(&root, Shelf::open(&host::cache(wish.cache.as_deref())?, wish.fresh)?, &wish.names)?;
     let start = Instant::now();
-    if let Err(error) = scenario::fetch(&lab, &wish.names) {
+    if let Err(error) = scenario::fetch(&lab) {
         eprintln!("lab: this machine has no kernels and cannot get them: {error:#}");
         return Ok(ExitCode::from(LACKS));
     }
-    let outcomes = scenario::run_all(&lab, &wish.names);
+    let outcomes = scenario::run_all(&lab);
     println!("\n{}", scenario::table(&outcomes));
     if wish.bless {
         readme::write(&root, &outcomes)?;

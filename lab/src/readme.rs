@@ -5,7 +5,7 @@
 
 use crate::disk;
 use crate::kernel::KERNELS;
-use crate::scenario::{LONG, Outcome, SCENARIOS, Verdict};
+use crate::scenario::{LONG, Outcome, SCENARIOS, Scenario, Verdict};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -48,9 +48,10 @@ pub fn list() -> String {
     text
 }
 
-/// Whether a scenario or kernel has that name.
+/// Whether a scenario, a claim or a kernel has that name.
 pub fn is_known(name: &str) -> bool {
-    SCENARIOS.iter().any(|scenario| scenario.name == name) || KERNELS.iter().any(|spec| spec.id == name)
+    let has = |scenario: &&Scenario| scenario.name == name || scenario.claims.iter().any(|claim| claim.id == name);
+    SCENARIOS.iter().any(has) || KERNELS.iter().any(|spec| spec.id == name)
 }
 
 /// Writes what came out; what was not tried keeps its verdict.

@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     ("causes", |root, _| causes::step(root)),
     ("bpf", bpf),
     ("perfetto", perfetto),
+    ("formats", formats),
     ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
@@ -105,15 +106,24 @@ fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
 
 /// What is written for the Perfetto viewer, read by its own public schema, which Python's package index has.
 fn perfetto(root: &Path, tally: &mut Tally) -> Outcome {
+    by_public_readers(root, tally, ["--bin", "punctual", "the_public_schema_reads_the_trace"])
+}
+
+/// What is exported in formats of others, read by the readers that others use.
+fn formats(root: &Path, tally: &mut Tally) -> Outcome {
+    by_public_readers(root, tally, ["--test", "it", "public_readers_read_what_is_exported"])
+}
+
+/// A test that installs readers from Python's package index, in an environment of its own.
+fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> Outcome {
     let venv = Command::new("python3").args(["-m", "ensurepip", "--version"]).output();
     if !venv.is_ok_and(|output| output.status.success()) {
         return Outcome::NotRun(
             "no Python that can make an environment of its own (apt install python3-venv)".to_owned(),
         );
     }
-    let words =
-        ["test", "--package", "punctual", "--bin", "punctual", "the_public_schema_reads_the_trace", "--", "--ignored"];
-    test(root, &words, tally)
+    let words = [["test", "--package", "punctual"].as_slice(), &which, &["--", "--ignored"]];
+    test(root, &words.concat(), tally)
 }
 
 /// The engine that is a program in the kernel, which only clang can compile: a folder of its own, because features change

@@ -5,20 +5,26 @@
 //!
 //! Modules in reading order: what is read ([`tree`], [`fact`], [`cpu_set`], [`machine`], [`cmdline`]), what is wanted
 //! ([`profile`]), what we know ([`knobs`]), what follows ([`finding`], [`audit`], [`diff`]); then what is measured
-//! ([`scenario`]), what came out ([`recording`], [`stats`]) and what it means ([`report`]).
+//! ([`scenario`]), what came out ([`recording`], [`stats`]), what it means ([`report`]) and whether it is better than
+//! before ([`compare`]).
 
 #![forbid(unsafe_code)]
 
 pub mod audit;
 pub mod capture;
+pub mod claims;
 pub mod cmdline;
+pub mod compare;
 pub mod cpu_set;
 pub mod diff;
 pub mod explain;
+pub mod export;
 pub mod fact;
 pub mod finding;
+pub mod foreign;
 pub mod knobs;
 pub mod machine;
+pub mod optimize;
 mod own_files;
 pub mod placement;
 pub mod plan;
@@ -29,3 +35,10 @@ pub mod scenario;
 pub mod stats;
 pub mod trace;
 pub mod tree;
+
+// What tests of all kinds begin with names this crate as those outside of it do.
+#[cfg(test)]
+extern crate self as punctual_core;
+#[cfg(test)]
+#[path = "../tests/header/mod.rs"]
+mod made_up;

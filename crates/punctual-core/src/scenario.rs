@@ -122,6 +122,18 @@ impl Scenario {
     pub fn cpus(&self) -> CpuSet {
         self.threads.iter().map(|t| t.cpu).collect()
     }
+
+    /// Releases due in phase number `phase` for a thread of this period. Over all phases they add up to the whole.
+    pub fn due(&self, phase: usize, period: Nanos) -> u64 {
+        let whole = match self.length {
+            Amount::Time(time) => time.whole(period),
+            Amount::Activations(n) => n,
+        };
+        let parts = |phases: &[LoadPhase]| phases.iter().map(|p| u128::from(p.parts)).sum::<u128>();
+        let sum = parts(&self.load_phases).max(1);
+        let up_to = |n: usize| u128::from(whole) * parts(self.load_phases.get(..n).unwrap_or_default()) / sum;
+        u64::try_from(up_to(phase + 1).saturating_sub(up_to(phase))).unwrap_or(u64::MAX)
+    }
 }
 
 /// Shortest period that is worth asking for; what this machine can do is found out by trying.

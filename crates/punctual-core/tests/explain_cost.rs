@@ -6,9 +6,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
+mod cost;
+mod header;
+
+use cost::{cpu_seconds, forget_peak, peak_kb, read};
+use header::header;
 use punctual_core::explain::Explanation;
-use punctual_core::recording::{Clock, Frame, Header, Placement, RecordingReader, encode, encode_preamble};
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_core::recording::{Frame, encode, encode_preamble};
 use punctual_core::trace::{
     Address, Context, Kept, Late, LateList, LateTotal, Line, Names, Record, Rung, Tracing, Vector, What, Window,
 };
@@ -16,32 +20,6 @@ use punctual_hist::{MonoTime, Nanos};
 
 const WINDOWS: u32 = 10_000;
 const RECORDS: u64 = 300;
-
-fn header() -> Header {
-    Header {
-        tool_version: "0.1.0".to_owned(),
-        started_unix_ns: 1_700_000_000_000_000_000,
-        epoch: MonoTime::from_ns(1_000_000_000),
-        scenario: Scenario {
-            threads: (0..4).map(|cpu| ProbeThread { cpu, period: Nanos::from_ms(1) }).collect(),
-            policy: Policy::Fifo(90),
-            mechanism: Mechanism::Absolute,
-            phase: TimerPhase::Aligned,
-            warm_up: Amount::Activations(100),
-            length: Amount::Time(Nanos::from_secs(3600)),
-            budget: None,
-            limit: None,
-            dma_latency_us: None,
-            load_phases: vec![LoadPhase { loads: Vec::new(), parts: 1 }],
-            load_cpus: None,
-            suite: None,
-        },
-        machine: vec![("virtualisation".to_owned(), "none".to_owned())],
-        placement: Placement::default(),
-        clock: Clock { tick: Nanos::from_ms(4), ..Clock::default() },
-        checkpoint: Nanos::from_secs(1),
-    }
-}
 
 /// One round of a busy machine before our release: an interrupt, its softirq, two tasks.
 fn noise(round: u64, at: MonoTime) -> Vec<Record> {
@@ -121,7 +99,10 @@ fn bytes() -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_preamble(&mut bytes);
     let mut put = |frame: Frame| encode(&frame, &mut bytes).unwrap();
-    put(Frame::Header(Box::new(header())));
+    let mut header = header(4, Nanos::from_secs(3600));
+    header.machine = vec![("virtualisation".to_owned(), "none".to_owned())];
+    header.clock.tick = Nanos::from_ms(4);
+    put(Frame::Header(Box::new(header)));
     put(Frame::Tracing(Tracing {
         rung: Rung::Tracefs,
         refused: Vec::new(),
@@ -144,52 +125,25 @@ fn bytes() -> Vec<u8> {
     bytes
 }
 
-/// Processor time of this process so far, in seconds: other work on the machine does not count.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let ticks = |n: usize| fields[n].parse::<f64>().unwrap();
-    (ticks(11) + ticks(12)) / 100.0
-}
-
-/// A number of kilobytes in the process's own status.
-fn memory_kb(name: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim_matches([':', '\t', ' ', 'k', 'B']).parse().unwrap()
-}
-
 #[test]
 #[ignore = "measures time and memory: in a release build, by itself"]
 fn ten_thousand_windows_are_explained_in_two_seconds_and_200_mb() {
     // What is read is on a disk, so that it does not count as memory.
     let path = std::env::temp_dir().join(format!("punctual-explain-cost-{}", std::process::id()));
     std::fs::write(&path, bytes()).unwrap();
-    // The peak begins anew.
-    std::fs::write("/proc/self/clear_refs", "5").unwrap();
-    let before = memory_kb("VmHWM");
+    forget_peak();
+    let before = peak_kb();
     let started = cpu_seconds();
-    let mut reader = RecordingReader::new();
-    let mut file = std::fs::File::open(&path).unwrap();
-    let mut piece = vec![0; 1 << 16];
-    let mut size = 0;
-    loop {
-        let n = std::io::Read::read(&mut file, &mut piece).unwrap();
-        if n == 0 {
-            break;
-        }
-        size += n;
-        reader.feed(&piece[..n]).unwrap();
-    }
-    let recording = reader.finish().unwrap();
-    let read = cpu_seconds() - started;
+    let recording = read(&path);
+    let reading = cpu_seconds() - started;
     let explanation = Explanation::of(&recording);
     let all = cpu_seconds() - started;
-    let peak = memory_kb("VmHWM");
+    let peak = peak_kb();
+    let size = std::fs::metadata(&path).unwrap().len();
     std::fs::remove_file(&path).unwrap();
     let records: usize = recording.causes.windows.iter().map(|window| window.records.len()).sum();
-    println!("{} windows, {records} records, {} bytes of file", recording.causes.windows.len(), size);
-    println!("read {read:.2} s, explained {:.2} s, together {all:.2} s of processor time", all - read);
+    println!("{} windows, {records} records, {size} bytes of file", recording.causes.windows.len());
+    println!("read {reading:.2} s, explained {:.2} s, together {all:.2} s of processor time", all - reading);
     println!("peak {} MB, before {} MB, {} causes", peak / 1024, before / 1024, explanation.causes.len());
     assert_eq!(explanation.spikes.len(), 9_800);
     assert!(all <= 2.0, "{all} s");

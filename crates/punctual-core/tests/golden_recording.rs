@@ -224,18 +224,6 @@ fn tracing() -> [Frame; 3] {
 /// Every kind of record there is.
 fn happened() -> Vec<What> {
     let (timer, function, handler) = (Address(0xffff_8881_0000_1040), Address(0xffff_ffff_8112_3450), Address(0));
-    let vectors = [
-        Vector::LocalTimer,
-        Vector::Reschedule,
-        Vector::CallFunction,
-        Vector::CallFunctionSingle,
-        Vector::IrqWork,
-        Vector::Thermal,
-        Vector::MachineCheck,
-        Vector::Platform,
-        Vector::Error,
-        Vector::Ipi,
-    ];
     let kinds = [NoiseKind::Nmi, NoiseKind::Irq, NoiseKind::Softirq, NoiseKind::Thread];
     let noise = |kind| What::Noise { kind, id: -1, start: MonoTime::from_ns(7), took: Nanos::from_us(2) };
     let mut all = vec![
@@ -262,11 +250,12 @@ fn happened() -> Vec<What> {
         What::Fault { address: Address(0x7f00_1234_5000), ip: Address(0x5555_0000), user: true },
         What::Frequency { cpu: 1, khz: 3_200_000 },
         What::Migrate { tid: 900, from_cpu: 1, to_cpu: 3 },
+        What::Boost { tid: 900, from: 120, prio: 9 },
         What::Timerlat { context: 1, latency: Nanos::from_us(9) },
         What::Lost { count: Some(17) },
         What::Lost { count: None },
     ];
-    all.extend(vectors.map(|vector| What::VectorEntry { vector }));
+    all.extend(Vector::ALL.map(|vector| What::VectorEntry { vector }));
     all.push(What::VectorExit { vector: Vector::LocalTimer });
     all.extend(kinds.map(noise));
     all

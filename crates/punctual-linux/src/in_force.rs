@@ -6,7 +6,11 @@ use punctual_hist::Nanos;
 use std::fs;
 use std::io::Read;
 
+/// Another in each boot.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
 const MACHINE_WIDE: &[&str] = &[
+    BOOT_ID,
     "/proc/sys/kernel/sched_rt_runtime_us",
     "/proc/sys/kernel/sched_rt_period_us",
     "/proc/sys/kernel/timer_migration",
@@ -55,6 +59,11 @@ pub fn real_time_pause() -> Option<Nanos> {
     let (runtime, period) = (number("sched_rt_runtime_us")?, number("sched_rt_period_us")?);
     let pause = u64::try_from(period - runtime).ok().filter(|us| runtime >= 0 && *us > 0)?;
     Some(Nanos::from_us(pause))
+}
+
+/// Which boot this is; `None` where the kernel does not say.
+pub fn boot_id() -> Option<String> {
+    text(BOOT_ID).filter(|id| !id.contains(' '))
 }
 
 fn text(path: &str) -> Option<String> {

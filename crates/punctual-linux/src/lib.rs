@@ -2,8 +2,9 @@
 //!
 //! It decides nothing: what to do arrives as values of `punctual-core`, and what happened leaves as such. [`live`]
 //! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
-//! measuring threads, [`load`] what disturbs them, [`trace`] looks for causes, [`recording`] the file; [`apply`] changes the machine and puts it
-//! back, by what [`journal`] keeps; [`privilege`] explains a refusal.
+//! measuring threads, [`load`] what disturbs them, [`trace`] looks for causes, [`recording`] the file
+//! ([`result_file`]: or one that another program wrote), [`merge`] several of them; [`apply`] changes the machine and puts it
+//! back, by what [`journal`] keeps; [`privilege`] explains a refusal, [`under_way`] tells whoever would disturb a campaign.
 
 pub mod apply;
 pub mod in_force;
@@ -12,9 +13,12 @@ pub mod journal;
 pub mod live;
 pub mod load;
 pub mod measure;
+pub mod merge;
 pub mod privilege;
 pub mod probe;
 pub mod recording;
+pub mod result_file;
 pub mod sync;
 mod sys;
 pub mod trace;
+pub mod under_way;

@@ -4,7 +4,10 @@
 //! What a frame looks like is known to `punctual_core::recording` alone. Nothing here runs on a measuring thread.
 
 use crate::sync::Syncer;
-use punctual_core::recording::{Frame, Recording, RecordingReader, Unencodable, Unreadable, encode, encode_preamble};
+use punctual_core::recording::{
+    CutOff, Frame, FrameReader, Recording, RecordingReader, Stretch, Unencodable, Unreadable, encode, encode_preamble,
+};
+use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -36,6 +39,14 @@ pub enum RecordingError {
         path: PathBuf,
         /// What the system said.
         reason: io::Error,
+    },
+    /// The recording cannot be gone on with.
+    #[error("{}: go on with recording: {reason}", path.display())]
+    Resume {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what to do.
+        reason: String,
     },
     /// A frame that has no place in a recording.
     #[error("{}: write recording: {reason}. This is a mistake in punctual: please report it", path.display())]
@@ -108,6 +119,8 @@ impl RecordingWriter {
             io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.to_owned() },
             _ => RecordingError::Create { path: path.to_owned(), reason },
         })?;
+        // Nobody else can have opened it yet.
+        let _best_effort = hold(&file);
         let mut writer = Self::over(path, file);
         survive_file_size_limit().map_err(|reason| RecordingError::Create { path: path.to_owned(), reason })?;
         encode_preamble(&mut writer.buffer);
@@ -118,6 +131,31 @@ impl RecordingWriter {
         }
         sync_directory(path);
         Ok(writer)
+    }
+
+    /// Opens a recording that was read, to append to it. What was `cut_off` in the middle of a frame is cut off for
+    /// good; bytes that could still be of use to somebody are left alone, and the recording is refused.
+    pub fn resume(path: &Path, cut_off: Option<&CutOff>) -> Result<Self, RecordingError> {
+        let refused = |reason: String| RecordingError::Resume { path: path.to_owned(), reason };
+        let unopened = |reason: io::Error| refused(format!("{reason}. Check that you may write to it"));
+        let mut file = OpenOptions::new().append(true).open(path).map_err(unopened)?;
+        hold(&file).map_err(|_| {
+            refused("another program writes to it. Wait for that to end; is it still being measured?".to_owned())
+        })?;
+        let length = file.metadata().map_err(unopened)?.len();
+        let good_bytes = cut_off.map_or(length, |cut| cut.good_bytes).min(length);
+        if let Some(cut) = cut_off.filter(|cut| !cut.is_clean()) {
+            let of = path.display();
+            let rest = length - good_bytes;
+            return Err(refused(format!(
+                "{}, and {rest} bytes after it would be lost. punctual merge {of} --out NEW makes a sound copy of what is \
+                 good; go on with that",
+                cut.reason
+            )));
+        }
+        survive_file_size_limit().map_err(unopened)?;
+        file.set_len(good_bytes).and_then(|()| file.flush()).map_err(unopened)?;
+        Ok(Self { good_bytes, ..Self::over(path, file) })
     }
 
     fn over(path: &Path, file: File) -> Self {
@@ -210,6 +248,14 @@ impl RecordingWriter {
     }
 }
 
+/// Keeps others from appending to the file as long as this program writes to it. Some file systems know no locks.
+fn hold(file: &File) -> io::Result<()> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(held @ rustix::io::Errno::WOULDBLOCK) => Err(held.into()),
+        _ => Ok(()),
+    }
+}
+
 /// The default action of `SIGXFSZ` ends the process in the middle of a measurement.
 fn survive_file_size_limit() -> io::Result<()> {
     static ONCE: std::sync::OnceLock<Result<(), i32>> = std::sync::OnceLock::new();
@@ -229,19 +275,39 @@ fn sync_directory(path: &Path) {
 /// Reads a recording and folds it, in memory that does not grow with its length. A file that was cut off is read up to
 /// its last good frame, and says so.
 pub fn read_file(path: &Path) -> Result<Recording, RecordingError> {
+    fold(path, RecordingReader::new())
+}
+
+/// Reads what happened in a stretch of a recording.
+pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, RecordingError> {
+    fold(path, RecordingReader::of_stretch(stretch))
+}
+
+/// Hands out the frames of a recording one by one, as far as it is good.
+pub fn read_frames(path: &Path, mut sink: impl FnMut(Frame)) -> Result<(), RecordingError> {
+    let mut reader = FrameReader::new();
+    pieces(path, |piece| reader.feed(piece, &mut sink))
+}
+
+fn fold(path: &Path, mut reader: RecordingReader) -> Result<Recording, RecordingError> {
+    pieces(path, |piece| reader.feed(piece))?;
+    reader.finish().map_err(|reason| RecordingError::Unreadable { path: path.to_owned(), reason })
+}
+
+/// Hands out the bytes of a file, some at a time.
+fn pieces(path: &Path, mut feed: impl FnMut(&[u8]) -> Result<(), Unreadable>) -> Result<(), RecordingError> {
     let unread = |reason| RecordingError::Read { path: path.to_owned(), reason };
-    let unreadable = |reason| RecordingError::Unreadable { path: path.to_owned(), reason };
     let mut file = File::open(path).map_err(unread)?;
     let mut piece = vec![0; PIECE];
-    let mut reader = RecordingReader::new();
     loop {
         let length = match file.read(&mut piece) {
-            Ok(0) => return reader.finish().map_err(unreadable),
+            Ok(0) => return Ok(()),
             Ok(length) => length,
             Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => continue,
             Err(reason) => return Err(unread(reason)),
         };
-        reader.feed(piece.get(..length).unwrap_or_default()).map_err(unreadable)?;
+        let taken = feed(piece.get(..length).unwrap_or_default());
+        taken.map_err(|reason| RecordingError::Unreadable { path: path.to_owned(), reason })?;
     }
 }
 

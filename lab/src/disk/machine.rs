@@ -128,10 +128,21 @@ impl Machine {
 
     /// Restarts as an administrator does, and waits until it is up, on whichever entry that came to be.
     pub fn reboot(&mut self) -> Result<Start> {
+        self.restart_by("systemctl --no-block reboot")
+    }
+
+    /// Runs a command that restarts the machine, and waits until it is up again.
+    pub fn restart_by(&mut self, command: &str) -> Result<Start> {
         let from = self.console(0).len();
         let asked = Instant::now();
-        self.order("systemctl --no-block reboot")?;
+        self.order(command)?;
         self.wait_until_up(asked, from)
+    }
+
+    /// Waits until it has restarted by itself.
+    pub fn restarted(&mut self) -> Result<Start> {
+        let from = self.console(0).len();
+        self.wait_until_up(Instant::now(), from)
     }
 
     /// Restarts into a kernel that says `mark` and then never comes up: waits for the mark, and for that long after it.

@@ -144,16 +144,24 @@ pub struct Lab {
     shelf: Shelf,
     /// Where logs and outputs are left.
     out: PathBuf,
+    /// What was asked for by name.
+    names: Vec<String>,
     amd64: OnceCell<Option<Product>>,
     arm64: OnceCell<Option<Product>>,
 }
 
 impl Lab {
-    /// A lab that leaves its logs below Cargo's target folder.
-    pub fn open(root: &Path, shelf: Shelf) -> Result<Self> {
+    /// A lab that leaves its logs below Cargo's target folder, asked for those names.
+    pub fn open(root: &Path, shelf: Shelf, names: &[String]) -> Result<Self> {
         let out = product::target_folder(root)?.join("lab-out");
         fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
-        Ok(Self { root: root.to_owned(), shelf, out, amd64: OnceCell::new(), arm64: OnceCell::new() })
+        let (root, names) = (root.to_owned(), names.to_owned());
+        Ok(Self { root, shelf, out, names, amd64: OnceCell::new(), arm64: OnceCell::new() })
+    }
+
+    /// Those of the claims that are asked for: the ones that are named, or all.
+    pub fn wanted(&self, claims: &'static [Claim]) -> Vec<&'static Claim> {
+        wanted(claims, &self.names)
     }
 
     /// The product for an architecture, built once; `None` where it cannot be built.
@@ -198,9 +206,21 @@ impl Lab {
     }
 }
 
-/// What is tried with what: those scenarios and kernels that are named; none named are all.
+/// Those of the claims that are named, or all where none of them is.
+fn wanted(claims: &'static [Claim], names: &[String]) -> Vec<&'static Claim> {
+    let is_named = |claim: &&Claim| names.iter().any(|name| name == claim.id);
+    let asked: Vec<&Claim> = claims.iter().filter(is_named).collect();
+    if asked.is_empty() { claims.iter().collect() } else { asked }
+}
+
+/// What is tried with what: those scenarios and kernels that are named, the scenarios by themselves or by a claim of
+/// theirs; none named are all.
 fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
-    let is_named = |one: &str| names.iter().any(|name| name == one);
+    let is_one = |one: &str| names.iter().any(|name| name == one);
+    let is_named = |one: &str| {
+        let claims = || SCENARIOS.iter().filter(|scenario| scenario.name == one).flat_map(|scenario| scenario.claims);
+        is_one(one) || claims().any(|claim| is_one(claim.id))
+    };
     let by_scenario = SCENARIOS.iter().any(|scenario| is_named(scenario.name));
     let by_kernel = KERNELS.iter().any(|spec| is_named(spec.id));
     let specs = KERNELS.iter().filter(|spec| !by_kernel || is_named(spec.id));
@@ -209,27 +229,29 @@ fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
     pairs.filter(|(scenario, spec)| is_chosen(scenario.name) && (scenario.wants)(spec)).collect()
 }
 
-/// Gets all kernels that those names need.
-pub fn fetch(lab: &Lab, names: &[String]) -> Result<()> {
-    chosen(names).into_iter().try_for_each(|(_, spec)| lab.shelf.kernel(spec).map(|_| ()))
+/// Gets all kernels that it takes.
+pub fn fetch(lab: &Lab) -> Result<()> {
+    chosen(&lab.names).into_iter().try_for_each(|(_, spec)| lab.shelf.kernel(spec).map(|_| ()))
 }
 
-/// Tries everything that those names stand for.
-pub fn run_all(lab: &Lab, names: &[String]) -> Vec<Outcome> {
-    chosen(names).into_iter().flat_map(|(scenario, spec)| run_one(lab, scenario, spec)).collect()
+/// Tries everything that was asked for.
+pub fn run_all(lab: &Lab) -> Vec<Outcome> {
+    chosen(&lab.names).into_iter().flat_map(|(scenario, spec)| run_one(lab, scenario, spec)).collect()
 }
 
 fn run_one(lab: &Lab, scenario: &'static Scenario, spec: &'static Spec) -> Vec<Outcome> {
     println!("== {} on {} ==", scenario.name, spec.id);
     let start = Instant::now();
-    let judged = lab.shelf.kernel(spec).and_then(|kernel| (scenario.run)(lab, &kernel)).and_then(|judged| {
-        let same = judged.iter().map(|(claim, _)| *claim).eq(scenario.claims.iter().map(|claim| claim.id));
+    let wanted: Vec<&str> = lab.wanted(scenario.claims).iter().map(|claim| claim.id).collect();
+    let judged = lab.shelf.kernel(spec).and_then(|kernel| (scenario.run)(lab, &kernel)).and_then(|mut judged| {
+        judged.retain(|(claim, _)| wanted.contains(claim));
+        let same = judged.iter().map(|(claim, _)| claim).eq(&wanted);
         ensure!(same, "judged were {judged:?}, not the claims of {}", scenario.name);
         Ok(judged)
     });
     let judged = judged.unwrap_or_else(|error| {
         let why = format!("{error:#}");
-        scenario.claims.iter().map(|claim| (claim.id, Verdict::Failed(why.clone()))).collect()
+        wanted.iter().map(|claim| (*claim, Verdict::Failed(why.clone()))).collect()
     });
     let took = start.elapsed();
     for (claim, verdict) in &judged {
@@ -296,7 +318,18 @@ mod tests {
         assert_eq!(pairs(&["poll"]), [("poll", "12-amd64"), ("poll", "13-rt-amd64")]);
         assert_eq!(pairs(&["causes"]), [("causes", "12-rt-amd64"), ("causes", "13-rt-amd64")]);
         assert_eq!(pairs(&["13-arm64"]), [("oracle", "13-arm64")]);
+        assert_eq!(pairs(&["causes.fault", "13-rt-amd64"]), [("causes", "13-rt-amd64")]);
         assert_eq!(named(&[]).len(), 5 + 2 + 5 + 3 + 1 + 1 + 1);
+    }
+
+    #[test]
+    fn of_claims_those_that_are_named_are_wanted_or_all() {
+        let ids = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            wanted(guide::GUIDE.claims, &names).iter().map(|claim| claim.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&["guide.table", "boots.state"]), ["boots.state", "guide.table"]);
+        assert_eq!(ids(&["guide", "13-amd64"]), ids(&[]));
     }
 
     #[test]

@@ -13,8 +13,31 @@ pub struct Explanation {
     kind: String,
     /// How was looked.
     pub tracing: Option<Tracing>,
+    /// What the trace of each CPU came to.
+    #[serde(default)]
+    pub traces: Vec<Trace>,
+    /// How many were late.
+    pub late: Late,
     /// Late activations.
     pub spikes: Vec<Spike>,
+}
+
+/// Records of a CPU.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Trace {
+    /// Those that were read.
+    pub records: u64,
+    /// Those that were overwritten before.
+    pub lost: u64,
+}
+
+/// Late activations in numbers.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Late {
+    /// All of them.
+    pub late: u64,
+    /// Those of which no window could be cut.
+    pub passed_over: u64,
 }
 
 /// How was looked.
@@ -53,6 +76,9 @@ pub struct Spike {
     pub lateness_ns: u64,
     /// Whether the trace tells all of it.
     pub complete: bool,
+    /// Why not, as a word.
+    #[serde(default)]
+    pub incomplete_because: Option<String>,
     /// What took the time, the largest first.
     pub causes: Vec<Cause>,
     /// The time in order.
@@ -107,7 +133,7 @@ mod tests {
 
     #[test]
     fn only_the_format_that_is_known_is_read() {
-        let text = r#"{"format":1,"kind":"explanation","tracing":{"rung":"tracefs","blind":[{"code":"holes","message":"."}],"x":1},"late":{},"causes":[],
+        let text = r#"{"format":1,"kind":"explanation","tracing":{"rung":"tracefs","blind":[{"code":"holes","message":"."}],"x":1},"late":{"late":1,"passed_over":0},"causes":[],
             "spikes":[{"cpu":1,"release_ns":10,"woke_ns":30,"lateness_ns":20,"complete":true,
             "causes":[{"class":"softirq","name":"NET_RX","time_ns":15}],"parts":[]}]}"#;
         let explanation = parse(text).unwrap();

@@ -7,7 +7,7 @@
 //! It must not know how things are planted or recorded.
 
 use crate::explanation::{Cause, Part, Spike};
-use crate::kind::{Kind, Truth};
+use crate::kind::{Kind, Sight, Truth};
 use crate::truth::Plant;
 use std::ops::AddAssign;
 
@@ -16,6 +16,8 @@ use std::ops::AddAssign;
 pub struct Case {
     /// What was planted.
     pub kind: Kind,
+    /// How much of it can be seen.
+    pub sight: Sight,
     /// Where.
     pub cpu: u32,
     /// The least lateness that counts, in nanoseconds.
@@ -106,7 +108,7 @@ pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
         match expected {
             0 => tally.natural += 1,
             _ if expected * 2 < spike.lateness_ns => tally.mixed += 1,
-            _ => try_one(&mut tally, case.kind, &touching, spike),
+            _ => try_one(&mut tally, case, &touching, spike),
         }
     }
     tally
@@ -116,7 +118,7 @@ fn overlap(plant: &Plant, spike: &Spike) -> u64 {
     plant.end_ns.min(spike.woke_ns).saturating_sub(plant.start_ns.max(spike.release_ns))
 }
 
-fn try_one(tally: &mut Tally, kind: Kind, touching: &[(u64, &Plant)], spike: &Spike) {
+fn try_one(tally: &mut Tally, case: Case, touching: &[(u64, &Plant)], spike: &Spike) {
     let Some((_, plant)) = touching.iter().max_by_key(|(time, _)| *time) else { return };
     let expected: u64 = touching.iter().map(|(time, _)| time).sum();
     tally.planted += 1;
@@ -124,14 +126,15 @@ fn try_one(tally: &mut Tally, kind: Kind, touching: &[(u64, &Plant)], spike: &Sp
         tally.incomplete += 1;
         return;
     }
-    let is_right = |cause: &&Cause| kind.is_right(&cause.class, &cause.name, &plant.name);
+    let kind = case.kind;
+    let is_right = |cause: &&Cause| kind.is_right(case.sight, &cause.class, &cause.name, &plant.name);
     if spike.causes.first().is_none_or(|first| !is_right(&first)) {
         tally.wrong.push(in_words(plant, expected, spike));
         return;
     }
     tally.right += 1;
     let attributed: u64 = match kind.truth() {
-        Truth::Part => within(kind, plant, touching, spike),
+        Truth::Part => within(case, plant, touching, spike),
         _ => spike.causes.iter().filter(is_right).map(|cause| cause.time_ns).sum(),
     };
     // What was taken from the planter may or may not lie between release and wake-up, and is rightly blamed on others.
@@ -148,8 +151,8 @@ fn try_one(tally: &mut Tally, kind: Kind, touching: &[(u64, &Plant)], spike: &Sp
 }
 
 /// What is blamed on the right one within the plants.
-fn within(kind: Kind, plant: &Plant, touching: &[(u64, &Plant)], spike: &Spike) -> u64 {
-    let parts = spike.parts.iter().filter(|part| kind.is_right(&part.class, &part.name, &plant.name));
+fn within(case: Case, plant: &Plant, touching: &[(u64, &Plant)], spike: &Spike) -> u64 {
+    let parts = spike.parts.iter().filter(|part| case.kind.is_right(case.sight, &part.class, &part.name, &plant.name));
     let common = |part: &Part| -> u64 {
         let end = part.from_ns + part.length_ns;
         let each = |plant: &Plant| plant.end_ns.min(end).saturating_sub(plant.start_ns.max(part.from_ns));
@@ -180,7 +183,7 @@ fn in_words(plant: &Plant, expected: u64, spike: &Spike) -> String {
 mod tests {
     use super::*;
 
-    const CASE: Case = Case { kind: Kind::Hog, cpu: 1, least_ns: 50_000 };
+    const CASE: Case = Case { kind: Kind::Hog, sight: Sight::Whole, cpu: 1, least_ns: 50_000 };
 
     fn plant(start_us: u64, end_us: u64) -> Plant {
         Plant { kind: "hog".into(), name: "hog99".into(), start_ns: start_us * 1000, end_ns: end_us * 1000, gaps_ns: 0 }
@@ -193,6 +196,7 @@ mod tests {
             woke_ns: woke_us * 1000,
             lateness_ns: (woke_us - release_us) * 1000,
             complete: true,
+            incomplete_because: None,
             parts: Vec::new(),
             causes: causes
                 .iter()

@@ -8,6 +8,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a test program is for")]
 
+mod cost;
 mod explanation;
 mod judge;
 mod kind;
@@ -16,10 +17,12 @@ mod run;
 mod sys;
 mod table;
 mod truth;
+mod turns;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use kind::Kind;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,8 +39,47 @@ enum Command {
     Plant(PlantWords),
     /// Hold an explanation against what was planted
     Judge(JudgeWords),
+    /// Run a program that may not lock its memory
+    Unlocked {
+        /// The program and its words
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Keep turns on a CPU short, in an emulator that runs its CPUs in turns
+    Turns {
+        /// Where nothing is measured
+        #[arg(long)]
+        cpu: u32,
+        /// For how many seconds
+        #[arg(long = "for")]
+        seconds: u64,
+        /// Also before ordinary threads that are at work there, on kernels that do not throttle real-time ones
+        #[arg(long)]
+        first: bool,
+    },
     /// Measure, plant, explain and judge, kind by kind
     Run(RunWords),
+    /// What looking costs: with and without in turns, then a million events a second and what of them is lost
+    Cost(CostWords),
+}
+
+#[derive(clap::Args)]
+struct CostWords {
+    /// The product, built as it is to be used
+    #[arg(long)]
+    punctual: PathBuf,
+    /// The CPU that is measured
+    #[arg(long, default_value_t = 1)]
+    cpu: u32,
+    /// How long each measurement is, in seconds
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// How often it is measured with and without
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Where recordings go
+    #[arg(long)]
+    folder: PathBuf,
 }
 
 #[derive(clap::Args)]
@@ -119,7 +161,10 @@ fn main() -> ExitCode {
     let ended = match Words::parse().command {
         Command::Plant(words) => plant(words).map(|()| ExitCode::SUCCESS),
         Command::Judge(words) => judge(&words),
+        Command::Unlocked { words } => unlocked(&words),
+        Command::Turns { cpu, seconds, first } => turns::keep_short(cpu, seconds, first).map(|()| ExitCode::SUCCESS),
         Command::Run(words) => run(words),
+        Command::Cost(words) => cost(words),
     };
     ended.unwrap_or_else(|error| {
         eprintln!("causes: {error:#}");
@@ -144,10 +189,29 @@ fn plant(words: PlantWords) -> Result<()> {
     Ok(())
 }
 
+/// Becomes that program.
+fn unlocked(words: &[String]) -> Result<ExitCode> {
+    let (program, words) = words.split_first().context("which program?")?;
+    let mut command = std::process::Command::new(program);
+    sys::without_locked_memory(command.args(words));
+    Err(command.exec()).with_context(|| format!("start {program}"))
+}
+
+fn cost(words: CostWords) -> Result<ExitCode> {
+    let CostWords { punctual, cpu, seconds, rounds, folder } = words;
+    let cost = cost::Cost { punctual, cpu, seconds, rounds, folder };
+    std::fs::create_dir_all(&cost.folder).with_context(|| format!("make {}", cost.folder.display()))?;
+    sys::bound((u64::from(rounds) + 2) * 2 * (seconds + 20))?;
+    cost.turns()?;
+    cost.flood()?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn judge(words: &JudgeWords) -> Result<ExitCode> {
     let plants = truth::read(&words.truth)?;
     let explanation = explanation::read(&words.explanation)?;
-    let case = judge::Case { kind: words.kind, cpu: words.cpu, least_ns: words.threshold_us * 1000 };
+    let sight = kind::Sight::Whole;
+    let case = judge::Case { kind: words.kind, sight, cpu: words.cpu, least_ns: words.threshold_us * 1000 };
     let tally = judge::judge(case, &plants, &explanation.spikes);
     let good = tally.verdict(words.kind, words.least).is_ok();
     println!("{}", table::heading());

@@ -4,7 +4,7 @@
 
 use crate::explanation::{self, Explanation, Tracing};
 use crate::judge::{Case, Tally, judge};
-use crate::kind::Kind;
+use crate::kind::{Kind, Sight};
 use crate::truth;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ impl Run {
             Some(rung) => return Ok(Round::NotRun(format!("no trace here: causes were looked for by {rung}"))),
             None => return Ok(Round::NotRun("no trace here".to_owned())),
         }
-        let case = Case { kind, cpu: self.cpu, least_ns: THRESHOLD_US * 1000 };
+        let case = Case { kind, sight: Sight::here(), cpu: self.cpu, least_ns: THRESHOLD_US * 1000 };
         let tally = judge(case, &plants, &explanation.spikes);
         let holes = explanation.tracing.as_ref().is_some_and(Tracing::has_holes);
         Ok(if holes && tally.mostly_incomplete() { Round::Holes } else { Round::Judged(tally) })
@@ -194,15 +194,16 @@ fn said(log: &Path) -> String {
 }
 
 /// A program that we started and that does not outlive us.
-struct Ours(Child);
+pub struct Ours(Child);
 
 impl Ours {
-    fn start(command: &mut Command) -> Result<Self> {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Result<Self> {
         Ok(Self(command.spawn().with_context(|| format!("start {:?}", command.get_program()))?))
     }
 
     /// Waits for its end; whether it was a good one. An error if it takes too long.
-    fn wait(&mut self, limit: Duration) -> Result<bool> {
+    pub fn wait(&mut self, limit: Duration) -> Result<bool> {
         let until = Instant::now() + limit;
         loop {
             if let Some(status) = self.0.try_wait().context("wait for a program")? {

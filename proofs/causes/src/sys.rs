@@ -126,6 +126,19 @@ pub fn loopback_up() -> Result<()> {
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("take `lo` up") }
 }
 
+/// Has packets of this namespace's loopback received on that CPU, wherever they are sent. The view of `/sys` that tells
+/// it so is seen by the calling thread alone.
+pub fn steer_loopback(cpu: u32) -> Result<()> {
+    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+    const PATH: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).context("keep a view of files to ourselves")?;
+    mount("sysfs", "/sys", "sysfs", MountFlags::empty(), None).context("see our own network in /sys")?;
+    let words = cpu / 32;
+    let mask = format!("{:x}{}", 1_u32 << (cpu % 32), ",00000000".repeat(usize::try_from(words)?));
+    std::fs::write(PATH, &mask).with_context(|| format!("write {mask} to {PATH}"))
+}
+
 /// Has a socket look at each packet with a filter that is long, and then drop it.
 pub fn drop_slowly(socket: &OwnedFd) -> Result<()> {
     // As long as the memory allows that a socket may have for such things.

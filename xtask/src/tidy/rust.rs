@@ -13,13 +13,16 @@ const PURE: [&str; 2] = ["crates/punctual-core/src/", "crates/punctual-hist/src/
 
 /// Where serialised forms may be defined: one module for each outside format. A shape that has to travel gets a twin
 /// there; the values inside stay free to change.
-const FORMATS: [&str; 9] = [
+const FORMATS: [&str; 12] = [
+    "crates/punctual-core/src/optimize/format",
     "crates/punctual-core/src/recording/",
     "crates/punctual-linux/src/journal/format/",
     "crates/punctual-linux/src/snapshot.rs",
     "crates/punctual/src/render/audit",
+    "crates/punctual/src/render/compare/json",
     "crates/punctual/src/render/explain/json",
     "crates/punctual/src/render/json",
+    "crates/punctual/src/render/optimize/json",
     "crates/punctual/src/render/sarif",
     "crates/punctual/src/render/tune/json",
     "crates/punctual/src/render/lint",

@@ -4,7 +4,8 @@
 //! spend is known to [`ordinary`](super::ordinary).
 
 use super::judge::Judge;
-use super::sweep::{Span, sweep};
+use super::sweep::sweep;
+use super::swept::{Owner, Span};
 use super::witness::{Setting, Witness};
 use super::{Cause, Class, Part, Stage, Why};
 use crate::trace::{Incomplete, Window};
@@ -12,6 +13,11 @@ use punctual_hist::Nanos;
 
 /// Shorter times of a thread between our waking and our running are what switching costs.
 pub(super) const SWITCH_LEAST: Nanos = Nanos::from_us(5);
+
+/// So much of a window's time may be without an owner, or [`UNTOLD_PART`] of it: it tells enough.
+const UNTOLD: Nanos = Nanos::from_us(5);
+/// One part in so many.
+const UNTOLD_PART: u64 = 10;
 
 /// One window, accounted for.
 #[derive(Debug)]
@@ -43,7 +49,12 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
         return silent(window, rules);
     }
     let swept = sweep(window, rules.setting.rt);
-    let missing = if swept.begins_late { Some(Incomplete::Late) } else { swept.lost.then_some(Incomplete::Lost) };
+    let missing = match () {
+        () if swept.begins_late => Some(Incomplete::Late),
+        () if swept.lost => Some(Incomplete::Lost),
+        () if swept.unseen && rules.setting.roams => Some(Incomplete::Elsewhere),
+        () => has_holes(window, &swept.spans, rules).then_some(Incomplete::Holes),
+    };
     let judge = Judge::new(window, rules, &swept);
     let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: incomplete.or(missing) };
     for span in &swept.spans {
@@ -59,9 +70,17 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
     account
 }
 
+/// Whether a record is missing that nobody counted as lost, and more than a little time is without an owner for it.
+fn has_holes(window: &Window, spans: &[Span], rules: &Rules) -> bool {
+    let untold = spans.iter().filter(|span| span.owner == Owner::Untold || span.guessed).map(Span::length);
+    let untold = untold.filter(|length| *length > rules.switch_cost).fold(Nanos::ZERO, Nanos::plus);
+    untold > UNTOLD.max(window.woke.since(window.release).divided_by(UNTOLD_PART))
+}
+
 /// The kernel did nothing at all, and was looked at: nobody had the CPU but our thread, or what is outside.
 fn silent(window: &Window, rules: &Rules) -> Account {
-    let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: window.incomplete };
+    let elsewhere = rules.setting.roams.then_some(Incomplete::Elsewhere);
+    let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: window.incomplete.or(elsewhere) };
     let (from, length) = (window.release, window.woke.since(window.release));
     if length > Nanos::ZERO {
         let outside = Witness::of(&rules.setting, window).outside(from, window.woke);

@@ -166,6 +166,8 @@ const ROWS: &[Row] = &[
             "sched.ext_server",
         ],
     ),
+    // Who stops a program knows it.
+    row(Class::Stopped, "", &[]),
     row(Class::Migration, "", &["proc.affinity", "sched.domains", "iso.cpuset", "sched.numa_balancing"]),
     row(Class::Frequency, "throttled", &["pm.thermal", "pm.cooling", "pm.rapl", "fw.cooling"]),
     row(

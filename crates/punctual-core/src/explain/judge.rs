@@ -3,10 +3,10 @@
 use super::account::Rules;
 use super::frame::Frame;
 use super::names;
-use super::sweep::{Anchors, Ours, Owner, Span, Swept};
+use super::swept::{Anchors, Ours, Owner, Span, Swept};
 use super::witness::Witness;
 use super::{Cause, Class, Stage, Why};
-use crate::trace::{Address, Record, Tid, Vector, What, Window};
+use crate::trace::{Address, FLAG_NEED_RESCHED, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
 /// A gap this long in which an ordinary thing should be done is no ordinary thing.
@@ -91,10 +91,15 @@ impl<'a> Judge<'a> {
                     (Class::Softirq, Frame::Softirq(vector)) => why.extend(self.raiser(vector, span)),
                     _ => {}
                 }
+                why.extend(Some(()).filter(|()| span.length() > LONG).and_then(|()| self.witness.stolen()));
                 (cause, why)
+            }
+            Owner::Untold if stage == Stage::Dispatch && span.length() <= self.rules.switch_cost => {
+                verdict(Class::WakeUp, "", [])
             }
             Owner::Untold => verdict(Class::Unexplained, "not recorded", []),
             Owner::Task(tid) if tid == self.window.tid => self.own(span),
+            Owner::Task(_) if span.ours == Ours::Stopped => verdict(Class::Stopped, "", []),
             Owner::Task(_) if span.ours == Ours::Away => verdict(Class::Migration, "", []),
             Owner::Task(_) if span.ours == Ours::Asleep && in_fault(span) => verdict(Class::PageFault, "", []),
             Owner::Task(_) if span.ours == Ours::Asleep && stage == Stage::Return => {
@@ -107,21 +112,35 @@ impl<'a> Judge<'a> {
     }
 
     /// The whole machine stood still. What our own threads tell of that is of an ordinary class, which others may keep
-    /// waiting: it is heard only where nobody is recorded as having had the CPU instead of us.
+    /// waiting: it is heard only where nobody is recorded as having had the CPU instead of us, but for our own timer.
     fn paused(&self, span: &Span, stage: Stage) -> Option<(Class, Why)> {
         let another = match span.owner {
-            Owner::Nmi(_) | Owner::Context(..) => true,
+            Owner::Nmi(_) => true,
+            Owner::Context(top, _) => !self.is_our_timer(top),
             Owner::Task(tid) => tid != 0 && tid != self.window.tid && (span.served || stage == Stage::Dispatch),
             Owner::Untold => false,
         };
         if another { self.witness.stretch(span.from, span.to) } else { self.witness.paused(span.from, span.to) }
     }
 
-    /// The priority of a task at a moment: what was told of it last, or first after.
+    /// The interrupt of the timer, outside of what timers call, or what ours calls: microseconds, whatever else is told.
+    fn is_our_timer(&self, top: Frame) -> bool {
+        match top {
+            Frame::Vector(vector) => vector == Vector::LocalTimer,
+            Frame::Irq(irq) => self.window.names.irqs.get(&irq).is_some_and(|line| names::is_clock(&line.action)),
+            Frame::Hrtimer { timer, .. } => self.swept.anchors.expiry.is_some_and(|(_, ours)| ours == timer),
+            _ => false,
+        }
+    }
+
+    /// The priority of a task at a moment: what it is told to have had until something after changed it, else what was
+    /// told of it last, or first after.
     fn priority(&self, tid: Tid, at: MonoTime) -> Option<i32> {
-        let told = || self.swept.priorities.iter().filter(|(_, of, _)| *of == tid);
-        let before = told().take_while(|(when, ..)| *when <= at).last();
-        before.or_else(|| told().next()).map(|(_, _, priority)| *priority)
+        let told = || self.swept.priorities.iter().filter(|told| told.tid == tid);
+        let after = told().find(|told| told.at > at);
+        let changed = after.filter(|told| told.until);
+        let before = || told().take_while(|told| told.at <= at).filter(|told| !told.until).last();
+        changed.or_else(before).or(after).map(|told| told.prio)
     }
 
     /// An interrupt, or what runs in one.
@@ -156,6 +175,8 @@ impl<'a> Judge<'a> {
         match function {
             // The rest of our own timer's function, after it began to wake us, is the waking.
             _ if ours && stage >= Stage::Dispatch => verdict(Class::WakeUp, "", []),
+            // It is its turn, and not yet called.
+            _ if ours && stage <= Stage::Expiry => verdict(Class::TimerInterrupt, "", []),
             "tick_sched_timer" | "tick_nohz_handler" | "tick_nohz_highres_handler" => {
                 verdict(Class::TimerInterrupt, "tick", [])
             }
@@ -200,16 +221,18 @@ impl<'a> Judge<'a> {
         if let Some((class, why)) = Some(()).filter(|()| long).and_then(|()| self.witness.outside(span.from, span.to)) {
             return verdict(class, "", [why]);
         }
-        if !self.witness.is_idle_exit(span.length()) {
+        if !self.witness.is_idle_exit(span.idle, span.length()) {
             return self.unexplained(span);
         }
-        verdict(Class::IdleExit, span.idle.map(|state| format!("state {state}")).unwrap_or_default(), [])
+        verdict(Class::IdleExit, span.idle.map(|state| self.witness.idle_state(state)).unwrap_or_default(), [])
     }
 
     /// Another thread has the CPU.
     fn thread(&self, tid: Tid, span: &Span, stage: Stage) -> Verdict {
         let name = self.name(tid, span);
-        if span.ours == Ours::Asleep && !span.served && stage != Stage::Dispatch {
+        // Before the interrupt that wakes us nobody is in our way but who keeps that from coming, whatever other one came.
+        let due = !span.served || (stage == Stage::TimerLate && self.swept.anchors.hard);
+        if span.ours == Ours::Asleep && due && stage != Stage::Dispatch {
             return self.unserved(name, span);
         }
         let (theirs, ours) = (self.priority(tid, span.from), self.priority(self.window.tid, span.from));
@@ -225,8 +248,17 @@ impl<'a> Judge<'a> {
             },
         };
         let class = kernel_thread(&name).unwrap_or(class);
+        // A guest's CPU may have been taken from a thread that was about to give way.
+        let suspect = class == Class::PreemptOff && self.rules.setting.guest && !span.forbids && span.length() > LONG;
+        if let Some((class, why)) = Some(span).filter(|_| suspect).and_then(|s| self.witness.outside(s.from, s.to)) {
+            return verdict(class, "", [why]);
+        }
         let priority = theirs.zip(ours).map(|(theirs, ours)| Why::Priority(theirs, ours));
-        verdict(class, name, priority.into_iter().chain(self.grudge(tid, span)).chain(self.waker(tid, span)))
+        let of_rank = matches!(class, Class::HigherPriority | Class::SamePriority);
+        let rank = Some(()).filter(|()| of_rank).and_then(|()| self.boosted(tid, theirs?));
+        let stays = (of_rank && span.stays).then_some(Why::MigrationOff);
+        let held = priority.into_iter().chain(rank).chain(stays).chain(self.grudge(tid, span));
+        verdict(class, name, held.chain(self.waker(tid, span)))
     }
 
     /// A thread ran while the timer interrupt that was due did not come.
@@ -239,6 +271,13 @@ impl<'a> Judge<'a> {
         if let Some((class, why)) = long.and_then(|span| self.witness.outside(span.from, span.to)) {
             return verdict(class, "", [why]);
         }
+        if kernel_thread(&name) == Some(Class::StopMachine) {
+            return verdict(Class::StopMachine, name, [Why::IrqsOff]);
+        }
+        if span.served {
+            // Another interrupt came: they were on then, and nothing tells since when they were not.
+            return self.unexplained(span);
+        }
         let (pending, guest, tid) = (&self.swept.pending, self.rules.setting.guest, span.task);
         if pending.held_off(tid, span.since, span.from, guest) {
             return verdict(Class::IrqOff, name, [Why::IrqsOff]);
@@ -249,6 +288,12 @@ impl<'a> Judge<'a> {
             return verdict(Class::IrqOff, name, []);
         }
         self.unexplained(span)
+    }
+
+    /// It ranks higher here than it does elsewhere in the window: a lock it holds lends it the priority of who waits.
+    fn boosted(&self, tid: Tid, theirs: i32) -> Option<Why> {
+        let told = self.swept.priorities.iter().filter(|told| told.tid == tid).map(|told| told.prio);
+        told.max().filter(|own| *own > theirs).map(Why::Boosted)
     }
 
     /// It was in the way although it ranks lower.
@@ -263,13 +308,66 @@ impl<'a> Judge<'a> {
 
     /// Our thread could run, and something that ranks lower was given the CPU, or nothing at all.
     fn throttled(&self, span: &Span) -> Option<Verdict> {
-        let waking = self.waking?;
+        let ready = span.ready.or(self.waking)?;
         let real_time = self.priority(self.window.tid, span.from).is_some_and(|ours| ours < ORDINARY);
-        let given = span.ours == Ours::Ready && span.task != 0 && span.since.is_some_and(|since| since > waking);
-        let given = given && real_time;
+        // Idle is chosen where nobody may run: in a moment between two switches that is nobody yet.
+        let chosen = span.task != 0 || span.length() > LONG;
+        let given = span.ours == Ours::Ready && chosen && span.since.is_some_and(|since| since >= ready);
         let counted = self.witness.throttled();
-        let speaks = given || self.replenished || counted.is_some();
-        speaks.then(|| verdict(Class::Throttled, "", counted))
+        let asked = self.asked(span, ready);
+        let kept = match asked {
+            // Who is asked to give way is in the way of one that may run, but for the kernel's server for ordinary
+            // threads: whom that serves is asked, and chosen again.
+            Some(true) => self.chosen_again(span, ready) || (!span.forbids && self.instead(span)),
+            _ => self.replenished || self.instead(span) || self.unasked(span, asked),
+        };
+        let speaks = counted.is_some() || (real_time && (given || kept));
+        // Where no limit is seen to be at work, it is for the sake of the one that runs.
+        let limited = counted.is_some() || self.replenished || span.task == 0;
+        let name = if limited { String::new() } else { self.name(span.task, span) };
+        speaks.then(|| verdict(Class::Throttled, name, counted))
+    }
+
+    /// Whether the one that has the CPU was asked to give way since our thread could run; `None` where no record of it
+    /// tells.
+    fn asked(&self, span: &Span, ready: MonoTime) -> Option<bool> {
+        self.told_asked(span, ready).reduce(|a, b| a || b)
+    }
+
+    /// The one that has the CPU was asked to give way since our thread could run, and is asked no more without having
+    /// given way: only the scheduler takes that back, and it chose this one again, before ours.
+    fn chosen_again(&self, span: &Span, ready: MonoTime) -> bool {
+        let ordinary = self.priority(span.task, span.from).is_some_and(|theirs| theirs >= ORDINARY);
+        let told = || self.told_asked(span, span.since.map_or(ready, |since| since.max(ready)));
+        ordinary && span.ours == Ours::Ready && told().any(|asked| asked) && told().last() == Some(false)
+    }
+
+    /// Whether the one that has the CPU was asked to give way, by each record of it after `since`. A switch takes the flag
+    /// back before it is recorded, and who wrote what was lost is not known.
+    fn told_asked(&self, span: &Span, since: MonoTime) -> impl Iterator<Item = bool> {
+        let (task, to) = (span.task, span.to);
+        let told = move |record: &&Record| record.at > since && record.at <= to && record.tid == task;
+        let told = self.window.records.iter().filter(told);
+        let told = told.filter(|record| !matches!(record.what, What::Switch { .. } | What::Lost { .. }));
+        told.map(|record| record.context.flags & FLAG_NEED_RESCHED != 0)
+    }
+
+    /// Who has the CPU was given it, maybe before we were due, in the place of a real-time thread that could go on running;
+    /// or somebody was who ran before, and since then none but ordinary threads have run, or nothing at all.
+    fn instead(&self, span: &Span) -> bool {
+        let came = self.window.records.iter().rev().filter(|record| record.at <= span.from);
+        let mut came = came.filter_map(|record| match record.what {
+            What::Switch { prev_prio, next_prio, .. } if prev_prio >= ORDINARY && next_prio >= ORDINARY => None,
+            What::Switch { prev_prio, prev_state, .. } => Some(prev_state == 0 && prev_prio < ORDINARY),
+            _ => None,
+        });
+        span.ours == Ours::Ready && came.next() == Some(true)
+    }
+
+    /// Our thread was woken here, and the ordinary one that has the CPU was not asked to give way: it is not to.
+    fn unasked(&self, span: &Span, asked: Option<bool>) -> bool {
+        let ordinary = self.priority(span.task, span.from).is_some_and(|theirs| theirs >= ORDINARY);
+        ordinary && span.ours == Ours::Ready && self.swept.anchors.hard && asked == Some(false)
     }
 
     /// Who woke it, the last time before.

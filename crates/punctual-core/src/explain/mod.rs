@@ -11,6 +11,7 @@ mod account;
 pub mod advice;
 mod bursts;
 mod cause;
+mod contexts;
 mod counters;
 mod frame;
 mod judge;
@@ -20,13 +21,14 @@ mod opinion;
 mod ordinary;
 mod pending;
 mod rank;
-mod rhythm;
 mod sweep;
+mod swept;
 #[cfg(test)]
 mod tests;
 mod whole;
 mod witness;
 
+pub use crate::stats::rhythm::Rhythm;
 pub use whole::primary_cause;
 
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
@@ -86,8 +88,11 @@ pub enum Class {
     OwnPath,
     /// A page fault of our own thread.
     PageFault,
-    /// Our own thread was not let run: real-time throttling, or its control group's.
+    /// Our own thread was not let run: real-time throttling, its control group's, or the kernel's server for ordinary
+    /// threads, for the one in the name.
     Throttled,
+    /// Our own thread was stopped by a signal or a debugger.
+    Stopped,
     /// The measuring thread was moved to another CPU.
     Migration,
     /// The CPU's frequency changed, or was low.
@@ -104,7 +109,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, in the order of their declaration.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Nmi,
         Self::HardIrq,
         Self::TimerCallback,
@@ -123,6 +128,7 @@ impl Class {
         Self::OwnPath,
         Self::PageFault,
         Self::Throttled,
+        Self::Stopped,
         Self::Migration,
         Self::Frequency,
         Self::Firmware,
@@ -208,6 +214,10 @@ pub struct Blame {
 pub enum Why {
     /// Its priority is higher than ours: (its, ours), as the kernel counts, smaller is higher.
     Priority(i32, i32),
+    /// It has our priority or a higher one only for now, because of a lock that it holds: its own, as the kernel counts.
+    Boosted(i32),
+    /// It could not be moved to another CPU: it had migration disabled.
+    MigrationOff,
     /// It held pre-emption off.
     PreemptOff,
     /// It held interrupts off.
@@ -226,6 +236,8 @@ pub enum Why {
     Managed,
     /// A counter says so: (its name, by how much it grew).
     Counter(String, u64),
+    /// So much of the lateness may be the hypervisor's: nobody sees when it takes the CPU of an interrupt.
+    PartlyStolen(Nanos),
 }
 
 /// A cause over the whole run.
@@ -261,17 +273,6 @@ pub struct Ranked {
     pub example: usize,
 }
 
-/// Something that comes again and again after the same time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rhythm {
-    /// Every so long.
-    pub period: Nanos,
-    /// Odds that chance alone looks as regular, corrected for how many periods were tried.
-    pub chance: f64,
-    /// How many fit, of how many.
-    pub fitting: (u64, u64),
-}
-
 /// Late activations of the run, whether or not a window was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LateCount {
@@ -285,6 +286,8 @@ pub struct LateCount {
     pub complete: u64,
     /// Of these, drawn at random.
     pub sampled: u64,
+    /// Late ones of which no window could be cut, or was drawn and not kept: they came too fast, or took too much room.
+    pub passed_over: u64,
 }
 
 /// What the kernel's noise tracer counted, too, held against the records.

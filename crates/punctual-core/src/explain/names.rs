@@ -33,6 +33,13 @@ pub(super) fn is_clock(action: &str) -> bool {
     ["arch_timer", "kvm guest vtimer", "riscv-timer", "twd"].contains(&action)
 }
 
+/// Whether a timer with that function is one that threads arm by a call: for a sleep, or to be told. One without a name may
+/// be.
+pub(super) fn is_of_threads(function: &str) -> bool {
+    let nameless = function.is_empty() || function.starts_with("0x");
+    nameless || ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"].contains(&function)
+}
+
 impl Names {
     /// A task's name, or its number where no record told it.
     pub fn task(&self, tid: Tid) -> String {

@@ -1,6 +1,6 @@
 //! Non-maskable interrupts, whose records come at their end: their time is taken out of the spans it lies in.
 
-use super::sweep::{Owner, Span};
+use super::swept::{Owner, Span};
 use crate::trace::{Address, NoiseKind, Record, What, Window};
 use punctual_hist::MonoTime;
 

@@ -12,12 +12,16 @@ use punctual_hist::{MonoTime, Nanos};
 const NEAR: Nanos = Nanos::from_us(20);
 /// The bits of `common_preempt_count` that count sections without pre-emption.
 const FORBIDS: u8 = 0x0f;
+/// Those that count sections in which the task may not be moved to another CPU.
+const STAYS: u8 = 0xf0;
 
 /// What is known of a task since it got the CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stay {
     /// The last interrupt found it with pre-emption off.
     pub forbids: bool,
+    /// The last interrupt found it where it may not be moved.
+    pub stays: bool,
     /// It was asked to give way.
     pub asked: bool,
 }
@@ -25,18 +29,18 @@ pub(super) struct Stay {
 impl Stay {
     pub(super) fn saw(&mut self, record: &Record) {
         self.asked |= record.context.flags & FLAG_NEED_RESCHED != 0;
-        if let Some(forbids) = interrupted(record) {
-            self.forbids = forbids;
+        if let Some(count) = interrupted(record) {
+            (self.forbids, self.stays) = (count & FORBIDS != 0, count & STAYS != 0);
         }
     }
 }
 
-/// Whether the task forbade pre-emption as this interrupt came, or went; `None` of all other records, because what
-/// writes those takes locks itself.
-fn interrupted(record: &Record) -> Option<bool> {
+/// What the task forbade as this interrupt came, or went; `None` of all other records, because what writes those takes
+/// locks itself.
+fn interrupted(record: &Record) -> Option<u8> {
     let frame = entered(&record.what).or_else(|| left(&record.what))?;
     let flagged = record.context.flags & FLAG_HARDIRQ != 0;
-    (frame.is_interrupt() && flagged && record.tid != 0).then_some(record.context.preempt & FORBIDS != 0)
+    (frame.is_interrupt() && flagged && record.tid != 0).then_some(record.context.preempt)
 }
 
 /// What was written in tasks while our timer was due and no interrupt came.
@@ -63,7 +67,7 @@ impl Pending {
     /// A record from after the release and before any interrupt, or that interrupt; the task has the CPU `since` then.
     pub(super) fn saw(&mut self, record: &Record, since: Option<MonoTime>) {
         if entered(&record.what).is_some_and(super::frame::Frame::is_interrupt) {
-            self.came = Some((record.at, interrupted(record).filter(|forbids| *forbids).map(|_| record.tid)));
+            self.came = Some((record.at, interrupted(record).filter(|count| count & FORBIDS != 0).map(|_| record.tid)));
         } else if record.context.flags & FLAG_HARDIRQ != 0 || matches!(record.what, What::Idle { .. }) {
             // The way out of idle is written with interrupts off, whatever is pending.
         } else if record.context.flags & FLAG_IRQS_OFF == 0 {

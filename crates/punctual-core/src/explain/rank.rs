@@ -6,7 +6,8 @@
 //! worst once and was not drawn stands for nobody. Windows that do not tell all are taken to be like the others of their
 //! kind. So keeping more of the worst does not make their cause look more frequent than it is.
 
-use super::{Blame, Cause, Ranked, Spike, Why, advice, bursts, rhythm};
+use super::{Blame, Cause, Ranked, Spike, Why, advice, bursts};
+use crate::stats::rhythm;
 use crate::trace::{Incomplete, Kept, LateTotal};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -128,7 +129,7 @@ pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
         let by_share = b.share.total_cmp(&a.share);
         by_share.then_with(|| (b.count, b.first_in, &a.cause).cmp(&(a.count, a.first_in, &b.cause)))
     });
-    let late: u64 = run.late.values().map(|total| total.count).sum();
+    let late = run.late.values().fold(0u64, |sum, total| sum.saturating_add(total.count));
     let all_kept = late <= spikes.len() as u64;
     for cause in ranked.iter_mut().take(RHYTHMS_MAX) {
         let times = tallies.get_mut(&cause.cause).map(|tally| std::mem::take(&mut tally.times)).unwrap_or_default();

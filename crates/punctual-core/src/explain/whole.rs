@@ -3,8 +3,9 @@
 use super::account::{Rules, account};
 use super::rank::{self, Run, Weights};
 use super::witness::Setting;
-use super::{Cause, Class, Explanation, LateCount, Opinions, Spike, cause, opinion, ordinary, rhythm};
+use super::{Cause, Class, Explanation, LateCount, Opinions, Ranked, Spike, cause, opinion, ordinary};
 use crate::recording::Recording;
+use crate::stats::rhythm;
 use crate::trace::{Incomplete, Kept, Rung, Window, keep};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,13 +26,14 @@ impl Explanation {
         rank::distinct(&mut spikes);
         let tick = recording.header.clock.tick;
         let run = Run { late: &causes.late_totals, worst_max: worst_max(recording), grid: grid(recording, None), tick };
+        let ranked = rank::rank(&spikes, &run);
         Self {
             tracing: causes.tracing.clone(),
             totals: causes.totals.clone(),
             late: counts(recording, &spikes),
             thresholds: causes.late_totals.values().map(|total| (total.cpu, total.threshold)).collect(),
-            causes: rank::rank(&spikes, &run),
-            rhythms: rhythms(recording),
+            rhythms: rhythms(recording, &spikes, &ranked),
+            causes: ranked,
             complete: complete(&spikes),
             explained: explained(&spikes, &run),
             ordinary: ordinary.list(),
@@ -82,7 +84,7 @@ fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<(u32, LateCount)> {
     let mut counts: BTreeMap<u32, LateCount> = BTreeMap::new();
     for total in recording.causes.late_totals.values() {
         let count = counts.entry(total.cpu).or_default();
-        (count.late, count.lateness) = (total.count, total.lateness);
+        (count.late, count.lateness, count.passed_over) = (total.count, total.lateness, total.passed_over);
     }
     for spike in spikes {
         let count = counts.entry(spike.cpu).or_default();
@@ -93,10 +95,13 @@ fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<(u32, LateCount)> {
     counts.into_iter().collect()
 }
 
-/// Rhythms of late activations as such.
-fn rhythms(recording: &Recording) -> Vec<(u32, super::Rhythm)> {
+/// Rhythms of late activations as such, beside those of causes that have one of their own.
+fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<(u32, super::Rhythm)> {
+    let known: BTreeSet<&Cause> = ranked.iter().filter(|one| one.rhythm.is_some()).map(|one| &one.cause).collect();
+    let explained = |spike: &&Spike| spike.causes.iter().any(|blame| known.contains(&blame.cause));
+    let explained: BTreeSet<_> = spikes.iter().filter(explained).map(|spike| (spike.cpu, spike.release)).collect();
     let mut times: BTreeMap<u32, Vec<MonoTime>> = BTreeMap::new();
-    for late in &recording.causes.late {
+    for late in recording.causes.late.iter().filter(|late| !explained.contains(&(late.cpu, late.release))) {
         times.entry(late.cpu).or_default().push(late.release);
     }
     let tick = recording.header.clock.tick;

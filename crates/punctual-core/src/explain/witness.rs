@@ -4,7 +4,9 @@
 //! witness speaks for that; otherwise it stays what it looks like, or unexplained.
 
 use super::{Class, Why};
+use crate::machine::{IDLE, IdleState};
 use crate::recording::{EventKind, Recording};
+use crate::scenario::Policy;
 use crate::trace::{Counter, Window};
 use punctual_hist::{MonoTime, Nanos};
 
@@ -12,6 +14,10 @@ use punctual_hist::{MonoTime, Nanos};
 const STANDSTILL_LEAST: Nanos = Nanos::from_ms(15);
 /// In a guest the way out of an idle state takes no longer by itself: beyond that it is the host's business, or unknown.
 const GUEST_IDLE: Nanos = Nanos::from_us(50);
+/// An idle state takes no longer to leave than so many times what its driver says.
+const IDLE_TIMES: u64 = 2;
+/// Whatever idle state is the one that is left, by whoever's word, little is lost by calling so much time its.
+const IDLE_LEAST: Nanos = Nanos::from_us(20);
 /// No idle state that kernels offer takes longer to leave.
 const IDLE_MOST: Nanos = Nanos::from_ms(1);
 
@@ -25,8 +31,12 @@ pub(super) struct Setting {
     pub guest: bool,
     /// Its kernel is `PREEMPT_RT`.
     pub rt: bool,
+    /// Measuring threads may run on any CPU, as the deadline class wants it.
+    pub roams: bool,
     /// Times in which the machine stood still or was suspended.
     pub stretches: Vec<Stretch>,
+    /// Its idle states by number; none where that is not known.
+    pub idle: Vec<IdleState>,
 }
 
 impl Setting {
@@ -35,6 +45,7 @@ impl Setting {
             let facts = &recording.header.machine;
             facts.iter().any(|(fact, value)| fact == name && value.contains(word))
         };
+        let idle = recording.header.machine.iter().find(|(fact, _)| fact == IDLE);
         let epoch = recording.header.epoch;
         let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
         let stretch = |event: &crate::recording::Event| {
@@ -44,7 +55,9 @@ impl Setting {
         Self {
             guest: fact("virtualisation", "guest of"),
             rt: fact("kernel", "PREEMPT_RT"),
+            roams: matches!(recording.header.scenario.policy, Policy::Deadline { .. }),
             stretches: recording.events.iter().filter(|event| stands(event.kind)).map(stretch).collect(),
+            idle: idle.map(|(_, line)| IdleState::parse_line(line)).unwrap_or_default(),
         }
     }
 }
@@ -126,8 +139,22 @@ impl<'a> Witness<'a> {
         steal.map(|by| (Class::Hypervisor, Why::Counter("steal".to_owned(), by)))
     }
 
-    /// Whether the way out of an idle state can take so long.
-    pub(super) fn is_idle_exit(&self, length: Nanos) -> bool {
-        length <= if self.setting.guest { GUEST_IDLE } else { IDLE_MOST }
+    /// The host took this guest's CPU around the window, from whomever.
+    pub(super) fn stolen(&self) -> Option<Why> {
+        let by = self.stands_out(&Counter::Steal).filter(|by| self.setting.guest && *by > 0)?;
+        Some(Why::PartlyStolen(Nanos::from_ns(by).min(self.window.woke.since(self.window.release))))
+    }
+
+    /// Whether the way out of this idle state, or of any where that is not known, can take so long.
+    pub(super) fn is_idle_exit(&self, state: Option<u32>, length: Nanos) -> bool {
+        let states = &self.setting.idle;
+        let known = state.and_then(|state| states.get(state as usize)).or_else(|| states.iter().max_by_key(|s| s.exit));
+        let most = known.map_or(IDLE_MOST, |state| state.exit.times(IDLE_TIMES).max(IDLE_LEAST));
+        length <= if self.setting.guest { GUEST_IDLE } else { most }
+    }
+
+    /// The name of an idle state.
+    pub(super) fn idle_state(&self, state: u32) -> String {
+        self.setting.idle.get(state as usize).map_or_else(|| format!("state {state}"), |state| state.name.clone())
     }
 }

@@ -7,6 +7,7 @@
 mod boot;
 mod cmdline;
 mod config;
+mod idle;
 mod kernel;
 mod topology;
 mod virtualisation;
@@ -15,6 +16,7 @@ pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, WITHOUT, WITHOUT
 pub(crate) use boot::{ESPS, efi_variable};
 pub use cmdline::Cmdline;
 pub use config::Config;
+pub use idle::IdleState;
 pub use kernel::{Arch, Flavour, Kernel, Version};
 pub use topology::{BOOT_CPU, KINDS, NODES, Node, Topology};
 pub use virtualisation::Virtualisation;
@@ -44,6 +46,8 @@ pub struct Machine {
     pub nohz_full: Fact<CpuSet>,
     /// Clock source in use.
     pub clocksource: Fact<String>,
+    /// Its idle states, by number.
+    pub idle: Vec<IdleState>,
     /// What is between the kernel and the hardware.
     pub virtualisation: Fact<Virtualisation>,
 }
@@ -54,6 +58,8 @@ pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 /// Where the kernel names its clock source.
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// The name of the line of a recording that tells idle states.
+pub const IDLE: &str = "idle states";
 /// Longest line of a fingerprint; x86 and arm64 kernels keep 2048 bytes of their command line.
 const LINE_CHARS: usize = 2048;
 /// What the kernel was booted with.
@@ -73,9 +79,17 @@ impl Machine {
             isolated: cpus(tree, ISOLATED),
             nohz_full: cpus(tree, NOHZ_FULL),
             clocksource: text(tree, CLOCKSOURCE),
+            idle: IdleState::read(tree),
             virtualisation: Virtualisation::read(tree, &cpuinfo),
             kernel,
         }
+    }
+
+    /// What a recording says of the machine: the fingerprint, and what is needed to find causes.
+    pub fn recorded(&self) -> Vec<(String, String)> {
+        let idle =
+            (!self.idle.is_empty()).then(|| (IDLE.to_owned(), printable(&IdleState::line(&self.idle), LINE_CHARS)));
+        self.fingerprint().into_iter().chain(idle).collect()
     }
 
     /// The five lines that say which machine this is: (name, value).

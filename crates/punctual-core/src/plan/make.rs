@@ -19,6 +19,8 @@ const PANIC_SECONDS: u32 = 10;
 pub const FILES: &str = "boot.files";
 /// The change that puts the new command line on a boot entry.
 pub const ENTRY: &str = "boot.entry";
+/// The change that has a campaign go on after a boot.
+pub const HOOK: &str = "boot.campaign";
 /// The change that makes the new command line the default.
 pub const DEFAULT: &str = "boot.default";
 
@@ -181,6 +183,27 @@ pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(
     let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
     let title = "The new command line is the default";
     Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+}
+
+/// The change that gives these words to the next boot alone, how that boot comes, and what somebody who relies on it has
+/// to know, one sentence each.
+///
+/// # Errors
+/// When this boot loader cannot try a command line, or these words are not to be written.
+pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<(Option<Change>, Starts, Vec<String>), Why> {
+    let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
+    let title = "The command line of a measurement has a boot entry, booted once";
+    let change = (!trial.steps.is_empty()).then(|| lasting_change(ENTRY, title, Takes::NextBoot, trial.steps));
+    Ok((change, trial.starts, trial.limits))
+}
+
+/// The change that has this program go on with a campaign after each boot.
+///
+/// # Errors
+/// When nothing here starts programs at boot that we know of.
+pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Change, Why> {
+    let steps = lasting::hook(machine, exe, folder)?;
+    Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
 }
 
 /// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change

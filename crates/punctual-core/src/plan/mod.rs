@@ -24,7 +24,9 @@ mod step;
 
 pub use changes::{Left, Reason, changes};
 pub use kernel::{may_be_written, sysctl_file};
-pub use make::{DEFAULT, ENTRY, FILES, Plan, Wishes, adoption, is_given, last_of_each, plan, wanted};
+pub use make::{
+    DEFAULT, ENTRY, FILES, HOOK, Plan, Wishes, adoption, hook, is_given, last_of_each, plan, trial, wanted,
+};
 pub use standing::{Asked, Row, Standing, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 

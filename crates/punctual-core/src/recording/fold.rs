@@ -1,10 +1,12 @@
 //! Frames folded into the whole: totals per CPU and phase, and a time line of bounded length.
 
+use super::blocks::Blocks;
 use super::causes::Causes;
+use super::runs::{Earlier, Further, Run};
 use super::tally::{Tally, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
-    Slices, WarmUp, Worst,
+    Slices, Stretch, WarmUp, Worst,
 };
 use crate::finding::Finding;
 use punctual_hist::{Counts, Nanos};
@@ -18,6 +20,8 @@ const EVENTS_MAX: usize = 4096;
 pub struct Recording {
     /// The first frame.
     pub header: Header,
+    /// The runs it is made of, in order: one, where nothing was merged or resumed.
+    pub runs: Vec<Run>,
     /// What was granted.
     pub threads: Vec<Granted>,
     /// What the audit found before the run.
@@ -32,6 +36,8 @@ pub struct Recording {
     pub phases: BTreeMap<(u16, u32), PhaseTotals>,
     /// The run over time.
     pub slices: Slices,
+    /// Exact maxima of blocks of equal length.
+    pub blocks: Blocks,
     /// Marks, in order.
     pub marks: Vec<Mark>,
     /// The first 4096 events, in order.
@@ -50,6 +56,10 @@ pub struct Recording {
     pub covered: Nanos,
     /// What there is to find causes in.
     pub causes: Causes,
+    /// Only this stretch of the file is here.
+    pub stretch: Option<Stretch>,
+    /// What later runs add to instead of replacing it.
+    earlier: Earlier,
     /// The last interval was of a phase that is kept apart because it was traced.
     disturbed: bool,
 }
@@ -101,6 +111,7 @@ impl Recording {
     /// An empty recording that begins with `header`.
     pub fn new(header: Header) -> Self {
         Self {
+            runs: vec![Run::new(&header, Nanos::ZERO)],
             header,
             threads: Vec::new(),
             findings: Vec::new(),
@@ -109,6 +120,7 @@ impl Recording {
             cpus: BTreeMap::new(),
             phases: BTreeMap::new(),
             slices: Slices::default(),
+            blocks: Blocks::default(),
             marks: Vec::new(),
             events: Vec::new(),
             event_totals: BTreeMap::new(),
@@ -118,6 +130,8 @@ impl Recording {
             cut_off: None,
             covered: Nanos::ZERO,
             causes: Causes::default(),
+            stretch: None,
+            earlier: Earlier::default(),
             disturbed: false,
         }
     }
@@ -126,7 +140,9 @@ impl Recording {
     pub fn add(&mut self, frame: Frame) {
         match frame {
             Frame::Header(_) => {}
-            Frame::Threads(threads) => self.threads = threads,
+            Frame::Threads(threads) => self.add_threads(threads),
+            // Those of the last run that was audited.
+            Frame::Findings(findings) if findings.is_empty() && self.runs.len() > 1 => {}
             Frame::Findings(findings) => self.findings = findings,
             Frame::InForce(state) => self.in_force.push(state),
             Frame::WarmUp(warm_up) => self.warm_up.extend(warm_up),
@@ -136,15 +152,42 @@ impl Recording {
             // Written after the interval it belongs to. The list of a traced phase would push out what counts.
             Frame::Worst(worst) => {
                 if !self.disturbed {
-                    self.replace_worst(worst);
+                    self.replace_worst(&worst);
                 }
             }
             Frame::LoadDone(load) => self.loads.push(load),
-            Frame::End(end) => self.end = Some(end),
+            Frame::End(end) => {
+                if let Some(run) = self.runs.last_mut() {
+                    run.end = Some(end.clone());
+                }
+                self.end = Some(end);
+            }
             Frame::Tracing(tracing) => self.causes.tracing = Some(tracing),
             Frame::Window(window) => self.causes.keep(&window),
             Frame::Late(list) => self.causes.add_late(list),
-            Frame::TraceTotals(totals) => self.causes.totals = totals,
+            Frame::TraceTotals(totals) => self.causes.totals = self.earlier.with_totals(totals),
+            Frame::Run(further) => self.begin(&further),
+        }
+    }
+
+    /// What a further run says of itself joins what others said; how the last one ended is how the recording does.
+    fn begin(&mut self, further: &Further) {
+        self.runs.push(Run::new(&further.header, further.at));
+        self.earlier.keep(&self.worst, &self.causes.totals);
+        self.end = None;
+    }
+
+    /// A grant is told once, though each run has threads of its own.
+    fn add_threads(&mut self, threads: Vec<Granted>) {
+        let same = |a: &Granted, b: &Granted| Granted { tid: b.tid, ..a.clone() } == *b;
+        if self.runs.len() == 1 {
+            self.threads = threads;
+            return;
+        }
+        for thread in threads {
+            if !self.threads.iter().any(|known| same(known, &thread)) {
+                self.threads.push(thread);
+            }
         }
     }
 
@@ -162,6 +205,10 @@ impl Recording {
             self.phases.entry((interval.phase, cpu.cpu)).or_default().add(cpu);
         }
         self.slices.add(interval);
+        if let Some(run) = self.runs.last_mut() {
+            run.add(interval);
+        }
+        self.blocks.add(interval);
     }
 
     fn add_event(&mut self, event: Event) {
@@ -174,12 +221,10 @@ impl Recording {
         }
     }
 
-    fn replace_worst(&mut self, worst: Vec<Worst>) {
+    fn replace_worst(&mut self, worst: &[Worst]) {
         for cpu in worst.iter().map(|w| w.cpu).collect::<BTreeSet<_>>() {
-            self.worst.remove(&cpu);
-        }
-        for w in worst {
-            self.worst.entry(w.cpu).or_default().push(w);
+            let own = worst.iter().filter(|w| w.cpu == cpu).copied().collect();
+            self.worst.insert(cpu, self.earlier.with_worst(cpu, own));
         }
     }
 }
@@ -191,7 +236,7 @@ impl CpuInterval {
         (self.ran_min.unwrap_or(Nanos::ZERO), self.ran_max.unwrap_or(Nanos::MAX))
     }
 
-    fn skipped_limits(&self) -> (Nanos, Nanos) {
+    pub(super) fn skipped_limits(&self) -> (Nanos, Nanos) {
         (Nanos::ZERO, self.skipped_max)
     }
 }

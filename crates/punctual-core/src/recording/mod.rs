@@ -4,20 +4,32 @@
 //! live run, a file read again and a file cut off in the middle all go through the same code.
 //! Times are relative to the header's epoch.
 
+mod blocks;
 mod causes;
 mod fold;
+mod merge;
 mod read;
+mod remaining;
+mod runs;
+#[cfg(test)]
+pub(crate) mod sample;
 pub mod schedule;
 mod slices;
+mod stretch;
 mod tally;
 mod windows;
 mod wire;
 
+pub use blocks::Blocks;
 pub use causes::Causes;
 pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
-pub use read::{FrameReader, RecordingReader, Unreadable, read};
+pub use merge::{Differs, Merging, Part, Unmergeable, differences, machine_differences};
+pub use read::{FrameReader, RecordingReader, Unreadable, begins_like_a_recording, read};
+pub use remaining::remaining;
+pub use runs::{Further, Place, Run};
 pub use schedule::interval_length;
 pub use slices::{Slice, SliceCpu, Slices};
+pub use stretch::Stretch;
 pub use tally::Tally;
 pub use windows::Windows;
 #[cfg(test)]
@@ -54,7 +66,7 @@ pub enum Frame {
     Worst(Vec<Worst>),
     /// What a load achieved in a phase.
     LoadDone(LoadDone),
-    /// Last frame of a recording that was finished.
+    /// Last frame of a run that was finished.
     End(End),
     /// How causes are looked for; before the first interval.
     Tracing(Tracing),
@@ -64,6 +76,8 @@ pub enum Frame {
     Late(LateList),
     /// What the trace of each CPU came to; a later frame replaces an earlier one.
     TraceTotals(Vec<TraceTotal>),
+    /// A further run of the same scenario begins; what follows is of it.
+    Run(Box<Further>),
 }
 
 /// What is known before the first activation.
@@ -319,7 +333,7 @@ pub struct End {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EndReason {
     /// It had run as long as asked.
     Completed,
@@ -338,4 +352,12 @@ pub struct CutOff {
     pub good_bytes: u64,
     /// What follows them.
     pub reason: String,
+}
+
+impl CutOff {
+    /// Whether nothing follows but the beginning of a frame that was never written to its end: what a killed or full
+    /// program leaves.
+    pub fn is_clean(&self) -> bool {
+        [read::UNFINISHED, read::IN_A_FRAME].contains(&self.reason.as_str())
+    }
 }

@@ -2,12 +2,18 @@
 //!
 //! Knows no files: whoever has bytes feeds them. Memory is one frame and the fold, however long the recording.
 
+use super::stretch::{Filter, Stretch};
 use super::wire::{self, Damage, FORMAT, HEAD, MAGIC, PAYLOAD_MAX, TAIL};
 use super::{CutOff, Frame, Recording};
 use std::fmt;
 
 /// Longest first line: the magic, a number, a line feed.
 const PREAMBLE_MAX: usize = MAGIC.len() + 11;
+
+/// What is wrong with a file that nothing else is wrong with …
+pub(super) const UNFINISHED: &str = "the run was never finished";
+/// … and with one that was cut.
+pub(super) const IN_A_FRAME: &str = "the file ends in the middle of a frame";
 
 /// Why bytes are not a recording that can be read. A recording that merely ends too early can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +48,12 @@ impl fmt::Display for Unreadable {
 }
 
 impl std::error::Error for Unreadable {}
+
+/// Whether a file that begins with these bytes was written as a recording; a recording that was cut off within its first
+/// line begins like one, too.
+pub fn begins_like_a_recording(first: &[u8]) -> bool {
+    first.iter().zip(MAGIC).all(|(a, b)| a == b)
+}
 
 /// Takes bytes in pieces of any size, hands out frames.
 #[derive(Debug, Default)]
@@ -91,7 +103,7 @@ impl FrameReader {
 
     /// Bytes that are good, and what follows them if it is not.
     pub fn finish(self) -> (u64, Option<String>) {
-        let cut = (!self.pending.is_empty()).then(|| "the file ends in the middle of a frame".to_owned());
+        let cut = (!self.pending.is_empty()).then(|| IN_A_FRAME.to_owned());
         (self.good_bytes, self.damage.or(cut))
     }
 
@@ -170,6 +182,7 @@ fn next_frame(bytes: &[u8]) -> Result<Option<(Option<Frame>, usize)>, Damage> {
 pub struct RecordingReader {
     frames: FrameReader,
     recording: Option<Recording>,
+    filter: Option<Filter>,
     headless: bool,
     empty: bool,
 }
@@ -180,13 +193,31 @@ impl RecordingReader {
         Self { empty: true, ..Self::default() }
     }
 
+    /// Nothing read yet; what did not happen in `stretch` will be passed over.
+    pub fn of_stretch(stretch: Stretch) -> Self {
+        Self { filter: Some(Filter::new(stretch)), ..Self::new() }
+    }
+
     /// Takes the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
         self.empty &= bytes.is_empty();
-        let (recording, headless) = (&mut self.recording, &mut self.headless);
+        let Self { recording, headless, filter, .. } = self;
         self.frames.feed(bytes, |frame| match (recording.as_mut(), frame) {
-            (Some(recording), frame) => recording.add(frame),
-            (None, Frame::Header(header)) if !*headless => *recording = Some(Recording::new(*header)),
+            (Some(recording), frame) => {
+                let frame = match filter {
+                    Some(filter) => filter.pass(frame),
+                    None => Some(frame),
+                };
+                if let Some(frame) = frame {
+                    recording.add(frame);
+                }
+            }
+            (None, Frame::Header(header)) if !*headless => {
+                if let Some(filter) = filter {
+                    filter.begin(&header);
+                }
+                *recording = Some(Recording::new(*header));
+            }
             (None, _) => *headless = true,
         })
     }
@@ -204,7 +235,8 @@ impl RecordingReader {
             let why = damage.unwrap_or_else(|| "the file does not begin with one".to_owned());
             return Err(Unreadable::HeaderDamaged(why));
         };
-        let unfinished = recording.end.is_none().then(|| "the run was never finished".to_owned());
+        let unfinished = recording.end.is_none().then(|| UNFINISHED.to_owned());
+        recording.stretch = self.filter.map(|filter| filter.stretch());
         recording.cut_off = damage.or(unfinished).map(|reason| CutOff { good_bytes, reason });
         Ok(recording)
     }

@@ -39,8 +39,10 @@ pub struct Slice {
 pub struct SliceCpu {
     /// Lateness of the activations that ran.
     pub ran: Tally,
-    /// Skipped releases.
-    pub skipped: u64,
+    /// Time from skipped releases to the next wake-up.
+    pub skipped: Tally,
+    /// Activations that ran later than the budget.
+    pub over_budget: u64,
 }
 
 impl Slices {
@@ -54,7 +56,8 @@ impl Slices {
         let joined = self
             .list
             .last_mut()
-            .filter(|last| last.phase == interval.phase && last.length.plus(interval.length) <= self.target);
+            .filter(|last| last.phase == interval.phase && last.length.plus(interval.length) <= self.target)
+            .filter(|last| interval.start.minus(last.start.plus(last.length)) <= self.target);
         if let Some(last) = joined {
             last.add(interval);
             return;
@@ -69,8 +72,8 @@ impl Slices {
     }
 
     fn too_many(&self) -> bool {
-        let buckets =
-            || self.list.iter().flat_map(|slice| slice.cpus.values()).map(|cpu| cpu.ran.size()).sum::<usize>();
+        let size = |cpu: &SliceCpu| cpu.ran.size().saturating_add(cpu.skipped.size());
+        let buckets = || self.list.iter().flat_map(|slice| slice.cpus.values()).map(size).sum::<usize>();
         self.list.len() > SLICES_MAX || (self.list.len() > SLICES_MIN && buckets() > BUCKETS_MAX)
     }
 
@@ -78,10 +81,14 @@ impl Slices {
     /// often for that, across phases. Ends at the latest when the target is the longest length there is.
     fn thin(&mut self) {
         let enough = self.list.len() / 4 * 3;
-        let useful = Nanos::from_ns(self.covered.as_ns() / (SLICES_MAX as u64 / 2));
+        // A little more than two of them, since slices are whole intervals: or else three would be joined where two do.
+        let useful = Nanos::from_ns(self.covered.as_ns() / (SLICES_MAX as u64 / 2)).times(9);
+        let useful = Nanos::from_ns(useful.as_ns() / 8);
         self.target = self.target.max(useful).max(Nanos::from_ns(1));
         loop {
-            self.join(|last, next| last.phase == next.phase);
+            let target = self.target;
+            let near = |last: &Slice, next: &Slice| next.start.minus(last.start.plus(last.length)) <= target;
+            self.join(|last, next| last.phase == next.phase && near(last, next));
             if self.list.len() > enough {
                 self.join(|_, _| true);
             }
@@ -118,7 +125,8 @@ impl Slice {
         for (cpu, theirs) in &next.cpus {
             let mine = self.cpus.entry(*cpu).or_default();
             mine.ran.absorb(&theirs.ran);
-            mine.skipped = mine.skipped.saturating_add(theirs.skipped);
+            mine.skipped.absorb(&theirs.skipped);
+            mine.over_budget = mine.over_budget.saturating_add(theirs.over_budget);
         }
     }
 }
@@ -126,7 +134,8 @@ impl Slice {
 impl SliceCpu {
     fn add(&mut self, interval: &CpuInterval) {
         self.ran.add(&interval.ran, interval.ran_limits(), interval.ran_sum);
-        self.skipped = interval.skipped.iter().fold(self.skipped, |total, (_, n)| total.saturating_add(*n));
+        self.skipped.add(&interval.skipped, interval.skipped_limits(), interval.skipped_sum);
+        self.over_budget = self.over_budget.saturating_add(interval.over_budget);
     }
 }
 
@@ -143,7 +152,12 @@ mod tests {
     fn sums(slices: &Slices) -> (usize, u64, u64, Nanos) {
         let cpus = || slices.iter().flat_map(|slice| slice.cpus.values());
         let covered = slices.iter().fold(Nanos::ZERO, |total, slice| total.plus(slice.length));
-        (slices.iter().count(), cpus().map(|c| c.ran.counts().count()).sum(), cpus().map(|c| c.skipped).sum(), covered)
+        (
+            slices.iter().count(),
+            cpus().map(|c| c.ran.counts().count()).sum(),
+            cpus().map(|c| c.skipped.count()).sum(),
+            covered,
+        )
     }
 
     #[test]

@@ -52,9 +52,31 @@ impl Tally {
         self.pairs.len()
     }
 
+    /// How many values there are.
+    pub fn count(&self) -> u64 {
+        self.pairs.iter().fold(0, |total, (_, n)| total.saturating_add(*n))
+    }
+
+    /// How many values lie in buckets above that of `level`.
+    pub fn above(&self, level: Nanos) -> u64 {
+        let from = punctual_hist::bucket_index(level.as_ns());
+        let above = self.pairs.iter().rev().take_while(|(bucket, _)| usize::from(*bucket) > from);
+        above.fold(0, |total, (_, n)| total.saturating_add(*n))
+    }
+
     /// Largest value; `None` when empty. Exact where it is the whole run's, else at most 1.6 % above the true one.
     pub fn max(&self) -> Option<Nanos> {
         self.extremes.map(|(_, max)| max)
+    }
+
+    /// Smallest value; `None` when empty. Exact where it is the whole run's, else at most 1.6 % below the true one.
+    pub fn min(&self) -> Option<Nanos> {
+        self.extremes.map(|(min, _)| min)
+    }
+
+    /// The non-empty buckets in ascending order, as (index, count).
+    pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.pairs.iter().filter(|(_, n)| *n > 0).map(|(bucket, n)| (usize::from(*bucket), *n))
     }
 
     /// The same as a histogram with random access.

@@ -44,6 +44,11 @@ impl Windows {
         self.packed.is_empty()
     }
 
+    /// The first slot after all that are taken.
+    pub fn next_slot(&self) -> u32 {
+        self.packed.keys().next_back().map_or(0, |last| last.saturating_add(1))
+    }
+
     /// All, by slot.
     pub fn iter(&self) -> impl Iterator<Item = Window> {
         self.packed.values().filter_map(Packed::unpack)

@@ -2,6 +2,7 @@
 
 use super::over_time::{Phases, timeline};
 use super::{CpuRow, Need, Percentiles, PhaseRow, Report, Row, WorstRow, next, trust, verdict};
+use crate::claims::Claims;
 use crate::explain::Explanation;
 use crate::finding::{Finding, State};
 use crate::recording::{CpuTotals, MarkKind, Recording};
@@ -15,7 +16,9 @@ impl Report {
         let phases = Phases::of(recording);
         let need = need(recording);
         let cpus = cpu_rows(recording, &phases);
-        let verdict = verdict::judge(&need, &cpus);
+        let causes = recording.causes.tracing.is_some().then(|| Explanation::of(recording));
+        let claims = Claims::of(recording, causes.as_ref());
+        let verdict = verdict::judge(&need, &cpus, claims.miss_spread());
         let trust = trust::judge(recording, &cpus);
         let findings = worst_first(recording.findings.clone());
         let next = next::steps(recording.covered, &findings, &cpus, &verdict, &trust);
@@ -24,6 +27,8 @@ impl Report {
             tool_version: header.tool_version.clone(),
             started_unix_ns: header.started_unix_ns,
             epoch: header.epoch,
+            runs: recording.runs.clone(),
+            stretch: recording.stretch,
             measured: recording.covered,
             need,
             scenario: header.scenario.clone(),
@@ -34,7 +39,8 @@ impl Report {
             phases: phase_rows(recording, &phases),
             timeline: timeline(recording),
             worst: worst_rows(recording, &phases),
-            causes: recording.causes.tracing.is_some().then(|| Explanation::of(recording)),
+            claims,
+            causes,
             spans: phases.into_spans(),
             loads: recording.loads.clone(),
             loads_skipped: loads_skipped(recording),

@@ -17,7 +17,7 @@ pub enum CausesDoubt {
     NoTimes,
     /// More than a fifth of the lateness has no cause that was seen.
     Unexplained,
-    /// The self-test found holes that nobody reports, or a clock that does not fit.
+    /// The self-test missed expiries or wakings that nobody reports as lost, or found a clock that does not fit.
     SelfTest,
     /// More than a fifth of the lateness lies in windows that do not tell all.
     Incomplete,
@@ -52,12 +52,13 @@ impl Report {
             kept: sum.kept.saturating_add(one.kept),
             complete: sum.complete.saturating_add(one.complete),
             sampled: sum.sampled.saturating_add(one.sampled),
+            passed_over: sum.passed_over.saturating_add(one.passed_over),
         })
     }
 
     fn self_test_failed(&self) -> bool {
         let tracing = self.causes.iter().filter_map(|causes| causes.tracing.as_ref());
-        tracing.flat_map(|tracing| &tracing.self_test).any(|test| !test.passed())
+        tracing.flat_map(|tracing| &tracing.self_test).any(|test| test.misses_timers() || test.is_warped())
     }
 
     /// Why the causes are not the answer; `None` where they are, and where nothing was late or nobody looked.

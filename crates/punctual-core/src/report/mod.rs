@@ -8,16 +8,18 @@ mod causes;
 mod next;
 mod over_time;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod trust;
 mod verdict;
 
 pub use causes::CausesDoubt;
+pub use verdict::DUE_WANTED;
 
+use crate::claims::Claims;
 use crate::cpu_set::CpuSet;
 use crate::explain::Explanation;
 use crate::finding::Finding;
-use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, WarmUp};
+use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Run, Stretch, WarmUp};
 use crate::scenario::Scenario;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
@@ -30,6 +32,10 @@ pub struct Report {
     pub started_unix_ns: u64,
     /// Instant all times are relative to.
     pub epoch: MonoTime,
+    /// The runs it is made of, in order: one, where nothing was merged or resumed.
+    pub runs: Vec<Run>,
+    /// The stretch that is told, where it is not the whole.
+    pub stretch: Option<Stretch>,
     /// How long was measured.
     pub measured: Nanos,
     /// What was asked for.
@@ -52,6 +58,8 @@ pub struct Report {
     pub timeline: Vec<TimelinePoint>,
     /// The worst activations, worst first.
     pub worst: Vec<WorstRow>,
+    /// What follows for what was not measured.
+    pub claims: Claims,
     /// Who made it late; `None` when nobody looked.
     pub causes: Option<Explanation>,
     /// What loads achieved.
@@ -219,7 +227,8 @@ pub struct Verdict {
     pub due: u64,
     /// Releases missed: later than the budget, or skipped. Without a budget only the skipped ones are known.
     pub missed: u64,
-    /// Exact binomial upper bound on the probability of a miss, at `confidence`; `None` when nothing was due, or no
+    /// Exact binomial upper bound on the probability of a miss, at `confidence`, as wide as clusters of misses make it;
+    /// `None` when nothing was due, or no
     /// budget says what a miss is.
     pub miss_probability_upper: Option<f64>,
     /// Confidence of that bound.

@@ -34,6 +34,9 @@ impl Phases {
             recording.slices.iter().for_each(|slice| phases.extend(slice));
         }
         phases.spans.sort_by_key(|span| span.from);
+        if let Some((from, to)) = recording.stretch.and_then(|stretch| stretch.told) {
+            phases.clip(from, to);
+        }
         phases
     }
 
@@ -41,6 +44,13 @@ impl Phases {
         if let Some((phase, from)) = open {
             self.spans.push(PhaseSpan { name: self.name(phase), from, to: to.max(from) });
         }
+    }
+
+    fn clip(&mut self, from: Nanos, to: Nanos) {
+        for span in &mut self.spans {
+            (span.from, span.to) = (span.from.max(from), span.to.min(to));
+        }
+        self.spans.retain(|span| span.from < span.to);
     }
 
     fn extend(&mut self, slice: &Slice) {
@@ -89,7 +99,7 @@ fn points(slice: &Slice) -> impl Iterator<Item = TimelinePoint> + '_ {
             p50: counts.percentile_ppm(500_000),
             p99_9: counts.percentile_ppm(999_000),
             max: counts.max(),
-            skipped: part.skipped,
+            skipped: part.skipped.count(),
         }
     })
 }

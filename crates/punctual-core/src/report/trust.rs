@@ -6,7 +6,8 @@
 
 use super::causes::records;
 use super::{CpuRow, Distrust, Trust};
-use crate::recording::{CpuTotals, EndReason, EventKind, Granted, MarkKind, Moment, Recording};
+use crate::cpu_set::CpuSet;
+use crate::recording::{CpuTotals, EndReason, EventKind, Granted, Header, MarkKind, Moment, Recording};
 use crate::scenario::{Policy, Scenario};
 use punctual_hist::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,14 +76,18 @@ fn from_loads(recording: &Recording, trust: &mut Trust) {
 }
 
 fn from_placement(recording: &Recording, trust: &mut Trust) {
-    let placement = &recording.header.placement;
-    if !placement.shared.is_empty() {
-        trust.doubt(Distrust::HelperShared(placement.shared.clone()));
+    let of_all = |cpus: fn(&Header) -> &CpuSet| {
+        recording.runs.iter().fold(CpuSet::new(), |all, run| all.union(cpus(&run.header)))
+    };
+    let (shared, siblings) = (of_all(|h| &h.placement.shared), of_all(|h| &h.placement.shared_siblings));
+    if !shared.is_empty() {
+        trust.doubt(Distrust::HelperShared(shared));
     }
-    if !placement.shared_siblings.is_empty() {
-        trust.remark(Distrust::HelperSibling(placement.shared_siblings.clone()));
+    if !siblings.is_empty() {
+        trust.remark(Distrust::HelperSibling(siblings));
     }
-    let cost = recording.header.clock.read_cost;
+    let costs = recording.runs.iter().map(|run| run.header.clock.read_cost);
+    let cost = costs.max().unwrap_or_default();
     if cost > VDSO_READ_MAX {
         trust.doubt(Distrust::SlowClock(cost));
     }
@@ -181,17 +186,22 @@ fn is_word(value: &str) -> bool {
 }
 
 fn from_ending(recording: &Recording, trust: &mut Trust) {
-    match recording.end.as_ref().map(|end| end.reason) {
-        None | Some(EndReason::Completed) => {}
-        Some(EndReason::Stalled) => trust.doubt(Distrust::EndedEarly(EndReason::Stalled)),
-        // Asked for, by the user or the scenario; the numbers up to there are what they are.
-        Some(reason) => trust.remark(Distrust::EndedEarly(reason)),
+    let ends = || recording.runs.iter().filter_map(|run| run.end.as_ref());
+    let reasons: BTreeSet<EndReason> = ends().map(|end| end.reason).collect();
+    for reason in reasons {
+        match reason {
+            EndReason::Completed => {}
+            EndReason::Stalled => trust.doubt(Distrust::EndedEarly(EndReason::Stalled)),
+            // Asked for, by the user or the scenario; the numbers up to there are what they are.
+            reason => trust.remark(Distrust::EndedEarly(reason)),
+        }
     }
     // What is missing may be just what ended the run.
-    if recording.cut_off.is_some() {
+    let former = recording.runs.iter().rev().skip(1);
+    if recording.cut_off.is_some() || former.into_iter().any(|run| run.end.is_none()) {
         trust.doubt(Distrust::CutOff);
     }
-    if recording.end.as_ref().is_some_and(|end| end.write_error.is_some()) {
+    if ends().any(|end| end.write_error.is_some()) {
         trust.doubt(Distrust::WriteFailed);
     }
 }

@@ -1,14 +1,13 @@
 //! Was the need held, and how sure is that?
 
 use super::{Answer, CpuRow, Inconclusive, Need, Verdict};
-use crate::stats::binomial;
+use crate::claims::{CONFIDENCE, miss_upper};
 
-/// Confidence of the bound that is told.
-const CONFIDENCE: f64 = 0.95;
 /// With so many releases and no miss, a miss is less probable than one in 1000 at that confidence (2995, rounded up).
-const DUE_WANTED: u64 = 3_000;
+pub const DUE_WANTED: u64 = 3_000;
 
-pub(super) fn judge(need: &Need, cpus: &[CpuRow]) -> Verdict {
+/// `spread` is by how much more misses vary than independent ones.
+pub(super) fn judge(need: &Need, cpus: &[CpuRow], spread: f64) -> Verdict {
     let sum = |of: fn(&CpuRow) -> u64| cpus.iter().map(of).fold(0u64, u64::saturating_add);
     let due = sum(|cpu| cpu.row.due);
     let missed = sum(|cpu| cpu.row.skipped.saturating_add(cpu.row.over_budget));
@@ -29,7 +28,7 @@ pub(super) fn judge(need: &Need, cpus: &[CpuRow]) -> Verdict {
         answer,
         due,
         missed,
-        miss_probability_upper: need.budget.and_then(|_| binomial::upper_bound(missed, due, CONFIDENCE)),
+        miss_probability_upper: need.budget.and_then(|_| miss_upper(missed, due, spread)),
         confidence: CONFIDENCE,
         inconclusive_because: because,
     }
@@ -63,7 +62,7 @@ mod tests {
             budget: budget_us.map(Nanos::from_us),
             cpus: std::iter::once(0).collect(),
         };
-        judge(&need, cpus)
+        judge(&need, cpus, 1.0)
     }
 
     #[test]

@@ -8,6 +8,9 @@
 /// Beyond so many misses, and as many hits, sums would take seconds and Wilson's formula has all digits that are told.
 const EXACT_MAX: u64 = 10_000_000;
 
+/// Beyond such a variance sums take long, and the normal approximation has six digits.
+const MANY: f64 = 1e8;
+
 /// The largest miss probability with which `misses` or fewer in `n` are still seen with a probability of
 /// `1 - confidence`. `None` without samples, with more misses than samples, or for a confidence outside 0.5..1.
 pub fn upper_bound(misses: u64, n: u64, confidence: f64) -> Option<f64> {
@@ -36,6 +39,38 @@ pub fn upper_bound(misses: u64, n: u64, confidence: f64) -> Option<f64> {
     Some(high)
 }
 
+/// P(X >= k) for X binomial in `n` and `p`.
+pub fn at_least(k: u64, n: u64, p: f64) -> f64 {
+    if k == 0 {
+        return 1.0;
+    }
+    if k > n || p.is_nan() || p <= 0.0 {
+        return 0.0;
+    }
+    if p >= 1.0 {
+        return 1.0;
+    }
+    let (successes, all) = (k as f64, n as f64);
+    let variance = all * p * (1.0 - p);
+    let tail = match k {
+        _ if variance > MANY => {
+            upper_normal((successes - 0.5 - all * p) / variance.sqrt(), (1.0 - 2.0 * p) / variance.sqrt())
+        }
+        // The sum goes away from the middle, from whichever side of it the tail is.
+        k if successes > all * p && k == n => p.powf(all),
+        k if successes > all * p => at_most(n - k, n, 1.0 - p),
+        1 => -(all * (-p).ln_1p()).exp_m1(),
+        k => 1.0 - at_most(k - 1, n, p),
+    };
+    tail.clamp(0.0, 1.0)
+}
+
+/// P(Z > x) for what is nearly normal, with the first term of Edgeworth's series for its skewness.
+fn upper_normal(x: f64, skewness: f64) -> f64 {
+    let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
+    statrs::function::erf::erfc(x / std::f64::consts::SQRT_2) / 2.0 + density * skewness / 6.0 * (x * x - 1.0)
+}
+
 /// How many samples without a miss it takes to claim, at `confidence`, that a miss is less probable than `p`; also how
 /// many it takes until their largest covers the quantile `1 - p` (Wilks 1941). `None` outside 0..1.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and the value is positive")]
@@ -49,6 +84,26 @@ pub fn samples_to_claim(p: f64, confidence: f64) -> Option<u64> {
 pub fn new_maximum(n: u64, more: u64) -> Option<f64> {
     let (n, more) = (n as f64, more as f64);
     (n + more > 0.0).then(|| more / (n + more))
+}
+
+/// P(X <= k) for X binomial in n and p; 1 for a p that is no probability.
+pub fn chance_of_at_most(k: u64, n: u64, p: f64) -> f64 {
+    if k >= n || !(0.0..=1.0).contains(&p) {
+        return 1.0;
+    }
+    let (none, all) = (p <= 0.0, p >= 1.0);
+    if none || all {
+        return if none { 1.0 } else { 0.0 };
+    }
+    if k as f64 / n as f64 <= p {
+        return at_most_below_mean(k, n, p);
+    }
+    (1.0 - at_most_below_mean(n - k - 1, n, 1.0 - p)).clamp(0.0, 1.0)
+}
+
+fn at_most_below_mean(k: u64, n: u64, p: f64) -> f64 {
+    let sum = if k == 0 { (n as f64 * (-p).ln_1p()).exp() } else { at_most(k, n, p) };
+    sum.clamp(0.0, 1.0)
 }
 
 /// Wilson's upper bound (1927) with the continuity correction.

@@ -1,3 +1,22 @@
 //! What a number of samples can claim. Knows numbers only, not what was measured.
 
 pub mod binomial;
+pub mod bootstrap;
+pub mod clusters;
+pub mod dependence;
+pub mod goodness;
+pub mod modes;
+pub mod multiplicity;
+pub mod normal;
+pub mod optimum;
+pub mod order;
+pub mod precedence;
+pub mod random;
+pub mod ranks;
+pub mod ratio;
+pub mod residues;
+pub mod rhythm;
+pub mod tail;
+#[cfg(test)]
+pub(crate) mod tests;
+pub mod trend;

@@ -181,6 +181,10 @@ impl Learned {
                 name(names, task(0), text(0));
                 What::Migrate { tid: task(0), from_cpu: small(1), to_cpu: small(2) }
             }
+            Shape::Boost => {
+                name(names, task(0), text(0));
+                What::Boost { tid: task(0), from: task(1), prio: task(2) }
+            }
             Shape::IrqEntry => {
                 let irq = small(0);
                 action(names, irq, text(0));
@@ -231,7 +235,13 @@ impl Learned {
                 let [context, ..] = number(0).to_le_bytes();
                 What::Timerlat { context, latency: took(number(1)) }
             }
-            Shape::Switch | Shape::Waking | Shape::Migrate | Shape::IrqEntry | Shape::IrqExit | Shape::Noise(_) => {
+            Shape::Switch
+            | Shape::Waking
+            | Shape::Migrate
+            | Shape::Boost
+            | Shape::IrqEntry
+            | Shape::IrqExit
+            | Shape::Noise(_) => {
                 return None;
             }
         })

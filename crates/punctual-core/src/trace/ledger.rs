@@ -183,7 +183,7 @@ impl Grown<'_> {
     fn usually(&self, length: Nanos) -> Option<u64> {
         let (total, time) = (self.elsewhere.0, u128::from(self.elsewhere.1.as_ns()));
         let length = u128::from(length.as_ns());
-        let usual = || (total.saturating_mul(length) + time / 2).checked_div(time);
+        let usual = || total.saturating_mul(length).saturating_add(time / 2).checked_div(time);
         (time >= length).then(usual).flatten().and_then(|usual| u64::try_from(usual).ok())
     }
 }
@@ -344,6 +344,13 @@ mod tests {
         ledger.most_growths = 10;
         steps(&mut ledger, [slot], &[[Some(2_000)]]);
         assert!(ledger.growths <= 10 && ledger.steps.len() <= 11);
+    }
+
+    #[test]
+    fn what_no_counter_holds_is_not_told() {
+        let usually = |elsewhere| Grown { counted: &STEAL, by: 0, elsewhere }.usually(Nanos::from_ms(10));
+        assert_eq!(usually((u128::MAX, Nanos::from_ms(100))), None);
+        assert_eq!(usually((7_000, Nanos::from_ms(100))), Some(700));
     }
 
     proptest! {

@@ -7,6 +7,7 @@ mod book;
 mod choice;
 mod cmdlines;
 mod diff;
+mod foreign;
 mod generated;
 mod machines;
 mod plans;

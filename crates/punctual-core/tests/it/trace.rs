@@ -213,6 +213,10 @@ fn flags_agree(record: &Record, letters: &str) -> bool {
         && letters.last() == Some(&digit(record.context.preempt >> 4))
 }
 
+fn boost(number: &dyn Fn(&str, i64) -> bool, tid: i32, from: i32, prio: i32) -> bool {
+    number("pid", tid.into()) && number("oldprio", from.into()) && number("newprio", prio.into())
+}
+
 fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
     // A name of a task may hold spaces and signs: the last word of that key counts.
     let value = |key: &str| text.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
@@ -249,6 +253,7 @@ fn what_agrees(what: &What, name: &str, text: &[&str]) -> bool {
                 && cpu("orig_cpu", *from_cpu)
                 && cpu("dest_cpu", *to_cpu)
         }
+        What::Boost { tid, from, prio } => name == "sched_pi_setprio" && boost(&number, *tid, *from, *prio),
         What::IrqEntry { irq } => name == "irq_handler_entry" && cpu("irq", *irq),
         What::IrqExit { irq } => name == "irq_handler_exit" && cpu("irq", *irq),
         What::SoftirqEntry { vector } => name == "softirq_entry" && cpu("vec", *vector),

@@ -119,6 +119,11 @@ pub enum Kind {
     },
     /// What has to be set anew whenever the machine starts.
     Boot,
+    /// A part of a campaign of measurements across boots.
+    Campaign {
+        /// The folder of the campaign.
+        folder: String,
+    },
 }
 
 /// A process that cannot be mistaken for another.

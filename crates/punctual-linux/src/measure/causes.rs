@@ -1,7 +1,7 @@
 //! Looking for causes while a scenario runs: which phases are traced, what is late, and what of it goes into the
 //! recording.
 
-use super::{Explain, phases};
+use super::Explain;
 use crate::probe::{Collector, LateReader, LateTap, Probe};
 use crate::trace::{self, Engine, Flight, Opened, Reserve, Wish};
 use punctual_core::cpu_set::CpuSet;
@@ -87,7 +87,7 @@ impl Causes {
         }
         let tap = |(thread, former): (&_, &Counts)| {
             let punctual_core::scenario::ProbeThread { period, .. } = *thread;
-            let each = phases::activations(scenario, phase, period) / ORDINARY;
+            let each = scenario.due(phase, period) / ORDINARY;
             LateTap::new(self.threshold(former), each)
         };
         let (taps, readers): (Vec<_>, Vec<LateReader>) = scenario.threads.iter().zip(&self.former).map(tap).unzip();

@@ -32,7 +32,7 @@ pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     };
     Lengths {
         warm_up: longest(&|period| warm_ups(scenario, period)),
-        counted: longest(&|period| activations(scenario, phase, period)),
+        counted: longest(&|period| scenario.due(phase, period)),
     }
 }
 
@@ -47,18 +47,6 @@ pub(super) fn warm_ups(scenario: &Scenario, period: Nanos) -> u64 {
         Amount::Time(time) => time.whole(period),
         Amount::Activations(n) => n,
     }
-}
-
-/// Releases due in phase number `phase` for a thread of this period. Over all phases they add up to the whole.
-pub(super) fn activations(scenario: &Scenario, phase: usize, period: Nanos) -> u64 {
-    let whole = match scenario.length {
-        Amount::Time(time) => time.whole(period),
-        Amount::Activations(n) => n,
-    };
-    let parts = |phases: &[LoadPhase]| phases.iter().map(|p| u128::from(p.parts)).sum::<u128>();
-    let sum = parts(&scenario.load_phases).max(1);
-    let up_to = |n: usize| u128::from(whole) * parts(&scenario.load_phases[..n]) / sum;
-    u64::try_from(up_to(phase + 1) - up_to(phase)).unwrap_or(u64::MAX)
 }
 
 /// Runs the loads of one phase at a time.
@@ -133,7 +121,7 @@ mod tests {
     #[test]
     fn phases_share_what_is_due_and_lose_none() {
         let s = scenario(&[1, 2, 4], Amount::Time(Nanos::from_secs(10)));
-        let shares: Vec<u64> = (0..3).map(|i| activations(&s, i, Nanos::from_ms(1))).collect();
+        let shares: Vec<u64> = (0..3).map(|i| s.due(i, Nanos::from_ms(1))).collect();
         assert_eq!(shares, [1428, 2857, 5715]);
         assert_eq!(total(&s), Nanos::from_secs(10));
     }
@@ -141,7 +129,7 @@ mod tests {
     #[test]
     fn a_suite_counts_activations() {
         let s = scenario(&[1, 1], Amount::Activations(1996));
-        assert_eq!(activations(&s, 1, Nanos::from_ms(50)), 998);
+        assert_eq!(s.due(1, Nanos::from_ms(50)), 998);
         assert_eq!(lengths(&s, 0).warm_up, Nanos::from_ms(2));
     }
 }

@@ -37,8 +37,10 @@ pub(super) fn run(
     observer: &mut dyn Observer,
 ) -> EndReason {
     let mut run = Run::new(prepared, scenario, setting, observer);
-    for phase in 0..scenario.load_phases.len() {
-        run.begin_phase(phase, setting, interrupted);
+    // A phase without a part was over before the recording was resumed.
+    let phases = scenario.load_phases.iter().enumerate().filter(|(_, phase)| phase.parts > 0);
+    for (phase, first) in phases.map(|(number, _)| number).zip(std::iter::once(true).chain(std::iter::repeat(false))) {
+        run.begin_phase(phase, first, setting, interrupted);
         run.housekeep(interrupted);
         run.end_phase();
         if run.control.stopped() || run.stalled {
@@ -121,14 +123,13 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the loads of a phase, lets the threads warm up under them, and begins to count.
-    fn begin_phase(&mut self, phase: usize, setting: &Setting, interrupted: &AtomicBool) {
+    fn begin_phase(&mut self, phase: usize, first: bool, setting: &Setting, interrupted: &AtomicBool) {
         self.phase = phase;
         let number = self.phase_number();
         self.causes.iter_mut().for_each(|causes| causes.prepare(number));
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
-        let first = phase == 0;
         // Seconds of the run stay whole across phases.
         let second = if first { 0 } else { earliest.since(self.epoch).whole(SECOND) + 1 };
         if first {
@@ -171,7 +172,7 @@ impl<'a> Run<'a> {
         let threads = self.probes.iter_mut().zip(&mut self.collectors).zip(&self.clock.phase);
         for ((probe, collector), (_, offset)) in threads {
             let period = probe.thread.period;
-            let count = phases::activations(self.scenario, self.phase, period);
+            let count = self.scenario.due(self.phase, period);
             let grid = MonoTime::from_ns(from.as_ns().next_multiple_of(period.as_ns()));
             let first = grid.plus(*offset);
             let warm_up_from = first.minus(period.times(phases::warm_ups(self.scenario, period)));

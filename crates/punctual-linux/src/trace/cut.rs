@@ -70,7 +70,6 @@ fn missing(covered: Covered, missed: bool, records: &[Record], a: &Activation) -
         () if covered.from > a.release => Some(Incomplete::Late),
         () if covered.to < a.woke => Some(Incomplete::Short),
         () if missed || records.iter().any(lost) => Some(Incomplete::Lost),
-        () if lacks_switch(records, a) => Some(Incomplete::Holes),
         () if records.len() > RECORDS_MAX => Some(Incomplete::TooLong),
         () => a.doubted,
     }
@@ -86,13 +85,14 @@ fn shorten(records: &mut Vec<Record>) {
 }
 
 /// Our thread was woken, and ran, and nothing says when it got the CPU: a record is missing that nobody counted as lost.
-fn lacks_switch(records: &[Record], a: &Activation) -> bool {
+pub fn lacks_switch(a: &Window) -> bool {
     let span = a.release..=a.woke;
     // Woken while it was still on its way to sleep it needs no switch.
     let woken = |record: &&Record| {
         record.tid != a.tid
             && matches!(record.what, What::Waking { tid, target, .. } if tid == a.tid && target == a.cpu)
     };
+    let records = &a.records;
     let Some(woken) = records.iter().find(|record| span.contains(&record.at) && woken(record)) else { return false };
     let switched = |record: &Record| matches!(record.what, What::Switch { next, .. } if next == a.tid);
     !records.iter().any(|record| (woken.at..=a.woke).contains(&record.at) && switched(record))
@@ -161,13 +161,15 @@ mod tests {
             phase: 0,
             doubted: None,
         };
+        let place = Place { slot: 0, kept: Kept::Sampled };
+        let lacks = |records: &[Record]| lacks_switch(&window(&a, place, records.to_vec(), Names::default(), None));
         let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
         let switch = |at, next| record(at, What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });
-        assert!(!lacks_switch(&[switch(5, 1)], &a), "a thread that polls is not woken");
-        assert!(lacks_switch(&[woken(), switch(30, 3)], &a));
-        assert!(!lacks_switch(&[woken(), switch(30, 3), switch(80, 7)], &a));
-        assert!(lacks_switch(&[woken(), switch(95, 7)], &a), "it ran before that");
-        assert!(!lacks_switch(&[Record { tid: 7, ..woken() }], &a), "it was still awake");
+        assert!(!lacks(&[switch(5, 1)]), "a thread that polls is not woken");
+        assert!(lacks(&[woken(), switch(30, 3)]));
+        assert!(!lacks(&[woken(), switch(30, 3), switch(80, 7)]));
+        assert!(lacks(&[woken(), switch(95, 7)]), "it ran before that");
+        assert!(!lacks(&[Record { tid: 7, ..woken() }]), "it was still awake");
     }
 
     #[test]
@@ -189,8 +191,6 @@ mod tests {
         assert_eq!(missing(&[], &behind), Some(Incomplete::Short));
         assert_eq!(missing(&[lost(90)], &a), Some(Incomplete::Lost));
         assert_eq!(missing(&[lost(91)], &a), None, "our thread ran already");
-        let woken = record(20, What::Waking { tid: 7, prio: 9, target: 1 });
-        assert_eq!(missing(&[woken], &a), Some(Incomplete::Holes));
         let many = vec![record(20, What::WorkEnd); RECORDS_MAX + 1];
         assert_eq!(missing(&many, &a), Some(Incomplete::TooLong));
         let doubted = |doubt| Activation { doubted: Some(doubt), ..a };

@@ -14,13 +14,17 @@ use punctual_rt::now;
 /// Of each other CPU: only what is aimed at measured CPUs is in it.
 pub const BUFFER_BYTES: u64 = 256 << 10;
 /// Events, and the field that says at which CPU they are aimed, or at which set of CPUs.
-const AIMED: [(&str, &str, &str); 5] = [
+const AIMED: [(&str, &str, &str); 6] = [
     ("sched", "sched_waking", "target_cpu"),
     ("ipi", "ipi_send_cpu", "cpu"),
     ("csd", "csd_queue_cpu", "cpu"),
     ("ipi", "ipi_send_cpumask", "cpumask"),
     ("ipi", "ipi_raise", "target_cpus"),
+    // Nothing says where the task runs whose priority a lock changes: all of them, which are few.
+    ("sched", "sched_pi_setprio", ANYWHERE),
 ];
+/// A field that says no CPU.
+const ANYWHERE: &str = "newprio";
 /// So many records of other CPUs are kept with a window.
 const RECORDS_MAX: usize = 400;
 
@@ -93,6 +97,9 @@ impl Elsewhere {
 
 /// What is aimed at one of these CPUs.
 fn filter(field: &str, cpus: &CpuSet) -> String {
+    if field == ANYWHERE {
+        return format!("{field}>=-1");
+    }
     if field == "cpumask" || field == "target_cpus" {
         // Since Linux 6.6.
         return format!("{field} & CPUS{{{cpus}}}");
@@ -129,6 +136,7 @@ pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
 pub fn is_aimed_at(cpu: u32, what: &What) -> bool {
     match what {
         What::Waking { target, .. } | What::IpiSend { target, .. } => *target == cpu,
+        What::Boost { .. } => true,
         _ => false,
     }
 }

@@ -42,6 +42,8 @@ const BYTES_UNTIL_SPARING: u64 = 64 << 20;
 struct Thread {
     cpu: u32,
     tid: Tid,
+    /// It may run on other CPUs as well, where nobody looks.
+    roams: bool,
     tap: Option<LateReader>,
     crowded_out: (u64, Nanos),
     total: LateTotal,
@@ -102,6 +104,7 @@ impl Flight {
         let thread = |(cpu, tid): &(u32, u32)| Thread {
             cpu: *cpu,
             tid: Tid::try_from(*tid).unwrap_or_default(),
+            roams: roams(*tid),
             tap: None,
             crowded_out: (0, Nanos::ZERO),
             total: LateTotal { cpu: *cpu, ..LateTotal::default() },
@@ -242,11 +245,17 @@ fn run(core: &Mutex<Core>, stop: &AtomicBool) {
     }
 }
 
+/// Whether a thread may run on several CPUs; not where that is not to be known.
+fn roams(tid: u32) -> bool {
+    let pid = i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.and_then(|pid| rustix::thread::sched_getaffinity(Some(pid)).ok()).is_some_and(|cpus| cpus.count() > 1)
+}
+
 /// What a self-test that failed says of all windows of its CPU.
 fn doubt(test: &SelfTest) -> Option<Incomplete> {
     match () {
         () if test.is_warped() => Some(Incomplete::Warped),
-        () if test.has_holes() => Some(Incomplete::Holes),
+        () if test.misses_timers() => Some(Incomplete::Holes),
         () => None,
     }
 }
@@ -368,7 +377,7 @@ impl Core {
         let window = Window { around, ..cut(activation, place, self.engine.as_deref(), &mut self.book) };
         if let Some(thread) = self.threads.iter_mut().find(|thread| thread.cpu == cpu) {
             thread.cut.0 += 1;
-            thread.cut.1 += u64::from(window.incomplete == Some(Incomplete::Holes) && activation.doubted.is_none());
+            thread.cut.1 += u64::from(!thread.roams && cut::lacks_switch(&window));
         }
         self.held.retain(|slot, held| self.keeper.may_move(held.cpu, *slot));
         if self.keeper.may_move(cpu, place.slot) {

@@ -128,7 +128,7 @@ fn each_address(what: &mut What, mut each: impl FnMut(&mut Address)) {
 fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addresses: &mut BTreeMap<Address, Points>) {
     match what {
         What::Switch { prev, next, .. } => tasks.extend([*prev, *next]),
-        What::Waking { tid, .. } | What::Migrate { tid, .. } => tasks.extend([*tid]),
+        What::Waking { tid, .. } | What::Migrate { tid, .. } | What::Boost { tid, .. } => tasks.extend([*tid]),
         What::IrqEntry { irq } | What::IrqExit { irq } => irqs.extend([*irq]),
         What::HrtimerStart { function, .. }
         | What::HrtimerEntry { function, .. }

@@ -84,7 +84,8 @@ impl Folder {
     /// A folder below.
     pub fn folder(&self, path: &str) -> Result<Self, TraceError> {
         let fd = open_folder(self.fd.as_fd(), path).map_err(|errno| self.error("open", path, errno))?;
-        Ok(Self { fd, name: format!("{}/{path}", self.name) })
+        let name = if path == "." { self.name.clone() } else { format!("{}/{path}", self.name) };
+        Ok(Self { fd, name })
     }
 
     /// The descriptor.

@@ -118,6 +118,7 @@ fn records() -> Vec<Record> {
     records.push(begun(2, Kind::ForCommand { command: vec![text("./loop"), text("--fast")] }, None));
     records.push(begun(3, Kind::Adopted { of: 1 }, None));
     records.push(begun(4, Kind::Boot, None));
+    records.push(begun(5, Kind::Campaign { folder: text("/srv/campaign") }, None));
     records
 }
 

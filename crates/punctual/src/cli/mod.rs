@@ -2,13 +2,23 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+mod compare;
 mod explain;
+mod long;
+mod optimize;
+mod plot;
+mod result;
 mod tune;
 mod value;
 
+pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
+pub use long::{BetweenArgs, MergeArgs, ResumeArgs};
+pub use optimize::{OptimizeArgs, StrategyName};
+pub use plot::{ChartName, PlotArgs};
+pub use result::{ExportArgs, ExportFormat, ReportArgs};
 pub use tune::{ArtefactName, RevertArgs, StatusArgs, TuneArgs};
-pub use value::{Period, parse_duration};
+pub use value::{Period, When, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_core::cpu_set::{CPU_LIMIT, CpuSet};
@@ -52,10 +62,18 @@ pub enum Command {
     Revert(RevertArgs),
     /// Latency of a stated scenario, into one recording file
     Measure(MeasureArgs),
+    /// Several runs of one scenario as one recording
+    Merge(MergeArgs),
     /// Who made it late: causes over a whole recording, ranked
     Explain(ExplainArgs),
-    /// Render a recording again
+    /// Write a recording, or what another program measured, in the format of somebody else
+    Export(ExportArgs),
+    /// Render a recording again, or what another program measured
     Report(ReportArgs),
+    /// Is it better now? Recordings held against a first one, with how sure that is
+    Compare(CompareArgs),
+    /// Try knobs one at a time, measure each, and tell which help here; everything is put back
+    Optimize(Box<OptimizeArgs>),
     /// This machine as one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
     /// (internal) run one load until standard input closes
@@ -317,9 +335,9 @@ pub struct MeasureArgs {
     /// What runs before statistics begin: a time, or a number of activations
     #[arg(long, value_name = "AMOUNT", default_value = "500ms", value_parser = parse_amount)]
     pub warm_up: Amount,
-    /// How long to measure
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration, conflicts_with = "activations")]
-    pub duration: Nanos,
+    /// How long to measure [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "activations")]
+    pub duration: Option<Nanos>,
     /// Measure so many activations of each thread instead
     #[arg(long, value_name = "N")]
     pub activations: Option<u64>,
@@ -350,6 +368,9 @@ pub struct MeasureArgs {
     /// Looking for causes.
     #[command(flatten)]
     pub explain: TraceArgs,
+    /// Going on.
+    #[command(flatten)]
+    pub resume: ResumeArgs,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -450,22 +471,6 @@ pub enum SuiteName {
     /// Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped
     #[value(name = "classic-2002")]
     Classic2002,
-}
-
-/// `punctual report`.
-#[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// The recording
-    pub recording: PathBuf,
-    /// Write an HTML report here
-    #[arg(long, value_name = "PATH")]
-    pub html: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-    /// Print text, in full [default unless another form is asked for]
-    #[arg(long)]
-    pub text: bool,
 }
 
 /// `punctual snapshot`.

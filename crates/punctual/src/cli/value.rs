@@ -42,6 +42,53 @@ fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
     u64::try_from(value.checked_mul(u128::from(scale))? / power).ok()
 }
 
+/// A moment of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// So long after its start.
+    IntoRun(Nanos),
+    /// By the wall clock, nanoseconds since 1970.
+    Wall(u64),
+}
+
+/// A moment: of the run as in `+1h30m`, or of the day as in `2026-11-22T10:00`, in UTC or with an offset.
+pub fn parse_when(text: &str) -> Result<When, String> {
+    if let Some(into) = text.strip_prefix('+') {
+        return parse_lengths(into).map(When::IntoRun);
+    }
+    let wrong = |_| {
+        format!("'{text}' is no moment: write +1h30m for one of the run, or 2026-11-22T10:00 for one of the day (UTC)")
+    };
+    let utc = |at: jiff::civil::DateTime| at.to_zoned(jiff::tz::TimeZone::UTC).map(|zoned| zoned.timestamp());
+    let stamp = text.parse::<jiff::Timestamp>().or_else(|_| text.parse::<jiff::civil::DateTime>().and_then(utc));
+    let ns = stamp.map_err(wrong)?.as_nanosecond();
+    u64::try_from(ns).map(When::Wall).map_err(|_| format!("'{text}' is before 1970"))
+}
+
+/// One or more times in a row: `1h30m`.
+fn parse_lengths(text: &str) -> Result<Nanos, String> {
+    let mut sum = Nanos::ZERO;
+    let mut rest = text;
+    loop {
+        let unit = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (_, after) = rest.split_at(unit);
+        let next = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let (one, more) = rest.split_at(unit + next);
+        sum = sum.plus(parse_duration(one)?);
+        if more.is_empty() {
+            return Ok(sum);
+        }
+        rest = more;
+    }
+}
+
+/// A percentage as a share: `10` or `10%` is 0.1.
+pub fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let share = number.parse::<f64>().ok().map(|percent| percent / 100.0).filter(|share| (0.0..10.0).contains(share));
+    share.ok_or_else(|| format!("'{text}' is no percentage from 0 to below 1000: write a number, as in 10"))
+}
+
 /// A number of bytes, with an optional K, M or G for 1024 of them, 1024 of those, and so on.
 fn parse_size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();

@@ -24,6 +24,9 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if let Some(number) = args.spike.filter(|number| number.get() > kept) {
         bail!("{name} has {kept} late activations to show, so --spike goes from 1 to {kept}; there is none {number}");
     }
+    if args.html.is_some() && args.html == args.perfetto {
+        bail!("--html and --perfetto cannot both be the same file: name two");
+    }
     let show = explain::Show { top: args.top.get(), spike: args.spike.map(NonZeroUsize::get) };
     if let Some(path) = &args.html {
         let page = render::html::causes_page(&report, &title(&args.recording), Some(&args.recording))?;

@@ -35,7 +35,7 @@ impl Here {
     pub fn setting(&self, load_dir: PathBuf, findings: Vec<Finding>, ordinary_if_refused: bool) -> Setting {
         Setting {
             cpus: self.cpus.clone(),
-            machine: self.machine.fingerprint(),
+            machine: self.machine.recorded(),
             clock_source: self.machine.clocksource.known().cloned(),
             findings,
             load_dir,

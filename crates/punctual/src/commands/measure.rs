@@ -2,6 +2,7 @@
 
 use crate::cli::{EngineName, MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
+use crate::commands::resume;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
 use crate::render;
@@ -16,6 +17,8 @@ use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace::{self, EngineChoice};
 
+/// How long is measured unless told otherwise.
+const DEFAULT_LENGTH: Nanos = Nanos::from_secs(30);
 /// The load of the suite's last part.
 const GRAPHICS: &str = "x11perf";
 
@@ -26,6 +29,9 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let machine = Here::read();
+    if let Some(path) = &args.resume.resume {
+        return resume::run(args, path, &machine);
+    }
     let (phases, notes) = if args.suite.is_some() { classic() } else { (args.load.0.clone(), Vec::new()) };
     let scenario =
         scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
@@ -80,7 +86,7 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
 }
 
 /// 2 when the stop limit or the budget was exceeded, 3 when the run cannot be trusted, 1 when it was not all written.
-fn exit_of(report: &Report) -> Exit {
+pub(super) fn exit_of(report: &Report) -> Exit {
     let failed = if report.write_error.is_some() { Exit::Error } else { Exit::Fine };
     let limit = report.end == Some(EndReason::LimitExceeded);
     failed
@@ -92,7 +98,7 @@ fn scenario(args: &MeasureArgs, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Res
     let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { mechanism(args.mechanism) };
     let threads = threads(args, cpus, if mechanism == Mechanism::Nanosleep { 50 } else { 1 })?;
     let shortest = threads.iter().map(|t| t.period).min().unwrap_or_default();
-    let length = args.activations.map_or(Amount::Time(args.duration), Amount::Activations);
+    let length = args.activations.map_or(Amount::Time(args.duration.unwrap_or(DEFAULT_LENGTH)), Amount::Activations);
     Ok(Scenario {
         policy: policy(args, shortest),
         mechanism,

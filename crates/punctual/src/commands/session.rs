@@ -1,13 +1,15 @@
 //! One measurement as a command runs it: result paths opened first, then the run, then the report.
 
+use super::campaign::none_under_way;
 use crate::exit::Exit;
 use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
 use punctual_core::explain::primary_cause;
-use punctual_core::recording::{Frame, Mark, MarkKind, Recording};
+use punctual_core::recording::{Frame, Mark, MarkKind, Place, Recording};
 use punctual_core::report::Report;
 use punctual_core::scenario::{LoadPhase, Scenario};
+use punctual_hist::MonoTime;
 use punctual_linux::interrupt;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
@@ -65,19 +67,60 @@ impl Finished {
     }
 }
 
-/// Runs `scenario`.
+/// Runs `scenario` into a recording of its own.
 pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<Finished> {
+    none_under_way()?;
+    let (display, interrupted) = Display::new(outputs)?;
+    session(scenario, setting, outputs, None, (display, &interrupted))
+}
+
+/// Runs `scenario` as one of many, which this flag ends.
+pub fn run_until(
+    scenario: &Scenario,
+    setting: &Setting,
+    outputs: &Outputs,
+    interrupted: &AtomicBool,
+) -> Result<Finished> {
+    let display = Display::Line(ProgressLine::new(outputs.progress));
+    session(scenario, setting, outputs, None, (display, interrupted))
+}
+
+/// Runs `scenario` as a further run of this recording, which stands at the path of the outputs.
+pub fn go_on(scenario: &Scenario, setting: &Setting, outputs: &Outputs, with: Recording) -> Result<Finished> {
+    none_under_way()?;
+    let (display, interrupted) = Display::new(outputs)?;
+    session(scenario, setting, outputs, Some(with), (display, &interrupted))
+}
+
+fn session(
+    scenario: &Scenario,
+    setting: &Setting,
+    outputs: &Outputs,
+    former: Option<Recording>,
+    (display, interrupted): (Display, &AtomicBool),
+) -> Result<Finished> {
     if outputs.html.as_ref() == Some(&outputs.recording) {
         bail!("the recording and its page cannot both be {}: name another --out", outputs.recording.display());
     }
-    let (display, interrupted) = Display::new(outputs)?;
-    let writer = RecordingWriter::create(&outputs.recording)?;
-    let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| remove(&outputs.recording))?;
-    let mut keeper = Keeper { writer, recording: None, display, failure: None };
-    let measured = measure(scenario, setting, &interrupted, &mut keeper);
+    let is_new = former.is_none();
+    // A recording that was there before is nobody's to remove.
+    let undo = || {
+        if is_new {
+            remove(&outputs.recording);
+        }
+    };
+    let writer = match &former {
+        None => RecordingWriter::create(&outputs.recording)?,
+        Some(former) => RecordingWriter::resume(&outputs.recording, former.cut_off.as_ref())?,
+    };
+    let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
+    let mut keeper = Keeper::new(writer, former, display);
+    let measured = measure(scenario, setting, interrupted, &mut keeper);
     keeper.display.clear();
     if let Err(error) = measured {
-        discard(outputs);
+        // Nothing was measured, so the files made for it are in nobody's way.
+        undo();
+        outputs.html.as_deref().into_iter().for_each(remove);
         return Err(explained(error));
     }
     let finished = keeper.writer.finish();
@@ -134,12 +177,6 @@ pub fn create_new(path: &Path) -> Result<File> {
         };
         anyhow::Error::new(error).context(format!("create {}: {remedy}", path.display()))
     })
-}
-
-/// Nothing was measured, so the files made for it are in nobody's way.
-fn discard(outputs: &Outputs) {
-    remove(&outputs.recording);
-    outputs.html.as_deref().into_iter().for_each(remove);
 }
 
 fn remove(path: &Path) {
@@ -200,12 +237,40 @@ impl Display {
 struct Keeper {
     writer: RecordingWriter,
     recording: Option<Recording>,
+    /// Where frames go behind those of former runs; known when the measurement has its epoch.
+    place: Option<Place>,
+    /// The epoch of the measurement that is under way.
+    epoch: MonoTime,
     display: Display,
     /// The first thing that could not be written.
     failure: Option<String>,
 }
 
 impl Keeper {
+    fn new(writer: RecordingWriter, mut recording: Option<Recording>, display: Display) -> Self {
+        // What a former run left unfinished is told of that run.
+        if let Some(recording) = &mut recording {
+            recording.cut_off = None;
+        }
+        Self { writer, recording, place: None, epoch: MonoTime::default(), display, failure: None }
+    }
+
+    /// A frame of this measurement as the recording has it.
+    fn placed(&mut self, frame: Frame) -> Frame {
+        if let Frame::Header(header) = &frame {
+            self.epoch = header.epoch;
+            let behind = |former: &Recording| {
+                let until = former.runs.last().map_or(punctual_hist::Nanos::ZERO, |run| run.until);
+                Place::behind(&former.header, header, until, former.causes.windows.next_slot())
+            };
+            self.place = self.recording.as_ref().map(behind);
+        }
+        match self.place {
+            Some(place) => place.put(frame),
+            None => frame,
+        }
+    }
+
     fn note_failure(&mut self, written: Result<(), punctual_linux::recording::RecordingError>) {
         if let Err(error) = written {
             let text = error.to_string();
@@ -215,6 +280,7 @@ impl Keeper {
     }
 
     fn keep(&mut self, frame: Frame) {
+        let frame = self.placed(frame);
         let written = self.writer.append(&frame);
         self.note_failure(written);
         match (&mut self.recording, frame) {
@@ -229,17 +295,17 @@ impl Keeper {
         let mut progress = progress.clone();
         let Some(recording) = &self.recording else { return progress };
         for spike in progress.latencies.iter_mut().filter_map(|cpu| cpu.last_spike.as_mut()) {
-            spike.cause = primary_cause(recording, spike.woke).map(|cause| render::words::causes::cause(&cause));
+            let woke = self.place.map_or(spike.woke, |place| place.moved(spike.woke));
+            spike.cause = primary_cause(recording, woke).map(|cause| render::words::causes::cause(&cause));
         }
         progress
     }
 
     /// What was noted by hand goes into the recording with its time.
     fn write_notes(&mut self) {
-        let (Display::Live(live), Some(recording)) = (&self.display, &self.recording) else { return };
-        let epoch = recording.header.epoch;
+        let (Display::Live(live), Some(_)) = (&self.display, &self.recording) else { return };
         for (at, text) in live.notes() {
-            let at = at.since(epoch);
+            let at = at.since(self.epoch);
             let text = format!("{text}, {} into the run", render::units::moment(at));
             self.keep(Frame::Mark(Mark { at, kind: MarkKind::Note(text) }));
         }

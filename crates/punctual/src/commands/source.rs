@@ -1,10 +1,13 @@
-//! Where the facts come from: a captured machine in a file, found, bounded and understood, or this machine.
+//! Where facts and numbers come from: a captured machine in a file, found, bounded and understood, or this machine; files
+//! with results.
 
 use super::internal::READ;
 use crate::render::audit::Captured;
 use anyhow::{Context, Result, bail};
+use punctual_core::foreign::Options;
 use punctual_core::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
+use punctual_linux::result_file::{ResultError, ResultFile, read_result};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -43,9 +46,31 @@ impl Source {
     }
 }
 
+/// What is in a file with a result, one of several: it is what its bytes say; `options` are for those whose bytes do not.
+pub fn result(path: &Path, options: Options) -> Result<ResultFile> {
+    refuse_pipe(path)?;
+    let mut read = read_result(path, Options { format: None, ..options });
+    if matches!(read, Err(ResultError::Import { .. })) && options.format.is_some() {
+        read = read_result(path, options);
+    }
+    // Its unit or its period may be its own, and those of the command line for another file.
+    let is_told = options.unit.is_some() || options.period.is_some();
+    match read {
+        Err(ResultError::Import { path, problem }) if is_told => {
+            let untold = Options { format: options.format, ..Options::default() };
+            let own = read_result(&path, Options::default()).or_else(|_| read_result(&path, untold));
+            Ok(own.map_err(|_| ResultError::Import { path, problem })?)
+        }
+        read => Ok(read?),
+    }
+}
+
 /// Refuses what somebody must write into before it can be opened; what is not there is told by who opens it.
 pub fn refuse_pipe(path: &Path) -> Result<()> {
     let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if path == Path::new("-") && !path.exists() {
+        bail!("`-` is taken for the name of a file; standard input is read as /dev/stdin");
+    }
     if is_other && !is_handed_over(path) {
         // Whoever opens a pipe waits for somebody to write.
         bail!("{} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only", path.display());

@@ -182,6 +182,9 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
         journal::Kind::Tuned => format!("tuned for {profile} work on {cpus}"),
         journal::Kind::ForCommand { command } => format!("tuned as long as {} runs", command.join(" ")),
         journal::Kind::Adopted { of } => format!("the command line of transaction {of} made the default"),
+        journal::Kind::Campaign { folder } => format!(
+            "of a campaign across boots in {folder}, which punctual optimize --resume goes on with and punctual revert ends"
+        ),
         journal::Kind::Boot => format!("set anew at boot for {profile} work on {cpus}"),
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
@@ -236,8 +239,12 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
     let was_set_anew = contents.standing().any(|session| {
         is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Kind::Boot)
     });
+    // A campaign's words are for a boot at a time, and none of what the machine is tuned to.
+    let is_tuning = |session: &&Session| {
+        !session.begun.as_ref().is_some_and(|begun| matches!(begun.kind, journal::Kind::Campaign { .. }))
+    };
     let mut asked = Vec::new();
-    for session in contents.standing() {
+    for session in contents.standing().filter(is_tuning) {
         let keeps = session.begun.iter().flat_map(|begun| &begun.asked.keeps);
         asked.extend(keeps.filter_map(|(id, keep)| plan::Asked::of_word(id, keep)));
         let is_in_force =

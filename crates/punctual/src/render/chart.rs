@@ -4,16 +4,26 @@
 //! gives, so that a picture follows the reader's light or dark. Must not know the page around it.
 
 mod axis;
+mod cells;
+mod effects;
+mod exceedance;
 mod histogram;
 mod lanes;
 mod ruler;
+mod shape;
 mod timeline;
 
-pub use histogram::{histogram, legend_has_skips};
+pub use axis::{LogScale, Times, as_f64, moment_label, round_moments};
+pub use cells::{cells, columns, counts};
+pub use effects::{Bar, effects};
+pub use exceedance::{exceedance, limits};
+pub use histogram::{Series, histogram, histogram_of, legend_has_skips};
 pub use lanes::{colour_of, lanes};
 pub use ruler::ruler;
-pub use timeline::timeline;
+pub use shape::{Shape, by_context, is_drawn, of_run, range};
+pub use timeline::{reach, timeline, times};
 
+use crate::render::text::sheet::visible;
 use crate::render::units::THIN;
 
 /// Colours repeat after so many CPUs; the dash of the line then tells them apart.
@@ -25,7 +35,7 @@ pub fn typeset(text: &str) -> String {
 }
 
 /// `text` typeset and safe inside markup and attributes.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in typeset(text).chars() {
         match c {
@@ -35,8 +45,7 @@ fn escaped(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\n' => safe.push('\n'),
-            c if c.is_control() => safe.push('\u{fffd}'),
-            c => safe.push(c),
+            c => safe.push(visible(c)),
         }
     }
     safe

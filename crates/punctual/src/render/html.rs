@@ -3,20 +3,25 @@
 //! Rust makes the pictures and the words, the template places them; everything that goes through the template is
 //! escaped by it. Must not compute: it picks, orders and lays out what the report holds.
 
-use super::{chart, explain, units, words};
+mod imported;
+
+pub use imported::imported_page;
+
+use super::{chart, explain, plot, units, words};
 use crate::render::text::sheet::visible;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use punctual_core::claims::PhaseClaims;
 use punctual_core::finding::{Finding, Severity, State};
 use punctual_core::report::{Answer, CpuRow, Percentiles, Report, Row};
-use punctual_hist::Nanos;
+use punctual_hist::{Counts, Nanos};
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("html/report.html.jinja");
 const EXPLAIN: &str = include_str!("html/explain.html.jinja");
 const CAUSES: &str = include_str!("html/causes.html.jinja");
-const STYLE: &str = include_str!("html/report.css");
-const SCRIPT: &str = include_str!("html/report.js");
+pub(super) const STYLE: &str = include_str!("html/report.css");
+pub(super) const SCRIPT: &str = include_str!("html/report.js");
 
 /// With more CPUs than this only those with the largest lateness are drawn; the table always has all.
 const CHARTED_MAX: usize = 16;
@@ -40,7 +45,8 @@ pub fn causes_page(report: &Report, title: &str, recording: Option<&Path>) -> Re
     rendered(EXPLAIN, around(report, title, recording))
 }
 
-fn rendered(template: &str, context: Value) -> Result<String, minijinja::Error> {
+/// A template of our own with what it is to hold.
+pub(super) fn rendered(template: &str, context: Value) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -61,8 +67,7 @@ fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
         title => title,
         recording => recording.map(|path| path.display().to_string()),
         tool_version => &report.tool_version,
-        started => units::date(report.started_unix_ns),
-        measured => units::duration(report.measured),
+        measured => words::runs::measured(report),
         causes => explain::section(report),
     };
     merge_maps([machine(report), page])
@@ -133,6 +138,8 @@ fn numbers(report: &Report) -> Value {
         differences => report.cpus.iter().filter_map(words::skip_difference).collect::<Vec<_>>(),
         phases => phases(report),
         worst => worst(report),
+        claims => claims(report),
+        claims_condition => words::claims::CONDITION,
     }
 }
 
@@ -170,6 +177,14 @@ fn phases(report: &Report) -> Vec<Value> {
         context! { name => title, from => span.map(|s| units::moment(s.from)), to => span.map(|s| units::moment(s.to)), rows }
     };
     numbers.iter().map(group).collect()
+}
+
+fn claims(report: &Report) -> Vec<Value> {
+    let phase = |phase: &PhaseClaims| {
+        let name = words::phase_name(&report.phase_name(phase.phase)).to_owned();
+        context! { name, cpus => words::cpus(&phase.cpus), lines => words::claims::claims(phase) }
+    };
+    report.claims.phases.iter().filter(|phase| phase.due > 0).map(phase).collect()
 }
 
 fn worst(report: &Report) -> Vec<Value> {
@@ -211,7 +226,7 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
         .iter()
         .enumerate()
         .filter_map(|(i, (number, cpu))| {
-            let svg = chart::timeline(report, *number, i == 0, i == last)?;
+            let svg = chart::timeline(report, *number, chart::reach(report)?, i == 0, i == last)?;
             Some(context! { cpu => cpu.cpu, svg })
         })
         .collect();
@@ -220,10 +235,20 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
     context! {
         overlaid => chart::histogram(&report.cpus, charted, budget, false),
         overlaid_small => chart::histogram(&report.cpus, charted, budget, true),
+        exceedance => exceedance(report),
+        band => plot::BAND,
         separate,
         timelines,
         charted => if left_out > 0 { note } else { String::new() },
     }
+}
+
+/// The share beyond each lateness, of all CPUs together.
+fn exceedance(report: &Report) -> Option<String> {
+    let mut counts = Counts::new();
+    report.cpus.iter().for_each(|cpu| counts.merge(&cpu.ran));
+    let all = chart::Shape::of_counts(0, words::cpus(&report.need.cpus), &counts);
+    chart::exceedance(&[all], report.need.budget)
 }
 
 /// What the machine is and what happened to it.
@@ -238,7 +263,7 @@ fn machine(report: &Report) -> Value {
         machine => report.machine.iter().map(|(name, value)| context! { name, value }).collect::<Vec<_>>(),
         ending => words::ending(report),
         events => events.collect::<Vec<_>>(),
-        notes => &report.notes,
+        notes => words::runs::notes(report),
         loads => loads.collect::<Vec<_>>(),
         loads_skipped => report.loads_skipped.iter().map(|(name, because)| context! { name, because }).collect::<Vec<_>>(),
     }

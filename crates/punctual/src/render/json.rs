@@ -3,6 +3,13 @@
 //! The structures here mirror the document and nothing else has them, so that core types can change without the
 //! document changing. Lengths are integers of nanoseconds; what is absent is null, never 0.
 
+mod claims;
+mod imported;
+mod runs;
+
+pub use claims::unfit;
+pub use imported::imported;
+
 use super::explain::json::Summary;
 use super::{units, words};
 use punctual_core::cpu_set::CpuSet;
@@ -49,11 +56,13 @@ struct Document<'a> {
     trust: TrustOut,
     next: Vec<Said>,
     worst: Vec<WorstOut<'a>>,
+    claims: Vec<claims::ClaimsOut>,
     causes: Option<Summary<'a>>,
     events: Vec<EventOut>,
     loads: Vec<LoadOut<'a>>,
     loads_skipped: Vec<Skipped<'a>>,
-    notes: &'a [String],
+    runs: Vec<runs::RunOut<'a>>,
+    notes: Vec<String>,
     threads: Vec<ThreadOut>,
     warm_up: Vec<WarmUpOut>,
     in_force: Vec<InForceOut<'a>>,
@@ -184,7 +193,7 @@ struct TrustOut {
 
 /// A fact as a word for programs and a sentence for people.
 #[derive(Serialize)]
-struct Said {
+pub struct Said {
     code: &'static str,
     message: String,
 }
@@ -291,11 +300,13 @@ impl<'a> Document<'a> {
             },
             next: report.next.iter().map(|step| next(step, report)).collect(),
             worst: report.worst.iter().map(worst).collect(),
+            claims: claims::claims(report),
             causes: Summary::of(report),
             events: report.events.iter().map(event).collect(),
             loads: report.loads.iter().map(load).collect(),
             loads_skipped: report.loads_skipped.iter().map(|(name, because)| Skipped { name, because }).collect(),
-            notes: &report.notes,
+            runs: report.runs.iter().map(runs::run).collect(),
+            notes: words::runs::notes(report),
             threads: report.threads.iter().map(thread).collect(),
             warm_up: report.warm_up.iter().map(warm_up).collect(),
             in_force: report.in_force.iter().map(in_force).collect(),

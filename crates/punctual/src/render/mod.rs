@@ -5,16 +5,21 @@
 
 pub mod audit;
 mod chart;
+pub mod compare;
 pub mod explain;
+pub mod export;
 #[cfg(test)]
 mod golden;
 pub mod html;
 pub mod json;
+mod junit;
 pub mod lint;
 pub mod live;
 pub mod loads;
 mod markdown;
+pub mod optimize;
 mod out;
+pub mod plot;
 pub mod progress;
 #[cfg(test)]
 mod sample;

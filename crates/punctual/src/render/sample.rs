@@ -1,6 +1,8 @@
 //! Reports made by hand, for the tests of all renderers: drawn from a fixed generator, so always the same.
 
+use punctual_core::claims::{Beyond, CauseClaims, Claims, Level, Misses, Percentile, PhaseClaims, Refusal, Sign};
 use punctual_core::cpu_set::CpuSet;
+use punctual_core::explain::{Cause, Class};
 use punctual_core::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_core::recording::{CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
 use punctual_core::report::{
@@ -8,6 +10,7 @@ use punctual_core::report::{
     TimelinePoint, Trust, Verdict, WorstRow,
 };
 use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_core::stats::tail::Estimate;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 const IDLE: &str = "idle";
@@ -239,6 +242,8 @@ impl Run {
             tool_version: "0.1.0".to_owned(),
             started_unix_ns: 1_763_718_077_000_000_000,
             epoch: MonoTime::from_ns(EPOCH_NS),
+            runs: Vec::new(),
+            stretch: None,
             measured: Nanos::from_secs(self.seconds),
             need: Need { period: PERIOD, budget: self.budget, cpus: (0..self.cpus).collect() },
             scenario: self.scenario(),
@@ -251,6 +256,7 @@ impl Run {
             spans: vec![span(IDLE, 0, split), span(LOADED, split, self.seconds)],
             timeline: drawn.iter().flat_map(|d| d.points.iter().cloned()).collect(),
             worst,
+            claims: self.claims(),
             causes: None,
             loads: vec![load(1, "cpu", Some(41_872_334)), load(1, "cmd:glmark2 --off-screen", None)],
             loads_skipped: vec![("graphics".to_owned(), "x11perf is not installed".to_owned())],
@@ -271,6 +277,77 @@ impl Run {
             cut_off: None,
             write_error: None,
         }
+    }
+
+    /// One phase of which much can be said and one of which little can.
+    fn claims(&self) -> Claims {
+        if self.seconds == 0 {
+            return Claims::default();
+        }
+        let percentile = |one_in, us: u64, more: Option<u64>| Percentile {
+            one_in,
+            value: more.is_none().then(|| Nanos::from_us(us)),
+            low: more.is_none().then(|| Nanos::from_us(us - 1)),
+            high: more.is_none().then(|| Nanos::from_us(us + 2)),
+            more: more.map(Nanos::from_secs),
+        };
+        let level =
+            |us| Level { value: Nanos::from_us(us), low: Nanos::from_us(us - 9), high: Some(Nanos::from_us(us + 14)) };
+        let day = Nanos::from_secs(86_400);
+        let idle = PhaseClaims {
+            phase: 0,
+            cpus: (0..self.cpus).collect(),
+            due: self.seconds * 333 * u64::from(self.cpus),
+            time: Nanos::from_secs(self.split()),
+            largest: Some(Nanos::from_us(61)),
+            clustering: 1.0,
+            extremal_index: None,
+            drift: None,
+            misses: self.budget.map(|budget| Misses {
+                budget,
+                missed: 0,
+                spread: 1.0,
+                upper: 1.5e-4,
+                wanted_one_in: 10_000,
+                more: Some(Nanos::from_secs(50)),
+            }),
+            next: vec![(Nanos::from_secs(3_600), 0.92), (day, 0.9995)],
+            percentiles: vec![percentile(100, 6, None), percentile(1_000, 9, None), percentile(10_000, 0, Some(19))],
+            beyond: Ok(Beyond {
+                threshold: Nanos::from_us(31),
+                exceedances: 320,
+                blocks: 2_000,
+                block: Nanos::from_secs(1),
+                shape: Estimate { value: 0.02, low: -0.08, high: 0.13 },
+                fits: 0.4,
+                levels: vec![(Nanos::from_secs(3_600), level(88)), (day, level(117))],
+                too_far: vec![(Nanos::from_secs(365 * 86_400), Nanos::from_secs(500_000))],
+            }),
+            by_cause: Vec::new(),
+            signs: Vec::new(),
+            by_cpu: Vec::new(),
+        };
+        let latest = PhaseClaims {
+            cpus: CpuSet::from_iter([0]),
+            largest: Some(Nanos::from_us(143)),
+            percentiles: vec![percentile(100, 14, None), percentile(1_000, 31, None)],
+            ..idle.clone()
+        };
+        let loaded = PhaseClaims {
+            phase: 1,
+            clustering: 3.2,
+            extremal_index: Some(0.31),
+            misses: self.budget.map(seven_missed),
+            beyond: Err(Refusal::TooFew { blocks: self.seconds, wanted: 334, more: Nanos::from_secs(320) }),
+            signs: vec![
+                Sign::EveryNth { cpu: 0, activations: 4 },
+                Sign::Modes { cpu: 0, hills: vec![(Nanos::from_us(3), 0.8), (Nanos::from_us(14), 0.2)] },
+            ],
+            by_cause: by_cause(idle.beyond.clone()),
+            by_cpu: if self.cpus > 1 { vec![latest] } else { Vec::new() },
+            ..idle.clone()
+        };
+        Claims { phases: vec![idle, loaded] }
     }
 
     /// The second at which load begins.
@@ -437,6 +514,23 @@ fn granted(cpu: u32) -> Granted {
 
 fn pairs(values: &[(&str, &str)]) -> Vec<(String, String)> {
     values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// One cause with a tail of its own, and one of which only a part is known.
+fn by_cause(told: Result<Beyond, Refusal>) -> Vec<CauseClaims> {
+    let sampled = Err(Refusal::Sampled { known: 352, late: 9_020 });
+    vec![
+        CauseClaims { cause: cause("nvme0q3 (irq 131)"), activations: 240, beyond: told },
+        CauseClaims { cause: cause("eth0 (irq 44)"), activations: 112, beyond: sampled },
+    ]
+}
+
+fn seven_missed(budget: Nanos) -> Misses {
+    Misses { budget, missed: 7, spread: 1.0, upper: 4e-3, wanted_one_in: 1_000, more: None }
+}
+
+fn cause(name: &str) -> Cause {
+    Cause { class: Class::HardIrq, name: name.to_owned() }
 }
 
 fn machine() -> Vec<(String, String)> {

@@ -5,10 +5,14 @@
 
 mod check;
 mod full;
+mod imported;
+mod merged;
 pub(super) mod section;
 pub(super) mod sheet;
 pub(super) mod table;
 
+pub use imported::imported;
+pub use merged::merged;
 pub(super) use section::shortened;
 
 use punctual_core::report::Report;

@@ -57,6 +57,23 @@ pub fn exact_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 3))
 }
 
+/// A latency that is an estimate, in microseconds without the unit: `12.3`, `1204`.
+pub fn column_us_of(ns: f64) -> String {
+    let us = ns / 1e3;
+    if us.abs() < 1e3 { format!("{us:.1}") } else { format!("{us:.0}") }
+}
+
+/// A change of a latency in microseconds without the unit, with its sign: `+1.2`, `-30.0`. A dash where it has no end.
+pub fn signed_us(ns: f64) -> String {
+    if !ns.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let us = ns / 1e3;
+    let text = if us.abs() < 1e3 { format!("{us:+.1}") } else { format!("{us:+.0}") };
+    // Rounded to nothing, a sign would still say something.
+    if text == "-0.0" { "+0.0".to_owned() } else { text }
+}
+
 /// A length of time, in at most two units: `250 ms`, `30 s`, `1 h 12 min`, `8 d 19 h`.
 pub fn duration(length: Nanos) -> String {
     let seconds = length.as_ns() / 1_000_000_000;
@@ -145,6 +162,12 @@ pub fn rate(operations: u64, time: Nanos) -> Option<String> {
     })
 }
 
+/// A moment as mails and rt-tests write it: `Sun, 22 Nov 2026 01:25:13 +0000`.
+pub fn mail_date(unix_ns: u64) -> Option<String> {
+    let stamp = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).ok()?;
+    Some(stamp.strftime("%a, %d %b %Y %H:%M:%S +0000").to_string())
+}
+
 /// A wall-clock instant in UTC: `2026-11-21 09:41:17 UTC`. A dash for an instant no calendar holds.
 pub fn date(unix_ns: u64) -> String {
     let stamp = jiff::Timestamp::from_nanosecond(i128::from(unix_ns));
@@ -222,6 +245,16 @@ mod tests {
             assert_eq!(plain(&latency(Nanos::from_ns(ns))), text, "{ns}");
         }
         assert!(!latency(Nanos::MAX).is_empty());
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_no_more_digits_than_they_are_worth() {
+        let cases = [(1_240.0, "+1.2"), (-30_000.0, "-30.0"), (-20.0, "+0.0"), (1_347_300.0, "+1347")];
+        for (ns, text) in cases {
+            assert_eq!(signed_us(ns), text);
+        }
+        assert_eq!((signed_us(f64::NEG_INFINITY), signed_us(f64::NAN)), (ABSENT.to_owned(), ABSENT.to_owned()));
+        assert_eq!((column_us_of(12_340.0), column_us_of(1_204_000.0)), ("12.3".to_owned(), "1204".to_owned()));
     }
 
     #[test]

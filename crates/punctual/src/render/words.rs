@@ -4,8 +4,11 @@
 //! words. Must not know the medium: no colour, no markup, no line breaks.
 
 pub mod causes;
+pub mod claims;
+pub mod compare;
 mod findings;
 mod refusal;
+pub mod runs;
 mod trust;
 mod verdict;
 

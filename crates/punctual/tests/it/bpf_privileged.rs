@@ -1,6 +1,6 @@
 //! The engine that is a program in the kernel, held against the kernel's own trace.
 
-use crate::run::Run;
+use crate::run::{Run, machine};
 use punctual_hist::Nanos;
 use punctual_rt::{Policy, kernel, now, setup};
 use serde_json::Value;
@@ -42,6 +42,7 @@ fn explained(engine: &str) -> Value {
 #[test]
 #[ignore = "needs root"]
 fn both_engines_name_the_same_culprit() {
+    let _machine = machine();
     for engine in ["tracefs", "bpf"] {
         let said = explained(engine);
         assert_eq!(said["tracing"]["rung"], engine, "{}", said["tracing"]);

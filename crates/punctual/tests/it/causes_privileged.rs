@@ -1,6 +1,6 @@
 //! The kernel's trace beside a measurement, as only root can have it.
 
-use crate::run::Run;
+use crate::run::{Run, machine};
 use punctual_core::recording::Recording;
 use punctual_core::trace::{Kept, Rung, What};
 use punctual_hist::Nanos;
@@ -61,6 +61,7 @@ fn wait_for(what: &str, until: impl Fn() -> bool) {
 #[test]
 #[ignore = "needs root"]
 fn windows_around_late_and_ordinary_activations_are_kept() {
+    let _machine = machine();
     let run = Run::new();
     let said = run.punctual(&[EXPLAIN.as_slice(), &["3s"]].concat());
     assert!(said.code == 0 || said.code == 3, "{said:?}");
@@ -94,6 +95,7 @@ fn windows_around_late_and_ordinary_activations_are_kept() {
 #[test]
 #[ignore = "needs root"]
 fn what_is_later_than_the_threshold_is_late_and_nothing_else() {
+    let _machine = machine();
     let run = Run::new();
     let said = run.punctual(&[EXPLAIN.as_slice(), &["2s", "--explain-threshold", "1ns", "--windows", "100"]].concat());
     assert!(said.code == 0 || said.code == 3, "{said:?}");
@@ -107,6 +109,7 @@ fn what_is_later_than_the_threshold_is_late_and_nothing_else() {
 #[test]
 #[ignore = "needs root"]
 fn a_check_looks_for_causes_only_in_phases_of_their_own_after_the_others() {
+    let _machine = machine();
     if Tracefs::new().is_none() {
         return;
     }
@@ -127,6 +130,7 @@ fn a_check_looks_for_causes_only_in_phases_of_their_own_after_the_others() {
 #[test]
 #[ignore = "needs root"]
 fn nobody_elses_tracing_is_touched_and_ours_is_gone_at_every_end() {
+    let _machine = machine();
     let Some(tracefs) = Tracefs::new() else { return };
     let (run, before) = (Run::new(), tracefs.top());
     for signal in [None, Some(rustix::process::Signal::TERM), Some(rustix::process::Signal::INT)] {
@@ -150,6 +154,7 @@ fn nobody_elses_tracing_is_touched_and_ours_is_gone_at_every_end() {
 #[test]
 #[ignore = "needs root"]
 fn what_a_killed_measurement_left_the_next_one_removes() {
+    let _machine = machine();
     let Some(tracefs) = Tracefs::new() else { return };
     let run = Run::new();
     let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", "killed.punctual"];
@@ -170,6 +175,30 @@ fn what_a_killed_measurement_left_the_next_one_removes() {
     assert!(tracefs.instances(pid).is_empty());
 }
 
+#[test]
+#[ignore = "needs root"]
+fn a_recording_with_causes_goes_on_with_causes() {
+    let _machine = machine();
+    let run = Run::new();
+    let said = run.punctual(&[EXPLAIN.as_slice(), &["1s"]].concat());
+    assert!(said.code == 0 || said.code == 3, "{said:?}");
+    let before = read(&run, "e.punctual").causes;
+    let said = run.punctual(&["measure", "--resume", "e.punctual", "--duration", "1s", "-q"]);
+    assert!(said.code == 0 || said.code == 3, "{said:?}");
+    let recording = read(&run, "e.punctual");
+    let (runs, causes) = (&recording.runs, &recording.causes);
+    assert_eq!((runs.len(), runs[0].ran + runs[0].skipped, runs[1].ran + runs[1].skipped), (2, 1000, 1000));
+    let (then, now) = (before.tracing.unwrap(), causes.tracing.as_ref().unwrap());
+    assert_eq!((then.rung, then.windows_max, &then.phases), (now.rung, now.windows_max, &now.phases));
+    // What was late in the first run is still there, and some of the second is.
+    let second = recording.header.epoch.plus(runs[1].at);
+    let of_first = causes.late.iter().filter(|late| late.release < second).count();
+    assert!(of_first == before.late.len() && causes.late.len() >= of_first, "{of_first}");
+    assert!(causes.windows.iter().any(|window| window.release >= second), "the second run has windows of its own");
+    let explained = run.punctual(&["explain", "e.punctual"]);
+    assert!(explained.code != 1 && !explained.out.is_empty(), "{explained:?}");
+}
+
 /// Starts a measurement that looks for causes, and kills it when it has begun; its process id.
 fn kill_one(run: &Run, name: &str) -> u32 {
     let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", name];
@@ -184,6 +213,7 @@ fn kill_one(run: &Run, name: &str) -> u32 {
 #[test]
 #[ignore = "needs root"]
 fn what_a_killed_measurement_left_is_told_and_goes_with_revert_or_any_measurement() {
+    let _machine = machine();
     let Some(tracefs) = Tracefs::new() else { return };
     let run = Run::new();
     let pid = kill_one(&run, "told.punctual");
@@ -199,12 +229,16 @@ fn what_a_killed_measurement_left_is_told_and_goes_with_revert_or_any_measuremen
 #[test]
 #[ignore = "needs root"]
 fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
+    let _machine = machine();
     let Some(tracefs) = Tracefs::new() else { return };
     let run = Run::new();
     let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "2s", "--out", "one.punctual"];
     let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
-    wait_for("it has an instance", || !tracefs.instances(child.id()).is_empty());
-    std::thread::sleep(Duration::from_millis(1));
+    wait_for("it has an instance in use", || {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap();
+        let mut opened = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        opened.any(|file| file.to_string_lossy().contains(&format!("/instances/punctual-{}", child.id())))
+    });
     for instance in tracefs.instances(child.id()) {
         assert!(std::fs::remove_dir(&instance).is_err(), "{}", instance.display());
     }
@@ -230,6 +264,7 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
 #[test]
 #[ignore = "needs root"]
 fn with_few_files_it_is_measured_all_the_same() {
+    let _machine = machine();
     for files in ["16", "20", "40"] {
         let run = Run::new();
         let script = format!("ulimit -n {files}; exec \"$@\"");
@@ -250,6 +285,7 @@ fn with_few_files_it_is_measured_all_the_same() {
 #[test]
 #[ignore = "needs root"]
 fn the_activation_that_ended_the_run_has_a_window() {
+    let _machine = machine();
     let run = Run::new();
     let said = run.punctual(&[EXPLAIN.as_slice(), &["5s", "--limit", "1ns"]].concat());
     assert_eq!(said.code, 2, "{said:?}");
@@ -261,6 +297,7 @@ fn the_activation_that_ended_the_run_has_a_window() {
 #[test]
 #[ignore = "needs root"]
 fn a_trace_buffer_that_takes_the_memory_of_the_machine_is_refused() {
+    let _machine = machine();
     let run = Run::new();
     let said = run.punctual(&[EXPLAIN.as_slice(), &["1s", "--trace-buffer", "1024G"]].concat());
     assert!(said.code == 1 && said.err.contains("at most"), "{said:?}");
@@ -270,6 +307,7 @@ fn a_trace_buffer_that_takes_the_memory_of_the_machine_is_refused() {
 #[test]
 #[ignore = "needs root"]
 fn without_a_tracefs_it_is_measured_all_the_same_and_said_why() {
+    let _machine = machine();
     let run = Run::new();
     let words =
         [&["--bounding-set=-sys_admin", "--inh-caps=-sys_admin", env!("CARGO_BIN_EXE_punctual")], EXPLAIN.as_slice()];

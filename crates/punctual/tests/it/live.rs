@@ -152,7 +152,7 @@ fn keys_do_what_they_say_and_the_recording_is_whole() {
     session.press(b"\x1bOPr");
     session.shows("since the reset");
     session.resize(30, 5);
-    session.shows("too small");
+    session.shows("us  p r m q");
     session.resize(100, 20);
     session.shows("now p50");
     session.press(b"q");

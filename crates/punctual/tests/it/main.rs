@@ -7,11 +7,17 @@ mod bad_input;
 #[cfg(feature = "bpf")]
 mod bpf_privileged;
 mod causes_privileged;
+mod compare;
 mod documents;
 mod explain;
+mod figures;
+mod foreign;
 mod interrupted;
 mod live;
+mod long;
 mod measuring;
+mod optimize;
+mod optimize_privileged;
 mod privileged;
 mod run;
 mod snapshot;

@@ -1,6 +1,6 @@
 //! What only root can try. Ignored by default; `cargo xtask ci` runs these when it is root and says so when it is not.
 
-use crate::run::{Run, Said};
+use crate::run::{Run, Said, machine};
 use std::process::Command;
 
 /// The program with these words under `wrapper`, which needs root.
@@ -15,6 +15,7 @@ fn under(run: &Run, wrapper: &[&str], words: &str) -> Said {
 #[test]
 #[ignore = "needs root"]
 fn an_ordinary_user_gets_an_answer_and_is_told_what_root_would_add() {
+    let _machine = machine();
     let run = Run::new();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(run.dir.path(), open).unwrap();
@@ -31,6 +32,7 @@ fn an_ordinary_user_gets_an_answer_and_is_told_what_root_would_add() {
 #[test]
 #[ignore = "needs root"]
 fn a_machine_without_sys_still_gets_an_answer() {
+    let _machine = machine();
     let run = Run::new();
     let program = env!("CARGO_BIN_EXE_punctual");
     let script = format!("mount -t tmpfs none /sys && exec {program} check --duration 1s --load none --out c.punctual");
@@ -43,6 +45,7 @@ fn a_machine_without_sys_still_gets_an_answer() {
 #[test]
 #[ignore = "needs root"]
 fn the_real_time_class_is_granted_and_verified() {
+    let _machine = machine();
     let run = Run::new();
     for policy in ["fifo", "rr", "deadline"] {
         let words = ["measure", "--policy", policy, "--priority", "10", "--duration", "300ms", "--json", "--cpus", "0"];
@@ -61,6 +64,7 @@ fn a_file_system_that_hangs_costs_a_moment() {
     use std::os::fd::AsRawFd;
     use std::time::{Duration, Instant};
 
+    let _machine = machine();
     let run = Run::new();
     let Ok(device) = std::fs::File::options().read(true).write(true).open("/dev/fuse") else {
         println!("not tried: there is no /dev/fuse");
@@ -99,6 +103,7 @@ fn what_hangs_for_good_keeps_nobody_from_ending() {
     use std::sync::mpsc;
     use std::time::{Duration, Instant};
 
+    let _machine = machine();
     let run = Run::new();
     let Ok(device) = std::fs::File::options().read(true).write(true).open("/dev/fuse") else {
         println!("not tried: there is no /dev/fuse");

@@ -1,8 +1,17 @@
 //! Running the program and looking at what it said.
 
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use tempfile::TempDir;
+
+/// This machine, for one privileged test at a time: they change it, and any measurement removes what a killed one left.
+pub fn machine() -> File {
+    let lock = File::create(std::env::temp_dir().join("punctual-live-machine.lock")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    lock
+}
 
 /// The program, in a directory of its own.
 pub struct Run {

@@ -1,9 +1,9 @@
 //! `tune`, `status` and `revert` on the machine the tests run on. They need root and are ignored by default, as all
 //! privileged tests are; they change one value that harms nothing, one test at a time, and put it back.
 
+use crate::optimize_privileged::{JOURNAL, untuned};
 use crate::run::{Run, Said};
 use crate::tune::assert_fits;
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,24 +13,21 @@ use std::time::{Duration, Instant};
 /// How often the kernel folds its memory statistics, in seconds.
 const VALUE: &str = "/proc/sys/vm/stat_interval";
 const KNOB: &str = "mem.stat_interval";
-const JOURNAL: &str = "/var/lib/punctual";
 
 /// This machine, for one test alone.
 struct Live {
     run: Run,
     /// What was there before any test came.
     original: String,
-    _lock: File,
+    _machine: File,
 }
 
 impl Live {
     fn new() -> Self {
-        let lock = File::create(std::env::temp_dir().join("punctual-live-machine.lock")).unwrap();
-        flock(&lock, FlockOperation::LockExclusive).unwrap();
-        assert!(!Path::new(JOURNAL).exists(), "this machine is tuned; `punctual revert` first");
+        let machine = untuned();
         let original = value();
         fs::write(VALUE, "1").unwrap();
-        Self { run: Run::new(), original, _lock: lock }
+        Self { run: Run::new(), original, _machine: machine }
     }
 
     /// `tune` for that one value, with more words.

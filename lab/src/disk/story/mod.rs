@@ -1,5 +1,6 @@
 //! The stories, each a list of claims and a run that can refute them.
 
+mod campaign;
 mod falls_back;
 mod tuned;
 mod untouched;
@@ -29,11 +30,12 @@ struct Story {
     tell: fn(&Given, &mut Ledger) -> Result<()>,
 }
 
-const STORIES: [Story; 4] = [
+const STORIES: [Story; 5] = [
     Story { name: "untouched", claims: untouched::CLAIMS, tell: untouched::tell },
     Story { name: "falls-back", claims: falls_back::CLAIMS, tell: falls_back::tell },
     Story { name: "tuned", claims: tuned::CLAIMS, tell: tuned::tell },
     Story { name: "tuned-badly", claims: tuned::BAD_CLAIMS, tell: tuned::tell_badly },
+    Story { name: "campaign", claims: campaign::CLAIMS, tell: campaign::tell },
 ];
 
 /// Whether there is a story of that name.

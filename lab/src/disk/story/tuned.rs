@@ -35,7 +35,7 @@ pub const BAD_CLAIMS: &[Claim] = &[
 ];
 
 /// The files in which the boot loader keeps what it starts.
-const BOOT: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub/grubenv"];
+pub const BOOT: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub/grubenv"];
 
 /// The kernel panics where CPUs are isolated: the trial fails without anybody touching what the product wrote.
 const TRAP: &str = include_str!("../guest/trap.service");
@@ -102,17 +102,18 @@ pub fn tell_badly(given: &Given, ledger: &mut Ledger) -> Result<()> {
 }
 
 /// A machine as it was before, up again.
-struct Before {
-    machine: Machine,
+pub struct Before {
+    pub machine: Machine,
     findings: findings::Findings,
-    files: tree::Files,
-    boot: Vec<Vec<u8>>,
+    pub files: tree::Files,
+    pub boot: Vec<Vec<u8>>,
 }
 
 /// What a unit of the machine's own is to be called.
 const UNIT: &str = "/etc/systemd/system/lab-trap.service";
 
-fn settled(bench: &Bench, unit: Option<&str>) -> Result<Before> {
+/// A machine with the product, and with this unit of its own, as it is after a quiet start.
+pub fn settled(bench: &Bench, unit: Option<&str>) -> Result<Before> {
     let (mut machine, start) = bench.start()?;
     took("start", &start);
     bench::install(&mut machine)?;

@@ -5,6 +5,7 @@
 //! planted. Only a machine that is stopped from outside needs the host's time.
 
 mod luggage;
+mod planter;
 mod rtla;
 mod stopped;
 mod timerlat;
@@ -17,10 +18,11 @@ use super::{Claim, Judged, Lab, Outfit, Scenario, Verdict};
 use crate::guest::{Clock, Guest};
 use crate::initramfs::Luggage;
 use crate::kernel::Kernel;
+use crate::product;
 use crate::wire::Output;
-use crate::{product, program};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
+use planter::{KINDS, Planter, TURNS};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,47 +44,33 @@ const CLAIMS: &[Claim] = &[
     Claim { id: "causes.softirq", says: "likewise a timer's function in softirq, which is a thread here" },
     Claim { id: "causes.hog", says: "likewise a thread of higher priority" },
     Claim { id: "causes.rr", says: "likewise a thread of the same priority that does not yield" },
+    Claim {
+        id: "causes.fault",
+        says: "likewise page faults of the measured thread, whose stack was swapped out to a slow disk",
+    },
+    Claim {
+        id: "causes.throttle",
+        says: "likewise that real-time threads were kept from the CPU for ordinary ones: by their limit, or since 6.12 by the server for the others",
+    },
 ];
 
-/// How a kind is planted.
-#[derive(Clone, Copy, Debug)]
-enum Planter {
-    /// By the program, with threads of that priority.
-    Program(u32),
-    /// By the module, beside a measurement of that priority.
-    Module(u32),
-}
-
-/// Kinds, in the order of the claims.
-const KINDS: [(&str, Planter); 9] = [
-    ("irqoff", Planter::Module(90)),
-    ("preemptoff", Planter::Module(90)),
-    ("irq", Planter::Module(90)),
-    ("ipi", Planter::Module(90)),
-    ("stopper", Planter::Module(90)),
-    // The module gives its worker priority 50.
-    ("kworker", Planter::Module(40)),
-    // The thread that runs softirqs of timers has priority 1.
-    ("softirq", Planter::Module(1)),
-    ("hog", Planter::Program(95)),
-    ("rr", Planter::Program(90)),
-];
-/// A kind is measured for so long, for 200 sections that nothing disturbed.
-const SECONDS: u32 = 12;
 /// How the judge ends when nothing could be judged.
 const NOT_RUN: i32 = 3;
 /// Sections are to take 2 ms; of a longer one than this, others have taken a part.
 const LONGEST_NS: u64 = 2_200_000;
 /// The clock is held good without a look at others, as it does not pass evenly; and 6.1, where time is counted in
-/// instructions, waits for ever for a second CPU that is to start early in boot: it starts later.
-const WORDS: &str = "tsc=reliable maxcpus=1";
+/// instructions, waits for ever for a second CPU that is to start early in boot: it starts later. The serial line
+/// interrupts more often than a kernel believes.
+const WORDS: &str = "tsc=reliable maxcpus=1 noirqdebug";
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
     let files = luggage::files(lab, kernel)?;
     let mut bench = Bench::by_instructions(lab, kernel, "causes", &files)?;
     let mut judged = Judged::new();
-    for ((kind, planter), claim) in KINDS.into_iter().zip(CLAIMS) {
-        let verdict = try_kind(&mut bench, kind, planter, SECONDS).unwrap_or_else(|error| {
+    for claim in lab.wanted(CLAIMS) {
+        let known = KINDS.into_iter().find(|(kind, _)| claim.id.strip_prefix("causes.") == Some(kind));
+        let (kind, planter) = known.with_context(|| format!("nothing is planted for {}", claim.id))?;
+        let verdict = try_kind(&mut bench, kind, planter, planter.seconds()).unwrap_or_else(|error| {
             crate::say(&format!("{kind}: {error:#}"));
             Verdict::Failed(format!("{error:#}"))
         });
@@ -94,30 +82,11 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
 /// Plants a kind while it is measured, and has the recording explained and judged, here: a guest takes longer for it, and
 /// a recording is to be understood on any machine.
 fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter, seconds: u32) -> Result<Verdict> {
-    let (start, end, priority) = match planter {
-        Planter::Program(priority) => (
-            format!(
-                "causes plant {kind} --cpu 1 --for {} --burst-us 2000 --every-us 12000 --priority {priority} \
-                 --name lab-{kind} --out /tmp/truth & sleep 0.2",
-                seconds + 10
-            ),
-            "wait",
-            90,
-        ),
-        Planter::Module(priority) => (
-            format!("insmod {} kind={kind} cpu=1 length_us=2000 every_us=10000 count=1800", luggage::MODULE),
-            "cat /sys/kernel/debug/lab_plant >/tmp/truth; rmmod lab_plant",
-            priority,
-        ),
-    };
-    let measure = format!(
-        "punctual measure --quiet --explain --windows 1200 --explain-threshold 900us --warm-up 100ms --cpus 1 --priority \
-         {priority} --period 997us --duration {seconds}s --out /tmp/recording"
-    );
-    let measured = bench
-        .output(&format!("{kind}-measured"), &format!("rm -f /tmp/recording /tmp/truth; {start}; {measure}; {end}"))?;
+    let command = planter.command(kind, seconds);
+    let measured = bench.output(&format!("{kind}-measured"), &command)?;
     ensure!(measured.err.is_empty() || measured.code == 0, "{}", measured.err.trim());
-    let truth = undisturbed(&bench.output(&format!("{kind}-truth"), "cat /tmp/truth")?.out);
+    let truth = bench.output(&format!("{kind}-truth"), "cat /tmp/truth")?.out;
+    let truth = if planter.has_length() { undisturbed(&truth) } else { truth };
     let recording = bench.fetch("/tmp/recording", &format!("{kind}.punctual"))?;
     let explained = bench.product("explain", &recording)?;
     let [truth_file, explanation_file] = [("truth", &truth), ("json", &explained)].map(|(ending, text)| {
@@ -126,7 +95,7 @@ fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter, seconds: u32) -
     });
     let planter = product::build_package(&bench.lab.root, bench.kernel.spec.arch, "causes")?.context("no judge")?;
     let mut judge = Command::new(planter.program);
-    judge.args(["judge", kind, "--cpu", "1", "--least", "200", "--threshold-us", "900"]);
+    judge.args(["judge", kind, "--cpu", "0", "--least", "200", "--threshold-us", "900"]);
     let output = judge.arg("--truth").arg(truth_file?).arg("--explanation").arg(explanation_file?).output();
     let output = output.context("start the judge")?;
     Ok(verdict(output.status.code().unwrap_or(1), &text(&output.stdout), &text(&output.stderr)))
@@ -136,8 +105,8 @@ fn try_kind(bench: &mut Bench<'_>, kind: &str, planter: Planter, seconds: u32) -
 /// other CPU its turn, which is another cause: such a section is not counted, whatever is said of it.
 fn undisturbed(truth: &str) -> String {
     let length = |line: &str| {
-        let mut last = line.split_whitespace().rev().map_while(|word| word.parse::<u64>().ok());
-        last.next().zip(last.next()).map(|(end, start)| end.saturating_sub(start))
+        let mut times = line.split_whitespace().skip(2).map_while(|word| word.parse::<u64>().ok());
+        times.next().zip(times.next()).map(|(start, end)| end.saturating_sub(start))
     };
     let kept: Vec<&str> =
         truth.lines().filter(|line| length(line).is_some_and(|length| length <= LONGEST_NS)).collect();
@@ -182,7 +151,8 @@ impl<'a> Bench<'a> {
         name: &'static str,
         files: &[(String, PathBuf)],
     ) -> Result<Self> {
-        let luggage = Luggage { files, ..Luggage::default() };
+        let modules = ["configfs", "null_blk"].map(str::to_owned);
+        let luggage = Luggage { files, modules: &modules };
         let outfit = Outfit { words: WORDS, clock: Clock::Instructions, luggage, ..Outfit::default() };
         let mut bench = Self::boot(lab, kernel, name, outfit)?;
         bench.output("second-cpu", "echo 1 >/sys/devices/system/cpu/cpu1/online && sleep 2")?;
@@ -217,7 +187,18 @@ impl<'a> Bench<'a> {
     /// What the product says of a recording, asked by a verb of its.
     fn product(&self, verb: &str, recording: &Path) -> Result<String> {
         let product = self.lab.product(self.kernel.spec.arch)?.context("there is no product for this architecture")?;
-        program::read(Command::new(&product.program).arg(verb).arg(recording).arg("--json"))
+        let output = Command::new(&product.program).arg(verb).arg(recording).arg("--json").output();
+        let output = output.with_context(|| format!("start {}", product.program.display()))?;
+        let said = text(&output.stderr);
+        // What it finds, or cannot find, is told by 2 and 3: an answer it is.
+        let answered = output.status.code().is_some_and(|code| [0, 2, 3].contains(&code));
+        ensure!(
+            answered && !output.stdout.is_empty(),
+            "`punctual {verb}` ended with {}: {}",
+            output.status,
+            said.trim()
+        );
+        Ok(text(&output.stdout))
     }
 }
 
@@ -234,8 +215,9 @@ mod tests {
 
     #[test]
     fn sections_that_others_took_a_part_of_are_left_out() {
-        let truth = "irq x 1000 2001000\nirq x 5000000 9000000\nnonsense\n";
-        assert_eq!(undisturbed(truth), "irq x 1000 2001000\n");
+        let truth =
+            "irq x 1000 2001000\nirq x 5000000 9000000\nrr x 1000 2001000 7\nrr x 5000000 9000000 7\nnonsense\n";
+        assert_eq!(undisturbed(truth), "irq x 1000 2001000\nrr x 1000 2001000 7\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The kernel's own noise tracer beside the trace, on request: that it looks on and agrees, and that its options, which
 //! all instances share, are left as they were.
 
-use super::Bench;
+use super::{Bench, TURNS};
 use crate::kernel::Kernel;
 use crate::product;
 use crate::scenario::{Claim, Judged, Lab, Scenario, Verdict};
@@ -34,7 +34,7 @@ const CLAIMS: &[Claim] = &[
 const CASES_LEAST: u64 = 100;
 /// What there is to be left as it was.
 const FACTS: &str = "cd /sys/kernel/tracing; cat osnoise/options osnoise/cpus current_tracer; ls instances; cd /";
-const MEASURE: &str = "punctual measure --quiet --explain --warm-up 100ms --cpus 1 --priority 90 --period 997us \
+const MEASURE: &str = "punctual measure --quiet --explain --warm-up 100ms --cpus 0 --priority 90 --period 997us \
                        --windows 300 --explain-threshold 900us --out";
 /// Between what is read before and after the end.
 const ENDED: &str = "ended:";
@@ -62,13 +62,11 @@ fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {
 
 /// What is said of a planted thread, by that engine.
 fn explained(bench: &mut Bench<'_>, engine: &str) -> Result<Value> {
-    let plant = "causes plant hog --cpu 1 --for 60 --burst-us 2000 --every-us 12000 --priority 95 --name lab-hog --out \
+    let plant = "causes plant hog --cpu 0 --for 60 --burst-us 2000 --every-us 12000 --priority 95 --name lab-hog --out \
                  /tmp/truth";
-    // Where the guest idles its time is the host's, and a busy host would be late besides.
-    let busy = "timeout 60 taskset 2 sh -c 'while :; do :; done' & b=$!";
     let command = format!(
-        "rm -f /tmp/recording; {busy}; {plant} & p=$!; sleep 0.2; {MEASURE} /tmp/recording --duration 3s \
-         --explain-engine {engine}; kill $b $p"
+        "rm -f /tmp/recording; {TURNS}; {plant} & p=$!; sleep 0.2; {MEASURE} /tmp/recording --duration 3s \
+         --explain-engine {engine}; kill $turns $p"
     );
     let measured = bench.output(&format!("{engine}-measured"), &command)?;
     let recording = bench.fetch("/tmp/recording", &format!("{engine}.punctual")).context(measured.err)?;

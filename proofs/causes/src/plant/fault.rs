@@ -1,7 +1,10 @@
 //! Page faults in the measured loop: pages of the measuring program are taken away while it sleeps.
 //!
-//! The victim must not have locked its memory; whoever starts it sees to that. When the faults come and when the thread
-//! is done with them is noted inside of the kernel: a plant is the time from a fault to the thread's next system call.
+//! The victim must not have locked its memory; whoever starts it sees to that. Where there is something to swap to, these
+//! are the pages of the measuring thread's stack that it comes back to, and no others: who reads the trace is left alone.
+//! Without swap it is the program's code, which comes back with any of its threads that needs it. When the faults come
+//! and when the thread is done with them is noted inside of the kernel: a plant is the time from a fault to the thread's
+//! next system call.
 
 use super::burn::{Burn, Burner, Burnt};
 use super::stimulus::another;
@@ -9,24 +12,87 @@ use super::{Noted, Planting, Stop, jitter};
 use crate::sys;
 use crate::truth::Plant;
 use anyhow::{Context, Result};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 
-/// Takes the pages of the victim's programs and libraries away, again and again.
+/// A page is written to where it is swapped to within this.
+const WRITTEN_NS: u64 = 2_200_000;
+/// A thread that is there for so long measures.
+const SETTLED_NS: u64 = 2_500_000_000;
+const PAGE: u64 = 4096;
+
+/// Takes the victim's pages away, again and again.
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     let victim = planting.victim.context("whose pages? (--victim PID)")?;
-    sys::pin(another(planting.cpu))?;
     let pid = rustix::process::Pid::from_raw(i32::try_from(victim)?).context("0 is no process")?;
     let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).context("open the victim")?;
-    let thread = real_time_thread(victim).context("find the victim's real-time thread")?;
+    let thread = settled_thread(victim, stop).context("find the victim's real-time thread")?;
+    let prey = if is_swapping() {
+        // A page that has just come back is taken only by who asks where it came back.
+        sys::pin(planting.cpu)?;
+        Prey::stack(victim, thread)
+            .with_context(|| format!("find the stack of the victim's real-time thread {thread}"))?
+    } else {
+        sys::pin(another(planting.cpu))?;
+        Prey::Code(code(victim)?)
+    };
     let note =
         Burn { cpu: planting.cpu, burst_ns: 0, every_ns: 0, tid: Some(thread), argument: None, function_at: None };
     let faults = Burner::start(&["page_fault_user"], note)?;
     let calls = Burner::start(&["sys_enter"], note)?;
     let mut random = sys::now_ns() | 1;
-    while !stop.asked() {
-        sys::page_out(&pidfd, &code(victim)?)?;
+    prey.take(&pidfd)?;
+    // The victim may end before.
+    while !stop.asked() && prey.take(&pidfd).is_ok() {
         sys::sleep_until(sys::now_ns() + jitter(&mut random, planting.every_ns));
     }
     Ok(planting.plants("-", &pairs(&faults.burnt()?, &calls.burnt()?)))
+}
+
+/// What is taken away.
+#[derive(Debug)]
+enum Prey {
+    /// All code from files.
+    Code(Vec<(u64, u64)>),
+    /// A few pages of a stack, in the memory of a process.
+    Stack(File, (u64, u64)),
+}
+
+impl Prey {
+    /// The pages around where the stack of a thread ends: told while it waits in a system call.
+    fn stack(pid: u32, thread: u32) -> Result<Self> {
+        let pointer = pointer(pid, thread).context("it is never seen in a system call")?;
+        let path = format!("/proc/{pid}/maps");
+        let maps = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+        let ranges = maps.lines().filter_map(|line| line.split_whitespace().next()).filter_map(bounds);
+        let mut holding = ranges.filter(|(from, to)| (*from..*to).contains(&pointer));
+        let whole = holding.next().with_context(|| format!("{path} has no mapping of {pointer:#x}"))?;
+        let path = format!("/proc/{pid}/mem");
+        let memory = File::open(&path).with_context(|| format!("open {path}"))?;
+        Ok(Self::Stack(memory, around(pointer, whole)))
+    }
+
+    /// Pages of a stack were written to: they are still at hand while that is saved, and after. A look at them brings them
+    /// back as they are saved, so that they need only be dropped, which is done at once.
+    fn take(&self, pidfd: &OwnedFd) -> Result<()> {
+        let (memory, range) = match self {
+            Self::Code(ranges) => return sys::page_out(pidfd, ranges),
+            Self::Stack(memory, range) => (memory, *range),
+        };
+        sys::page_out(pidfd, &[range])?;
+        sys::sleep_until(sys::now_ns() + WRITTEN_NS);
+        for page in (range.0..range.1).step_by(usize::try_from(PAGE)?) {
+            memory.read_exact_at(&mut [0; 1], page).context("look at a page of the victim")?;
+        }
+        sys::page_out(pidfd, &[range])
+    }
+}
+
+/// The page of an address, the one before and the one after, as far as they are there.
+fn around(address: u64, (from, to): (u64, u64)) -> (u64, u64) {
+    let page = address / PAGE * PAGE;
+    (page.saturating_sub(PAGE).max(from), page.saturating_add(2 * PAGE).min(to))
 }
 
 /// From the first fault after a call to the next call.
@@ -40,6 +106,20 @@ fn pairs(faults: &[Burnt], calls: &[Burnt]) -> Vec<Noted> {
         }
     }
     noted
+}
+
+/// The real-time thread of a process that stays: before it measures, others come and go.
+fn settled_thread(pid: u32, stop: &Stop) -> Option<u32> {
+    let mut last = None;
+    while !stop.asked() {
+        let thread = real_time_thread(pid);
+        if thread.is_some() && thread == last {
+            return thread;
+        }
+        last = thread;
+        sys::sleep_until(sys::now_ns() + SETTLED_NS);
+    }
+    None
 }
 
 /// The thread of a process that has the highest real-time priority.
@@ -56,6 +136,29 @@ fn real_time_thread(pid: u32) -> Option<u32> {
     ranked.max().map(|(_, thread)| thread)
 }
 
+/// Whether there is anything to swap to: beside the heading.
+fn is_swapping() -> bool {
+    std::fs::read_to_string("/proc/swaps").is_ok_and(|text| text.lines().count() > 1)
+}
+
+/// Where the stack of a thread ends while it waits in a system call.
+fn pointer(pid: u32, thread: u32) -> Option<u64> {
+    for _ in 0..1000 {
+        let said = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).unwrap_or_default();
+        if let Some(pointer) = stack_pointer(&said) {
+            return Some(pointer);
+        }
+        sys::sleep_until(sys::now_ns() + 300_000);
+    }
+    None
+}
+
+/// The last word but one.
+fn stack_pointer(said: &str) -> Option<u64> {
+    let word = said.split_whitespace().rev().nth(1)?;
+    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
+}
+
 /// Where a process has code from files.
 fn code(pid: u32) -> Result<Vec<(u64, u64)>> {
     let path = format!("/proc/{pid}/maps");
@@ -65,9 +168,14 @@ fn code(pid: u32) -> Result<Vec<(u64, u64)>> {
 
 fn range(line: &str) -> Option<(u64, u64)> {
     let mut words = line.split_whitespace();
-    let (from, to) = words.next()?.split_once('-')?;
+    let bounds = bounds(words.next()?)?;
     let code = words.next()?.contains('x') && words.nth(3)?.starts_with('/');
-    code.then_some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+    code.then_some(bounds)
+}
+
+fn bounds(word: &str) -> Option<(u64, u64)> {
+    let (from, to) = word.split_once('-')?;
+    Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
 }
 
 #[cfg(test)]
@@ -80,6 +188,19 @@ mod tests {
         assert_eq!(range(line), Some((0x55d0, 0x55f0)));
         assert_eq!(range("55d0-55f0 rw-p 00001000 fe:00 123 /usr/bin/punctual"), None);
         assert_eq!(range("7ff0-7ff1 r-xp 00000000 00:00 0 [vdso]"), None);
+    }
+
+    #[test]
+    fn a_stack_is_told_of_a_thread_that_waits() {
+        assert_eq!(stack_pointer("230 0x1 0x1 0x7ff0 0x0 0x0 0x0 0x7f10 0x7f00\n"), Some(0x7f10));
+        assert_eq!(stack_pointer("running\n"), None);
+    }
+
+    #[test]
+    fn only_pages_of_the_stack_are_taken() {
+        assert_eq!(around(0x7f12_3456, (0x7f00_0000, 0x7f20_0000)), (0x7f12_2000, 0x7f12_5000));
+        assert_eq!(around(0x7f00_0010, (0x7f00_0000, 0x7f20_0000)), (0x7f00_0000, 0x7f00_2000));
+        assert_eq!(around(0x7f1f_f010, (0x7f00_0000, 0x7f20_0000)), (0x7f1f_e000, 0x7f20_0000));
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! know what anybody makes of the delays.
 
 pub mod burn;
+pub mod fair;
 mod fault;
 mod net;
+pub mod pong;
 mod stimulus;
 mod storm;
 mod symbols;

@@ -1,5 +1,6 @@
 //! Packets on a loopback of our own, received on the CPU that is to be late. Nobody else's network is touched.
 
+use super::stimulus::another;
 use super::{Noted, Planting, Stop, jitter, notes};
 use crate::sys;
 use crate::truth::Plant;
@@ -26,40 +27,56 @@ pub fn packets(planting: &Planting, stop: &Stop) -> Result<()> {
 /// A group of our own network.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 const PORT: u16 = 9999;
+/// Receiving a packet takes so long at least, which is longer than sending one: they pile up.
+const PACKET_NS: u64 = 15_000;
 /// So many receivers are added at a time, until they take long enough; and at most so many.
-const STEP: usize = 16;
-const MOST: usize = 500;
+const STEP: usize = 2;
+const MOST: usize = 64;
 
-/// One packet to a group of many sockets: it is received by all of them in one softirq. The sender ranks below the
-/// measuring thread; a plant is the time that sending took, nearly all of which is the softirq.
+/// Dozens of packets at once, sent on another CPU, which hands each over: interrupts from there and softirqs here follow
+/// one another until all are received. A plant lasts as long as receiving that many takes.
 pub fn flood(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     sys::own_network()?;
     sys::loopback_up()?;
     sys::pin(planting.cpu)?;
-    sys::make_real_time(sys::Policy::Fifo(1))?;
     let sender = UdpSocket::bind("127.0.0.1:0").context("open a socket on the loopback")?;
+    let send = || sender.send_to(&[0; 64], (GROUP, PORT)).context("send to a group");
     let mut receivers = Vec::new();
-    let send = || {
-        let start_ns = sys::now_ns();
-        let sent = sender.send_to(&[0; 64], (GROUP, PORT));
-        sent.map(|_| Noted { start_ns, end_ns: sys::now_ns(), gaps_ns: 0 }).context("send to a group")
-    };
-    let took = || send().map(|noted| noted.end_ns - noted.start_ns);
-    let mut shortest = 0;
-    while shortest < planting.burst_ns && receivers.len() < MOST {
+    let mut each_ns = 0;
+    // As long as nothing is handed over, who sends receives.
+    while each_ns < PACKET_NS && receivers.len() < MOST {
         for _ in 0..STEP {
             receivers.push(receiver()?);
         }
-        shortest = took()?.min(took()?).min(took()?);
+        each_ns = shortest(&send)?;
     }
-    ensure!(shortest * 2 > planting.burst_ns, "packets to a group are not received, or too fast: {shortest} ns");
+    ensure!(each_ns >= PACKET_NS, "packets to a group are not received, or too fast: {each_ns} ns");
+    sys::steer_loopback(planting.cpu)?;
+    sys::pin(another(planting.cpu))?;
+    sys::make_real_time(sys::Policy::Fifo(1))?;
+    let packets = (planting.burst_ns / each_ns).max(1);
     let mut noted = notes();
     let mut random = sys::now_ns() | 1;
     while !stop.asked() && noted.len() < noted.capacity() {
-        noted.push(send()?);
+        let start_ns = sys::now_ns();
+        for _ in 0..packets {
+            send()?;
+        }
+        noted.push(Noted { start_ns, end_ns: sys::now_ns().max(start_ns + packets * each_ns), gaps_ns: 0 });
         sys::sleep_until(sys::now_ns() + jitter(&mut random, planting.every_ns));
     }
     Ok(planting.plants("NET_RX", &noted))
+}
+
+/// The shortest of some times that sending takes.
+fn shortest(send: &impl Fn() -> Result<usize>) -> Result<u64> {
+    let mut least = u64::MAX;
+    for _ in 0..5 {
+        let start_ns = sys::now_ns();
+        send()?;
+        least = least.min(sys::now_ns() - start_ns);
+    }
+    Ok(least)
 }
 
 /// Takes part in the group, looks at each packet for long, and drops it.

@@ -1,40 +1,60 @@
 //! Real-time throttling: the share of time that real-time threads may have is lowered, and a thread of the lowest
 //! real-time priority uses it up.
 //!
-//! The share is put back when this ends. Kernels since 6.12 throttle only where real-time group scheduling is built in.
+//! The share is put back when this ends. Kernels since 6.12 throttle only where real-time group scheduling is built in;
+//! they have a server for ordinary threads, which does the same to real-time ones.
 
 use super::thread::rename;
-use super::{Noted, Planting, Stop, notes};
+use super::{Noted, Planting, Stop, fair, notes};
 use crate::sys::{self, Policy};
 use crate::truth::Plant;
 use anyhow::{Context, Result};
 use std::fmt::Display;
+use std::hint;
+use std::ops::RangeInclusive;
 
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-/// A tenth of the time, by periods short enough that nobody is kept waiting for long: halved so often.
-const HALVED: u32 = 4;
-const SHARE: u64 = 10;
+/// Two fifths of the time, by periods short enough that nobody is kept waiting for long: halved so often. It is lowered for
+/// every CPU, and threads that serve timers are real-time ones: elsewhere less than this is enough for them.
+const HALVED: u32 = 5;
+const SHARE: (u64, u64) = (2, 5);
+/// Throttling takes three fifths of 31.25 ms, less what others took of it. A gap far from that was something else, as an
+/// emulator that gave another CPU its turn, or has such a turn in it.
+const THROTTLED_NS: RangeInclusive<u64> = 5_000_000..=20_000_000;
 /// A gap in the thread's own time that is longer than this was no interrupt and no measuring thread.
 const GAP_NS: u64 = 500_000;
-/// It runs 30 % of the time, which is more than it may.
-const BURST_NS: u64 = 1_500_000;
-const EVERY_NS: u64 = 5_000_000;
+/// It wants to run nearly always: throttling that begins while it sleeps would not be seen.
+const BURST_NS: u64 = 5_000_000;
+/// It does sleep, for so long: the time is bounded that a real-time thread may take in one go.
+pub const NAP_NS: u64 = 200_000;
 
 /// Throttles again and again. A plant is a gap in the time of the thread that uses it up.
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
+    if let Some(server) = fair::server(planting.cpu) {
+        return fair::run(planting, server, stop);
+    }
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;
-    let mut noted = notes();
     let _share = Share::lower()?;
     sys::make_real_time(Policy::Fifo(1))?;
-    let mut due = sys::now_ns() + EVERY_NS;
+    let mut noted = gaps(BURST_NS, BURST_NS + NAP_NS, None, stop);
+    noted.retain(|noted| THROTTLED_NS.contains(&(noted.end_ns - noted.start_ns)));
+    Ok(planting.plants("-", &noted))
+}
+
+/// Runs so long of so long until told to stop, and notes when it wanted to run and did not. It says so often that it spins,
+/// if at all, for an emulator that runs its CPUs in turns: others have none while this runs.
+pub fn gaps(burst_ns: u64, every_ns: u64, turn_ns: Option<u64>, stop: &Stop) -> Vec<Noted> {
+    let mut noted = notes();
+    let mut turned = 0;
+    let mut due = sys::now_ns() + every_ns;
     while !stop.asked() && noted.len() < noted.capacity() {
         sys::sleep_until(due);
         // Woken late, or not running while it wanted to: both are gaps.
         let mut last = due;
         let mut ran = 0;
-        while ran < BURST_NS && noted.len() < noted.capacity() {
+        while ran < burst_ns && noted.len() < noted.capacity() {
             let now = sys::now_ns();
             let gap = now.saturating_sub(last);
             if gap > GAP_NS {
@@ -43,10 +63,14 @@ pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
                 ran += gap;
             }
             last = now;
+            if turn_ns.is_some_and(|turn_ns| now >= turned + turn_ns) {
+                hint::spin_loop();
+                turned = now;
+            }
         }
-        due = last + EVERY_NS - BURST_NS;
+        due = last + every_ns - burst_ns;
     }
-    Ok(planting.plants("-", &noted))
+    noted
 }
 
 /// The share as it was, to be put back.
@@ -69,7 +93,7 @@ impl Share {
             write(RUNTIME, period_us)?;
             write(PERIOD, period_us)?;
         }
-        write(RUNTIME, period_us / SHARE)?;
+        write(RUNTIME, period_us * SHARE.0 / SHARE.1)?;
         Ok(before)
     }
 

@@ -21,7 +21,7 @@ fn fixtures() -> Vec<PathBuf> {
 }
 
 fn rules(given: &Given) -> Rules {
-    let setting = Setting { guest: given.guest, rt: given.rt, ..Setting::default() };
+    let setting = Setting { guest: given.guest, rt: given.rt, roams: given.roams, ..Setting::default() };
     Rules { setting, switch_cost: SWITCH_LEAST }
 }
 

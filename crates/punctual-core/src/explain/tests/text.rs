@@ -1,7 +1,7 @@
 //! Windows as text, one record a line, and what became of them as text: for data tests.
 //!
 //! ```text
-//! window cpu=1 tid=900 release=1000.0 woke=1062.0 [kept=sampled] [incomplete=lost] [guest] [rt]
+//! window cpu=1 tid=900 release=1000.0 woke=1062.0 [kept=sampled] [incomplete=lost] [guest] [rt] [roams]
 //! task 900 probe | irq 131 nvme0q3 affinity=3 managed | function 10 hrtimer_wakeup
 //! counter smi 1 0 | standstill 20000
 //! elsewhere 0 990.0 77 - ipi 1 30 31
@@ -21,6 +21,7 @@ use punctual_hist::{MonoTime, Nanos};
 pub(super) struct Given {
     pub window: Window,
     pub guest: bool,
+    pub roams: bool,
     pub rt: bool,
 }
 
@@ -88,7 +89,8 @@ fn window(rest: &str, slot: u32) -> Given {
         incomplete,
         around: None,
     };
-    Given { window, guest: value("guest").is_some(), rt: value("rt").is_some() }
+    let is = |name: &str| value(name).is_some();
+    Given { window, guest: is("guest"), rt: is("rt"), roams: is("roams") }
 }
 
 fn add_fact(window: &mut Window, fact: &str) {
@@ -154,6 +156,7 @@ fn record(line: &str) -> Record {
         _ => 0,
     };
     let preempt = flags.bytes().find(u8::is_ascii_digit).map_or(0, |digit| digit - b'0');
+    let preempt = if flags.contains('m') { preempt | 0x10 } else { preempt };
     let flags = flags.chars().map(flag).fold(0, |all, flag| all | flag);
     Record { at: time(at), tid: number(tid), context: Context { flags, preempt }, what: kind(what) }
 }
@@ -169,6 +172,7 @@ fn kind(words: &[&str]) -> What {
             let prev_state = match *state {
                 "R" => 0,
                 "D" => 2,
+                "T" => 4,
                 _ => 1,
             };
             What::Switch { prev, prev_prio, prev_state, next, next_prio }
@@ -201,6 +205,7 @@ fn kind(words: &[&str]) -> What {
         ["idle", state] => What::Idle { state: Some(number(state)) },
         ["fault", at, ip] => What::Fault { address: address(at), ip: address(ip), user: true },
         ["frequency", khz] => What::Frequency { cpu: 1, khz: number(khz) },
+        ["boost", task, to] => What::Boost { tid: prio(task).0, from: prio(task).1, prio: number(to) },
         ["migrate", tid, from, to] => What::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) },
         ["lost"] => What::Lost { count: None },
         _ => panic!("what is {words:?}?"),

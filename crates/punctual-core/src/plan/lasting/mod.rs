@@ -25,7 +25,7 @@ mod shell;
 mod tests;
 mod why;
 
-pub use files::files;
+pub use files::{files, hook};
 pub use grub::grub_unchosen;
 pub use line::merge;
 pub use print::{Artefact, print};

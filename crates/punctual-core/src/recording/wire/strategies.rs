@@ -5,7 +5,7 @@ use super::trace_strategies::{late_list, trace_total, tracing};
 use crate::cpu_set::CpuSet;
 use crate::finding::{Confidence, Evidence, Finding, Severity, State};
 use crate::recording::{
-    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, Granted, Header, InForce, Interval,
+    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, Further, Granted, Header, InForce, Interval,
     LoadDone, Mark, MarkKind, Moment, Placement, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
@@ -35,6 +35,7 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
         window().prop_map(|window| Frame::Window(Box::new(window))),
         late_list().prop_map(Frame::Late),
         vec(trace_total(), 0..4).prop_map(Frame::TraceTotals),
+        (nanos(), header()).prop_map(|(at, header)| Frame::Run(Box::new(Further { at, header }))),
     ]
 }
 

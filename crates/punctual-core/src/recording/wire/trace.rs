@@ -31,7 +31,7 @@ variants! {
         6 => Witness(what, why)
     }
     Kept { 0 => Worst, 1 => Sampled, 2 => Ordinary }
-    Incomplete { 0 => Lost, 1 => Late, 2 => Short, 3 => Warped, 4 => TooLong, 5 => NoTrace, 6 => Holes }
+    Incomplete { 0 => Lost, 1 => Late, 2 => Short, 3 => Warped, 4 => TooLong, 5 => NoTrace, 6 => Holes, 7 => Elsewhere }
     NoiseKind { 0 => Nmi, 1 => Irq, 2 => Softirq, 3 => Thread }
     Vector {
         0 => LocalTimer, 1 => Reschedule, 2 => CallFunction, 3 => CallFunctionSingle, 4 => IrqWork, 5 => Thermal,
@@ -52,7 +52,7 @@ variants! {
         18 => CallExit, 19 => IpiSend { target, callsite, callback }, 20 => Idle { state },
         21 => Fault { address, ip, user }, 22 => Frequency { cpu, khz }, 23 => Migrate { tid, from_cpu, to_cpu },
         24 => Noise { kind, id, start, took }, 25 => Timerlat { context, latency }, 26 => Lost { count },
-        27 => Stack { addresses }
+        27 => Stack { addresses }, 28 => Boost { tid, from, prio }
     }
 }
 

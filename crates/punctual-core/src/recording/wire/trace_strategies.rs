@@ -29,18 +29,7 @@ fn few() -> impl Strategy<Value = u32> {
 }
 
 fn vector() -> impl Strategy<Value = Vector> {
-    select(vec![
-        Vector::LocalTimer,
-        Vector::Reschedule,
-        Vector::CallFunction,
-        Vector::CallFunctionSingle,
-        Vector::IrqWork,
-        Vector::Thermal,
-        Vector::MachineCheck,
-        Vector::Platform,
-        Vector::Error,
-        Vector::Ipi,
-    ])
+    select(Vector::ALL.to_vec())
 }
 
 fn noise_kind() -> impl Strategy<Value = NoiseKind> {
@@ -54,6 +43,7 @@ fn scheduling() -> impl Strategy<Value = What> {
             prev, prev_prio, prev_state, next, next_prio
         }),
         2 => (tid(), prio(), few()).prop_map(|(tid, prio, target)| What::Waking { tid, prio, target }),
+        1 => (tid(), prio(), prio()).prop_map(|(tid, from, prio)| What::Boost { tid, from, prio }),
         1 => (tid(), few(), few()).prop_map(|(tid, from_cpu, to_cpu)| What::Migrate { tid, from_cpu, to_cpu }),
         1 => address().prop_map(|function| What::WorkStart { function }),
         1 => Just(What::WorkEnd),
@@ -172,6 +162,7 @@ fn incomplete() -> impl Strategy<Value = Incomplete> {
         Incomplete::TooLong,
         Incomplete::NoTrace,
         Incomplete::Holes,
+        Incomplete::Elsewhere,
     ])
 }
 

@@ -8,8 +8,8 @@ use super::interval::{put_interval, take_interval};
 use crate::cpu_set::{CPU_LIMIT, CpuSet};
 use crate::finding::{Confidence, Evidence, Finding, Severity, State};
 use crate::recording::{
-    Clock, Counters, End, EndReason, Event, EventKind, Granted, Header, InForce, Interval, LoadDone, Mark, MarkKind,
-    Moment, Placement, WarmUp, Worst,
+    Clock, Counters, End, EndReason, Event, EventKind, Further, Granted, Header, InForce, Interval, LoadDone, Mark,
+    MarkKind, Moment, Placement, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::{Activation, MonoTime, Nanos};
@@ -76,6 +76,7 @@ fields! {
     Event { at, length, kind, releases_lost }
     LoadDone { phase, name, cpus, unit, operations, time, failure }
     End { at, reason, write_error }
+    Further { at, header }
     Finding { id, title, severity, state, evidence, why, fix, cost, confidence }
     Evidence { source, value }
     Scenario {

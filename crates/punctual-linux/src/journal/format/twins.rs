@@ -70,6 +70,7 @@ pub(super) enum KindTwin {
     ForCommand { command: Vec<String> },
     Adopted { of: u32 },
     Boot,
+    Campaign { folder: String },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -280,7 +281,7 @@ macro_rules! same_shape {
 }
 
 same_shape! {
-    Kind = KindTwin { Tuned, ForCommand { command }, Adopted { of }, Boot }
+    Kind = KindTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
     Lasts = LastsTwin { Process, Reboot, ForGood }
     Outcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
     Undone = UndoneTwin { Restored, Nothing { why }, Left { what } }

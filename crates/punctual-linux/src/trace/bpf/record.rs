@@ -11,18 +11,6 @@ const FRAMES: usize = 5;
 const STACK: u8 = 27;
 /// What `cpu_idle` says when the CPU woke.
 const WOKE: u32 = u32::MAX;
-const VECTORS: [Vector; 10] = [
-    Vector::LocalTimer,
-    Vector::Reschedule,
-    Vector::CallFunction,
-    Vector::CallFunctionSingle,
-    Vector::IrqWork,
-    Vector::Thermal,
-    Vector::MachineCheck,
-    Vector::Platform,
-    Vector::Error,
-    Vector::Ipi,
-];
 
 /// A record that is whole: mark, time, who, and what.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +99,7 @@ impl Raw {
     fn plain(&self) -> Option<What> {
         let [first, second, third, ..] = self.words;
         let (timer, function) = (Address(first), Address(second));
-        let vector = || VECTORS.get(usize::try_from(first).ok()?).copied();
+        let vector = || Vector::ALL.get(usize::try_from(first).ok()?).copied();
         Some(match self.kind {
             3 => What::IrqExit { irq: small(first) },
             4 => What::SoftirqEntry { vector: small(first) },

@@ -6,9 +6,10 @@ mod artefact;
 mod carry_out;
 mod wishes;
 
-pub use carry_out::{allowed_to_change, outcome};
-pub use wishes::wishes;
+pub use carry_out::{GUARD, allowed_to_change, outcome};
+pub use wishes::{is_roots_alone, place, wishes};
 
+use super::campaign::{no_campaign_but, none_measures};
 use super::source::Source;
 use crate::cli::TuneArgs;
 use crate::exit::Exit;
@@ -62,8 +63,10 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     allowed_to_change()?;
+    none_measures()?;
     nothing_waits()?;
-    if !args.yes && !is_agreed()? {
+    no_campaign_but(&apply::Machine::here(), None)?;
+    if !args.yes && !is_agreed("Apply this? [y/N] ")? {
         render::say("Nothing was changed.");
         return Ok(Exit::Fine);
     }
@@ -77,7 +80,7 @@ fn is_forgotten_at_boot() -> bool {
 }
 
 /// On top of what may go back at any moment nothing is built.
-fn nothing_waits() -> Result<()> {
+pub fn nothing_waits() -> Result<()> {
     let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
     let waits = contents.standing().find(|session| {
         let begun = session.begun.as_ref();
@@ -118,11 +121,11 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
 }
 
 /// Asks whoever sits there.
-fn is_agreed() -> Result<bool> {
+pub fn is_agreed(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("nobody can be asked here, so nothing was changed; --yes applies the plan without asking");
+        bail!("nobody can be asked here, so nothing was changed; --yes goes on without asking");
     }
-    render::ask("Apply this? [y/N] ");
+    render::ask(question);
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).context("cannot read the answer")?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

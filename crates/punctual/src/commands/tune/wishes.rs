@@ -7,8 +7,12 @@ use punctual_core::plan::Wishes;
 use punctual_core::plan::remedies::{HugePages, Needs};
 use punctual_core::profile::Need;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
+/// Whoever is neither the owner nor of the group may write.
 const WRITABLE_BY_ALL: u32 = 0o002;
+/// The group may write.
+const WRITABLE_BY_GROUP: u32 = 0o020;
 
 /// The wishes; a knob nobody knows is refused.
 pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
@@ -48,17 +52,62 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     })
 }
 
-/// Where this program is, if nobody but root can put another one there.
-fn place() -> Result<String, String> {
-    let install = "install it where only root writes, in /usr/local/sbin for example";
-    let exe = std::env::current_exe().map_err(|error| format!("where this program stands cannot be told ({error})"))?;
-    for part in exe.ancestors() {
+/// Whether nobody but root can put another program in the place of this one, and if not, why.
+pub fn is_roots_alone(program: &Path) -> Result<(), String> {
+    for part in program.ancestors() {
         let name = part.display();
-        let found =
-            std::fs::metadata(part).map_err(|error| format!("{name} cannot be looked at ({error}); {install}"))?;
-        if found.uid() != 0 || found.mode() & WRITABLE_BY_ALL != 0 {
-            return Err(format!("{name} is not root's alone, so that others could change what root runs; {install}"));
+        let found = std::fs::metadata(part).map_err(|error| format!("{name} cannot be looked at ({error})"))?;
+        if !is_writable_by_root_alone(found.uid(), found.gid(), found.mode()) {
+            return Err(format!("{name} is not root's alone, so that others could change what root runs"));
         }
     }
+    Ok(())
+}
+
+/// Whoever is of root's own group is trusted as root is.
+fn is_writable_by_root_alone(uid: u32, gid: u32, mode: u32) -> bool {
+    let others = if gid == 0 { WRITABLE_BY_ALL } else { WRITABLE_BY_ALL | WRITABLE_BY_GROUP };
+    uid == 0 && mode & others == 0
+}
+
+/// Where this program is, if nobody but root can put another one there.
+pub fn place() -> Result<String, String> {
+    let install = "install it where only root writes, in /usr/local/sbin for example";
+    let exe = std::env::current_exe().map_err(|error| format!("where this program stands cannot be told ({error})"))?;
+    is_roots_alone(&exe).map_err(|why| format!("{why}; {install}"))?;
     exe.into_os_string().into_string().map_err(|_| format!("its path is not text; {install}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_groups_only_roots_own_may_write_to_what_root_runs() {
+        for (uid, gid, mode, is_fine) in [
+            (0, 0, 0o755, true),
+            (0, 50, 0o755, true),
+            (0, 0, 0o775, true),
+            (0, 50, 0o775, false),
+            (0, 0, 0o757, false),
+            (0, 0, 0o1777, false),
+            (1000, 0, 0o755, false),
+            (1000, 1000, 0o700, false),
+        ] {
+            assert_eq!(is_writable_by_root_alone(uid, gid, mode), is_fine, "{uid}:{gid} {mode:o}");
+        }
+    }
+
+    #[test]
+    fn each_folder_on_the_way_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
+        std::fs::write(&program, "").unwrap();
+        // Folders for temporary files are everybody's.
+        let why = is_roots_alone(&program).unwrap_err();
+        assert!(why.contains("not root's alone"), "{why}");
+        let missing = is_roots_alone(Path::new("/there/is/no/such")).unwrap_err();
+        assert!(missing.contains("cannot be looked at"), "{missing}");
+        is_roots_alone(Path::new("/etc/passwd")).unwrap();
+    }
 }

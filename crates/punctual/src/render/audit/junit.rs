@@ -22,7 +22,7 @@ pub fn document(audit: &Audit<'_>, least: Option<Severity>) -> Result<String, Se
         }
         report.add_test_suite(suite);
     }
-    report.to_string()
+    crate::render::junit::text(&report)
 }
 
 fn case(finding: &Finding, family: Family, least: Option<Severity>) -> TestCase {

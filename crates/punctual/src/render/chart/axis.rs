@@ -106,25 +106,56 @@ fn latency_label(ns: f64) -> String {
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
 fn count_label(n: f64) -> String {
-    units::count(n.round() as u64)
+    short(n.round() as u64)
+}
+
+/// A round number in few characters.
+pub fn short(n: u64) -> String {
+    match n {
+        0..10_000 => units::count(n),
+        10_000..1_000_000 => format!("{}k", n / 1_000),
+        1_000_000..1_000_000_000 => format!("{}M", n / 1_000_000),
+        _ => format!("{}G", n / 1_000_000_000),
+    }
+}
+
+/// The stretch of time a picture shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Its beginning, since the start of the run.
+    pub from: Nanos,
+    /// Its end.
+    pub to: Nanos,
 }
 
 /// Horizontal axis of time since the start: some five to ten round moments.
-pub fn moments_below(out: &mut String, end: Nanos, plot: Plot, labelled: bool) {
-    let step = moment_step(end);
-    for at in (0..=end.whole(step)).map(|n| step.times(n)) {
-        let x = px(moment_at(at, end, plot));
+pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool) {
+    for at in round_moments(times) {
+        let x = px(moment_at(at, times, plot));
         let _ = write!(out, r#"<path class="grid minor" d="M{x} {}V{}"/>"#, px(plot.top), px(plot.bottom));
         if labelled {
-            let text = if at == Nanos::ZERO { "0".to_owned() } else { escaped(&units::duration(at)) };
+            let text = escaped(&moment_label(at));
             let _ = write!(out, r#"<text class="tick mid" x="{x}" y="{}">{text}</text>"#, px(plot.bottom + 17.0));
         }
     }
 }
 
+/// Some five to ten round moments.
+pub fn round_moments(times: Times) -> impl Iterator<Item = Nanos> {
+    let step = moment_step(times.to.minus(times.from));
+    let first = times.from.as_ns().div_ceil(step.as_ns().max(1));
+    (first..=times.to.whole(step).max(first)).map(move |n| step.times(n)).filter(move |at| *at <= times.to)
+}
+
+/// What is written at a moment of the axis.
+pub fn moment_label(at: Nanos) -> String {
+    if at == Nanos::ZERO { "0".to_owned() } else { units::duration(at) }
+}
+
 /// The coordinate of a moment.
-pub fn moment_at(at: Nanos, end: Nanos, plot: Plot) -> f64 {
-    let share = at.as_secs_f64() / end.as_secs_f64().max(1e-9);
+pub fn moment_at(at: Nanos, times: Times, plot: Plot) -> f64 {
+    let length = times.to.minus(times.from);
+    let share = at.minus(times.from).as_secs_f64() / length.as_secs_f64().max(1e-9);
     plot.left + share.clamp(0.0, 1.0) * (plot.right - plot.left)
 }
 

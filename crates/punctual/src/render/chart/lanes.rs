@@ -53,7 +53,7 @@ fn drawn(class: Class) -> (Lane, &'static str) {
         Class::SamePriority | Class::Worker => (Lane::Threads, "c4"),
         Class::PreemptOff | Class::IrqOff => (Lane::Threads, "c6"),
         Class::WakeUp | Class::OwnPath => (Lane::Task, "c7"),
-        Class::PageFault | Class::Throttled | Class::Migration => (Lane::Task, "c3"),
+        Class::PageFault | Class::Throttled | Class::Stopped | Class::Migration => (Lane::Task, "c3"),
         Class::IdleExit | Class::Frequency => (Lane::Beyond, "c7"),
         Class::Firmware | Class::Hypervisor | Class::Paused => (Lane::Beyond, "c6"),
         Class::Unexplained => (Lane::Beyond, "unknown"),
@@ -237,10 +237,10 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
     let mut taken: Vec<(f64, f64)> = bars.iter().map(|bar| place(bar)).collect();
     let mut longest: Vec<&&Bar<'_>> = bars.iter().filter(|bar| bar.alike).collect();
     longest.sort_by_key(|bar| Reverse(bar.time));
-    let mut named: Vec<&str> = Vec::new();
+    let mut named: Vec<String> = Vec::new();
     for bar in longest.into_iter().take(LABELS_MAX) {
         let name = words::cause_label(&bar.longest.cause);
-        let wide = wide(name) + 8.0;
+        let wide = wide(&name) + 8.0;
         let (from, to) = place(bar);
         let free = |from: f64, to: f64| {
             from >= LEFT && to <= RIGHT && taken.iter().all(|(left, right)| to <= *left || from >= *right)
@@ -254,9 +254,9 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
             () => continue,
         };
         taken.push(extent);
-        named.push(name);
         let (x, y) = (px(x), px(top + BAR / 2.0 + 4.0));
-        let _ = write!(out, r#"<text class="part-name {edge}" x="{x}" y="{y}">{}</text>"#, escaped(name));
+        let _ = write!(out, r#"<text class="part-name {edge}" x="{x}" y="{y}">{}</text>"#, escaped(&name));
+        named.push(name);
     }
 }
 

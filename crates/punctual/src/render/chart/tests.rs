@@ -3,6 +3,7 @@
 use super::axis::LogScale;
 use super::*;
 use crate::render::sample;
+use punctual_core::foreign::Cell;
 use punctual_hist::Nanos;
 
 #[test]
@@ -25,7 +26,8 @@ fn ticks_are_round_and_inside() {
 fn nothing_measured_makes_no_picture() {
     let report = sample::empty();
     assert!(histogram(&report.cpus, &[0], None, false).is_none());
-    assert!(timeline(&report, 0, true, true).is_none());
+    let reach = reach(&report).unwrap_or_default();
+    assert!(timeline(&report, 0, reach, true, true).is_none());
     assert!(ruler(&report.cpus[0].row.latency, None, "", false).is_none());
 }
 
@@ -49,9 +51,9 @@ fn a_histogram_accounts_for_every_activation_in_its_titles() {
 fn names_from_outside_stay_text() {
     let mut report = sample::two_cpus();
     report.spans[0].name = "cmd:<script>&\"'\x07".to_owned();
-    let svg = timeline(&report, 0, true, true).unwrap();
+    let svg = timeline(&report, 0, reach(&report).unwrap(), true, true).unwrap();
     assert!(!svg.contains("<script"), "{svg}");
-    assert!(svg.contains("cmd:&lt;script&gt;&amp;&quot;&#39;\u{fffd}"));
+    assert!(svg.contains("cmd:&lt;script&gt;&amp;&quot;&#39;?"));
 }
 
 #[test]
@@ -61,4 +63,25 @@ fn extremes_of_counts_do_not_break_a_picture() {
     report.cpus[0].ran.record_n(Nanos::ZERO, u64::MAX);
     let svg = histogram(&report.cpus, &[0, 1], Some(Nanos::MAX), false).unwrap();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+}
+
+/// What is drawn under this class.
+fn path<'a>(svg: &'a str, class: &str) -> &'a str {
+    let rest = svg.split_once(&format!("class=\"{class} ")).unwrap().1;
+    rest.split_once("d=\"").unwrap().1.split('"').next().unwrap()
+}
+
+#[test]
+fn a_curve_ends_where_values_are_only_counted() {
+    let cells = [(1, 90), (2, 9)].map(|(us, count)| Cell::of_width(us, Nanos::from_us(1), count)).to_vec();
+    let shape = |to| {
+        let apart = Some(shape::Apart { from: Nanos::from_us(400), to, count: 1 });
+        Shape { cells: cells.clone(), largest: to, apart, ..Shape::default() }
+    };
+    // By hand: 10 and then 1 of 100 are above, on an axis from 1 to 1 in 200; the latencies go from 1 us to 440.001 us.
+    let open = exceedance(&[shape(None)], None).unwrap();
+    assert_eq!(path(&open, "ran c0"), "M74 20H166.4V154.7H220.5V289.4H873.3");
+    assert_eq!(path(&open, "skipped c0"), "M873.3 289.4H886", "nobody knows where it falls");
+    let ended = exceedance(&[shape(Some(Nanos::from_ms(2)))], None).unwrap();
+    assert!(path(&ended, "skipped c0").ends_with(" 289.4H886V330"), "{ended}");
 }

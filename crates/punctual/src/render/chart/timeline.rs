@@ -1,7 +1,7 @@
 //! One CPU over the time of the run: smallest, median, 99.9 % and largest lateness of each stretch, over the load
 //! phases that were on.
 
-use super::axis::{self, LogScale, as_f64};
+use super::axis::{self, LogScale, Times, as_f64};
 use super::{Plot, escaped, px, series};
 use crate::render::{units, words};
 use punctual_core::recording::Event;
@@ -16,15 +16,27 @@ const WIDTH: f64 = 900.0;
 /// Which number of a point is drawn.
 type Value = fn(&TimelinePoint) -> Option<Nanos>;
 
-/// The time line of the CPU with this place in the report. The first of a stack names the load phases, the last has
-/// the labels of time. `None` when nothing ran on it.
-pub fn timeline(report: &Report, number: usize, first: bool, last: bool) -> Option<String> {
-    let cpu = report.cpus.get(number)?.cpu;
-    let points = joined(&report.timeline, cpu);
+/// The lowest and the highest lateness of a report, its budget among them: what its time lines reach over. `None` when
+/// nothing ran.
+pub fn reach(report: &Report) -> Option<(Nanos, Nanos)> {
     let measured = || report.timeline.iter();
     let low = measured().filter_map(|p| p.min).chain(report.need.budget).min()?;
     let high = measured().filter_map(|p| p.max).chain(report.need.budget).max()?;
-    let end = measured().map(|p| p.start.plus(p.length)).chain(report.spans.iter().map(|s| s.to)).max()?;
+    Some((low, high))
+}
+
+/// The time line of the CPU with this place in the report, from the lowest to the highest lateness. The first of a stack
+/// names the load phases, the last has the labels of time. `None` when nothing ran on it.
+pub fn timeline(
+    report: &Report,
+    number: usize,
+    (low, high): (Nanos, Nanos),
+    first: bool,
+    last: bool,
+) -> Option<String> {
+    let cpu = report.cpus.get(number)?.cpu;
+    let points = joined(&report.timeline, cpu);
+    let times = times(report)?;
     let top = if first { 26.0 } else { 8.0 };
     let plot = Plot { left: 74.0, top, right: WIDTH - 60.0, bottom: top + 120.0 };
     let height = plot.bottom + if last { 26.0 } else { 6.0 };
@@ -33,19 +45,27 @@ pub fn timeline(report: &Report, number: usize, first: bool, last: bool) -> Opti
     let says = escaped(&format!("Lateness of CPU {cpu} over the run; logarithmic"));
     let mut out =
         format!(r#"<svg class="timeline" viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" aria-label="{says}">"#);
-    phases(&mut out, &report.spans, end, plot, first);
+    phases(&mut out, &report.spans, times, plot, first);
     axis::latencies_left(&mut out, &y, plot);
-    axis::moments_below(&mut out, end, plot, last);
-    lines(&mut out, &points, end, plot, &y, &series(number));
+    axis::moments_below(&mut out, times, plot, last);
+    lines(&mut out, &points, times, plot, &y, &series(number));
     if let Some(budget) = report.need.budget {
         let y = px(y.at_ns(budget));
         let _ = write!(out, r#"<path class="limit" d="M{} {y}H{}"/>"#, px(plot.left), px(plot.right));
     }
-    events(&mut out, &report.events, end, plot);
+    events(&mut out, &report.events, times, plot);
     names(&mut out, &points, plot, &y, report.need.budget);
-    hits(&mut out, &points, &report.spans, end, plot);
+    hits(&mut out, &points, &report.spans, times, plot);
     out.push_str("</svg>");
     Some(out)
+}
+
+/// The time a report is of: from its start, or a stretch of it.
+pub fn times(report: &Report) -> Option<Times> {
+    let ends = report.timeline.iter().map(|p| p.start.plus(p.length));
+    let to = ends.chain(report.spans.iter().map(|s| s.to)).max()?;
+    let from = report.stretch.and_then(|stretch| stretch.told).map_or(Nanos::ZERO, |(from, _)| from);
+    Some(Times { from, to })
 }
 
 /// The points of one CPU, joined to at most [`COLUMNS`]: extremes stay extremes, of percentiles the largest is taken.
@@ -67,9 +87,9 @@ fn joined(timeline: &[TimelinePoint], cpu: u32) -> Vec<TimelinePoint> {
     own.chunks(own.len().div_ceil(COLUMNS).max(1)).filter_map(join).collect()
 }
 
-fn phases(out: &mut String, spans: &[PhaseSpan], end: Nanos, plot: Plot, named: bool) {
+fn phases(out: &mut String, spans: &[PhaseSpan], times: Times, plot: Plot, named: bool) {
     for (i, span) in spans.iter().enumerate() {
-        let (from, to) = (axis::moment_at(span.from, end, plot), axis::moment_at(span.to, end, plot));
+        let (from, to) = (axis::moment_at(span.from, times, plot), axis::moment_at(span.to, times, plot));
         let (x, y, width, height) = (px(from), px(plot.top), px((to - from).max(0.0)), px(plot.bottom - plot.top));
         let name = words::phase_name(&span.name);
         let _ = write!(out, r#"<rect class="phase p{}" x="{x}" y="{y}" width="{width}" height="{height}"/>"#, i % 2);
@@ -89,8 +109,8 @@ fn cut(name: &str, room: f64) -> String {
     name.chars().take((room as usize).saturating_sub(1)).chain(std::iter::once('\u{2026}')).collect()
 }
 
-fn lines(out: &mut String, points: &[TimelinePoint], end: Nanos, plot: Plot, y: &LogScale, class: &str) {
-    let x = |at: Nanos| axis::moment_at(at, end, plot);
+fn lines(out: &mut String, points: &[TimelinePoint], times: Times, plot: Plot, y: &LogScale, class: &str) {
+    let x = |at: Nanos| axis::moment_at(at, times, plot);
     let mut band = String::new();
     for point in points {
         if let (Some(min), Some(max)) = (point.min, point.max) {
@@ -124,9 +144,9 @@ fn lines(out: &mut String, points: &[TimelinePoint], end: Nanos, plot: Plot, y: 
     }
 }
 
-fn events(out: &mut String, events: &[Event], end: Nanos, plot: Plot) {
+fn events(out: &mut String, events: &[Event], times: Times, plot: Plot) {
     for event in events {
-        let x = px(axis::moment_at(event.at, end, plot));
+        let x = px(axis::moment_at(event.at, times, plot));
         let title = escaped(&format!("{}: {}", units::moment(event.at), words::event(event)));
         let (top, bottom) = (px(plot.top), px(plot.bottom));
         let _ = write!(out, r#"<path class="event" d="M{x} {top}V{bottom}"><title>{title}</title></path>"#);
@@ -157,11 +177,11 @@ fn names(out: &mut String, points: &[TimelinePoint], plot: Plot, y: &LogScale, b
 }
 
 /// Invisible columns that say what they hold when pointed at.
-fn hits(out: &mut String, points: &[TimelinePoint], spans: &[PhaseSpan], end: Nanos, plot: Plot) {
+fn hits(out: &mut String, points: &[TimelinePoint], spans: &[PhaseSpan], times: Times, plot: Plot) {
     out.push_str(r#"<g class="hits">"#);
     for point in points {
         let to = point.start.plus(point.length);
-        let (left, right) = (axis::moment_at(point.start, end, plot), axis::moment_at(to, end, plot));
+        let (left, right) = (axis::moment_at(point.start, times, plot), axis::moment_at(to, times, plot));
         let span = spans.iter().find(|s| s.from <= point.start && point.start < s.to);
         let load = span.map_or_else(String::new, |s| format!(", {}", words::phase_name(&s.name)));
         let value = |v: Option<Nanos>| v.map_or_else(|| units::ABSENT.to_owned(), units::latency);

@@ -145,6 +145,7 @@ struct CountOut {
     kept: u64,
     complete: u64,
     sampled: u64,
+    passed_over: u64,
 }
 
 #[derive(Serialize)]
@@ -352,6 +353,7 @@ impl CountOut {
             kept: count.kept,
             complete: count.complete,
             sampled: count.sampled,
+            passed_over: count.passed_over,
         }
     }
 }
@@ -449,7 +451,8 @@ fn finite(number: f64) -> f64 {
     if number.is_finite() { number } else { 0.0 }
 }
 
-fn class(class: Class) -> &'static str {
+/// The kind of a cause, as documents name it.
+pub(in crate::render) fn class(class: Class) -> &'static str {
     match class {
         Class::Nmi => "nmi",
         Class::HardIrq => "hard-irq",
@@ -469,6 +472,7 @@ fn class(class: Class) -> &'static str {
         Class::OwnPath => "own-path",
         Class::PageFault => "page-fault",
         Class::Throttled => "throttled",
+        Class::Stopped => "stopped",
         Class::Migration => "migration",
         Class::Frequency => "frequency",
         Class::Firmware => "firmware",
@@ -515,6 +519,7 @@ fn incomplete(why: Incomplete) -> &'static str {
         Incomplete::Short => "short",
         Incomplete::Warped => "warped",
         Incomplete::TooLong => "too-long",
+        Incomplete::Elsewhere => "elsewhere",
         Incomplete::NoTrace => "no-trace",
     }
 }
@@ -545,6 +550,8 @@ fn blind(blind: &Blind) -> Said {
 fn why(why: &Why) -> Said {
     let code = match why {
         Why::Priority(..) => "priority",
+        Why::Boosted(_) => "boosted",
+        Why::MigrationOff => "migration-off",
         Why::PreemptOff => "preempt-off",
         Why::IrqsOff => "irqs-off",
         Why::NotPreempted => "not-preempted",
@@ -554,6 +561,7 @@ fn why(why: &Why) -> Said {
         Why::Affinity(_) => "affinity",
         Why::Managed => "managed",
         Why::Counter(..) => "counter",
+        Why::PartlyStolen(_) => "partly-stolen",
     };
     Said { code, message: spoken(&words::why(why)) }
 }

@@ -47,8 +47,28 @@ pub fn causes() -> Report {
         tracing: Some(tracing(Rung::Tracefs)),
         totals: vec![total(0, 0), total(1, 312)],
         late: vec![
-            (0, LateCount { late: 14, lateness: Nanos::from_us(1_900), kept: 14, complete: 14, sampled: 4 }),
-            (1, LateCount { late: 298, lateness: Nanos::from_us(61_400), kept: 82, complete: 80, sampled: 64 }),
+            (
+                0,
+                LateCount {
+                    late: 14,
+                    lateness: Nanos::from_us(1_900),
+                    kept: 14,
+                    complete: 14,
+                    sampled: 4,
+                    passed_over: 0,
+                },
+            ),
+            (
+                1,
+                LateCount {
+                    late: 298,
+                    lateness: Nanos::from_us(61_400),
+                    kept: 82,
+                    complete: 80,
+                    sampled: 64,
+                    passed_over: 7,
+                },
+            ),
         ],
         thresholds: vec![(0, Nanos::from_ns(45_200)), (1, Nanos::from_us(61))],
         causes: ranked,
@@ -92,7 +112,8 @@ pub fn counters() -> Report {
     tracing.refused = vec![(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root".to_owned())];
     tracing.blind = vec![Blind::Records];
     (tracing.self_test, tracing.events) = (Vec::new(), Vec::new());
-    let count = LateCount { late: 9, lateness: Nanos::from_us(3_100), kept: 9, complete: 0, sampled: 0 };
+    let count =
+        LateCount { late: 9, lateness: Nanos::from_us(3_100), kept: 9, complete: 0, sampled: 0, passed_over: 0 };
     let mut by_counters = ranked(Class::HardIrq, "eth0-rx (irq 44)", [7, 8], [0, 0], 0.0, 0);
     by_counters.why = vec![(Why::Counter("interrupts of line 44".to_owned(), 1_402), 8)];
     report(Explanation {
@@ -123,7 +144,7 @@ pub fn many(spikes: usize) -> Report {
 }
 
 /// Every class once.
-pub const CLASSES: [Class; 24] = [
+pub const CLASSES: [Class; 25] = [
     Class::Nmi,
     Class::HardIrq,
     Class::TimerCallback,
@@ -142,6 +163,7 @@ pub const CLASSES: [Class; 24] = [
     Class::OwnPath,
     Class::PageFault,
     Class::Throttled,
+    Class::Stopped,
     Class::Migration,
     Class::Frequency,
     Class::Firmware,
@@ -159,6 +181,8 @@ pub fn every() -> Report {
         let mut spike = spike(0, 5_000, 0, &parts);
         spike.causes[0].why = vec![
             Why::Priority(-1, 120),
+            Why::Boosted(120),
+            Why::MigrationOff,
             Why::PreemptOff,
             Why::IrqsOff,
             Why::NotPreempted,

@@ -1,6 +1,7 @@
 // Says under the pictures of a section what the column pointed at holds, and lets arrow keys walk the columns.
 // Without this the browser's own tooltips say the same.
 for (const section of document.querySelectorAll('.figures')) {
+  if (!section.querySelector('.hit')) continue;
   const says = document.createElement('output');
   says.textContent = 'Point at a column, or focus a picture and use the arrow keys.';
   section.querySelector(':scope > .caption').before(says);

@@ -26,14 +26,15 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line of at most `width` columns. Whatever could move the cursor becomes a dot.
+    /// A line of at most `width` columns. Whatever could move the cursor, or may be wider than one, is a question mark.
     pub fn new(weight: Weight, text: &str, width: usize) -> Self {
         let plain = |c: char| match c {
             THIN => ' ',
             ' '..='~' => c,
-            _ => '.',
+            _ => '?',
         };
-        Self { weight, text: text.trim_end().chars().map(plain).take(width).collect() }
+        let cut: String = text.chars().map(plain).take(width).collect();
+        Self { weight, text: cut.trim_end().to_owned() }
     }
 }
 
@@ -159,7 +160,7 @@ mod tests {
     #[test]
     fn no_text_moves_the_cursor_or_leaves_the_line() {
         let line = Line::new(Weight::Plain, "a\x1b[2J\u{202f}b\nüxyz", 12);
-        assert_eq!(line.text, "a.[2J b..xyz");
+        assert_eq!(line.text, "a?[2J b??xyz");
         assert_eq!(Line::new(Weight::Plain, "abcdef", 3).text, "abc");
     }
 }

@@ -58,6 +58,7 @@ fn pictures() {
     assert_golden("live-wide.txt", &picture(&mut after(4, 1..=12), 130, 16));
     assert_golden("live-many-cpus.txt", &picture(&mut after(64, 1..=5), 130, 20));
     assert_golden("live-begin.txt", &picture(&mut after(2, 1..=1), 80, 16));
+    assert_golden("live-small.txt", &picture(&mut after(2, 1..=12), 30, 6));
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn whatever_the_size_the_picture_fits() {
             }
         }
     }
-    assert_eq!(picture(&mut view, 39, 24), "too small: 40 x 8 needed\n");
+    assert_eq!(picture(&mut after(2, 1..=5), 12, 1), "0 max 480.0\n", "the least is the worst of one CPU");
     assert_eq!(picture(&mut View::default(), 80, 24), "about to begin\n");
 }
 
@@ -87,6 +88,18 @@ fn a_paused_view_stands_still_but_for_the_time() {
     view.press(Key::Char(' '));
     let on = picture(&mut view, 130, 16);
     assert!(on.contains("480.0") && !on.contains("PAUSED"), "what came meanwhile is shown:\n{on}");
+}
+
+#[test]
+fn on_a_small_screen_cpus_are_scrolled_and_what_is_the_matter_is_said() {
+    let mut view = after(64, 1..=5);
+    assert!(picture(&mut view, 30, 4).starts_with("0 max 480.0 p99.9 "), "{}", picture(&mut view, 30, 4));
+    view.press(Key::PageDown);
+    assert!(picture(&mut view, 30, 4).starts_with("4 max 480.0"), "{}", picture(&mut view, 30, 4));
+    view.press(Key::Char('p'));
+    assert!(picture(&mut view, 30, 4).ends_with("PAUSED, p goes on\n"));
+    view.press(Key::Char('q'));
+    assert!(picture(&mut view, 30, 4).ends_with("ending\n"));
 }
 
 #[test]

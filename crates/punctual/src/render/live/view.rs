@@ -10,7 +10,7 @@ use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, Progress, Spike};
 use std::collections::BTreeMap;
 
-/// Below this nothing can be shown that helps.
+/// On a smaller screen there is a line for each CPU and nothing else that could be done without.
 const LEAST: (usize, usize) = (40, 8);
 /// Lines around the table: time, load, blank, caption; blank, message, keys.
 const AROUND: usize = 7;
@@ -155,11 +155,10 @@ impl View {
     /// The screen, with lines that fit. Scrolls back where there is nothing to scroll to.
     pub fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let line = |weight, text: &str| Line::new(weight, text, columns);
-        if columns < LEAST.0 || rows < LEAST.1 {
-            let text = format!("too small: {} x {} needed", LEAST.0, LEAST.1);
-            return vec![line(Weight::Alert, &text)];
-        }
         let Some(progress) = &self.progress else { return vec![line(Weight::Plain, "about to begin")] };
+        if columns < LEAST.0 || rows < LEAST.1 {
+            return self.few_lines(columns, rows);
+        }
         let mut lines = vec![
             line(Weight::Heading, &time(progress)),
             line(Weight::Plain, &load(progress)),
@@ -176,6 +175,27 @@ impl View {
         lines.extend(table);
         lines.resize(lines.len().max(rows - 3), Line::default());
         lines.extend([Line::default(), line(Weight::Plain, &below), self.keys(columns)]);
+        (self.first, self.page) = (first, page);
+        lines
+    }
+
+    /// Each CPU's maximum and percentile so far, as many CPUs as there is room for; below them what cannot be guessed.
+    fn few_lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
+        let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
+        let state = match (self.ending, self.frozen.is_some()) {
+            (true, _) => Some((Weight::Alert, "ending")),
+            (_, true) => Some((Weight::Alert, "PAUSED, p goes on")),
+            _ => (rows > shown.len() && rows > 1).then_some((Weight::Heading, "us  p r m q")),
+        };
+        let page = rows.saturating_sub(usize::from(state.is_some())).max(1);
+        let first = self.first.min(shown.len().saturating_sub(page));
+        let row = |(cpu, numbers): (&u32, &Numbers)| {
+            let [_, p999, max] = numbers.so_far.cells();
+            Line::new(Weight::Plain, &format!("{cpu} max {} p99.9 {}", max.trim(), p999.trim()), columns)
+        };
+        let mut lines: Vec<Line> = shown.iter().skip(first).take(page).map(row).collect();
+        lines.extend(state.map(|(weight, text)| Line::new(weight, text, columns)));
+        lines.truncate(rows);
         (self.first, self.page) = (first, page);
         lines
     }

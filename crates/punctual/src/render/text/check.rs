@@ -3,14 +3,18 @@
 
 use super::{Style, section, sheet::Sheet};
 use crate::render::{explain, words};
+use punctual_core::claims::PhaseClaims;
 use punctual_core::finding::{Finding, State};
 use punctual_core::report::Report;
+use std::cmp::Reverse;
 use std::path::Path;
 
 /// At most so many findings; the rest is named by number.
 const FINDINGS_SHOWN: usize = 8;
 /// At most so many of those that could not be told, by name only.
 const UNKNOWN_SHOWN: usize = 6;
+/// Of more load phases than this, the claims of the latest only are shown.
+const CLAIMS_SHOWN: usize = 3;
 /// With more rows than this the table of load phases shows the latest CPU of each phase only.
 const PHASE_ROWS_SHOWN: usize = 24;
 
@@ -27,10 +31,34 @@ pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, sty
     loads(&mut sheet, report);
     explain::short(&mut sheet, report, recording, style.width.max(40));
     section::verdict(&mut sheet, report);
+    claims(&mut sheet, report);
     section::trust(&mut sheet, report);
     section::next(&mut sheet, report);
     section::files(&mut sheet, recording, html);
     sheet.finish()
+}
+
+/// What matters most of what the run can claim, of each load phase; of many, of the latest.
+fn claims(sheet: &mut Sheet, report: &Report) {
+    let mut phases: Vec<&PhaseClaims> = report.claims.phases.iter().filter(|phase| phase.due > 0).collect();
+    if phases.len() > CLAIMS_SHOWN {
+        phases.sort_by_key(|phase| Reverse(phase.largest));
+        phases.truncate(1);
+    }
+    if phases.is_empty() {
+        return;
+    }
+    sheet.heading("What it can claim");
+    for phase in &phases {
+        if report.claims.phases.len() > 1 {
+            let name = report.phase_name(phase.phase);
+            sheet.paragraph(2, &format!("{}:", words::phase_name(&name)));
+        }
+        for line in words::claims::short(phase) {
+            sheet.point(2, &line);
+        }
+    }
+    sheet.paragraph(2, "At 95\u{202f}% each, for this machine under this load. More: punctual report --text");
 }
 
 fn findings(sheet: &mut Sheet, report: &Report) {

@@ -22,6 +22,7 @@ pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, styl
     section::latencies(&mut sheet, report);
     by_core(&mut sheet, report);
     phases(&mut sheet, report);
+    claims(&mut sheet, report);
     worst(&mut sheet, report);
     explain::short(&mut sheet, report, recording, style.width.max(40));
     events(&mut sheet, report);
@@ -35,13 +36,9 @@ pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, styl
 }
 
 fn run(sheet: &mut Sheet, report: &Report) {
-    sheet.heading(&format!(
-        "Measured {} from {} by punctual {}",
-        units::duration(report.measured),
-        units::date(report.started_unix_ns),
-        report.tool_version
-    ));
+    sheet.heading(&format!("{} by punctual {}", words::runs::measured(report), report.tool_version));
     sheet.paragraph(2, &words::ending(report));
+    section::notes(sheet, report);
 }
 
 /// The table vendors print for a board: one column per core.
@@ -105,15 +102,28 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     );
 }
 
+/// What follows for what was not measured.
+fn claims(sheet: &mut Sheet, report: &Report) {
+    if report.claims.phases.iter().all(|phase| phase.due == 0) {
+        return;
+    }
+    sheet.heading("What this run can claim");
+    for phase in report.claims.phases.iter().filter(|phase| phase.due > 0) {
+        let name = report.phase_name(phase.phase);
+        sheet.paragraph(2, &format!("{}, {}:", words::phase_name(&name), words::cpus(&phase.cpus)));
+        for line in words::claims::claims(phase) {
+            sheet.point(2, &line);
+        }
+    }
+    sheet.paragraph(2, words::claims::CONDITION);
+}
+
 fn events(sheet: &mut Sheet, report: &Report) {
     sheet.heading("What happened to the machine");
     for event in &report.events {
         sheet.point(2, &format!("{}: {}", units::moment(event.at), words::event(event)));
     }
-    for note in &report.notes {
-        sheet.point(2, note);
-    }
-    if report.events.is_empty() && report.notes.is_empty() {
+    if report.events.is_empty() {
         sheet.paragraph(2, "Nothing that was seen.");
     }
 }

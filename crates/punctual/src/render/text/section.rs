@@ -184,11 +184,12 @@ pub fn next(sheet: &mut Sheet, report: &Report) {
 
 /// What the reader must know of how it was measured.
 pub fn notes(sheet: &mut Sheet, report: &Report) {
-    if report.notes.is_empty() {
+    let notes = words::runs::notes(report);
+    if notes.is_empty() {
         return;
     }
     sheet.heading("How it was measured");
-    for note in &report.notes {
+    for note in &notes {
         sheet.point(2, note);
     }
 }

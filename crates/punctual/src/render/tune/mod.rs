@@ -8,7 +8,7 @@ mod results;
 mod status;
 
 pub use json::{plan as plan_json, results as results_json, reverted as reverted_json, status as status_json};
-pub use plan::plan;
+pub use plan::{plan, why};
 pub use results::{results, reverted};
 pub use status::status;
 

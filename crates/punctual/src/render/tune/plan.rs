@@ -161,7 +161,7 @@ fn left(sheet: &mut Sheet, left: &[Left]) {
 }
 
 /// Why something is left, as a clause.
-pub(super) fn why(reason: &Reason) -> String {
+pub fn why(reason: &Reason) -> String {
     match reason {
         Reason::Excepted => "you left it out".to_owned(),
         Reason::Unasked(why) => format!("only when named (--only), since {why}"),

@@ -1,6 +1,7 @@
 //! Who made it late, in words: kinds of causes, where they lie, why they could run, how was looked.
 
 use super::phase_name;
+use crate::render::text::sheet::visible;
 use crate::render::units;
 use punctual_core::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, advice};
 use punctual_core::finding::State;
@@ -29,6 +30,7 @@ pub fn class(class: Class) -> &'static str {
         Class::OwnPath => "our thread's own path",
         Class::PageFault => "page fault",
         Class::Throttled => "throttled",
+        Class::Stopped => "stopped by a signal or a debugger",
         Class::Migration => "moved to another CPU",
         Class::Frequency => "CPU frequency",
         Class::Firmware => "firmware",
@@ -38,12 +40,18 @@ pub fn class(class: Class) -> &'static str {
     }
 }
 
+/// A name that others gave to something, as a reader sees it: nothing in it acts on a terminal or a page.
+pub fn name(given: &str) -> String {
+    given.chars().map(visible).collect()
+}
+
 /// A cause with its name: `device interrupt nvme0q3 (irq 131)`.
 pub fn cause(cause: &Cause) -> String {
     let class = class(cause.class);
-    match (cause.class, cause.name.as_str()) {
+    match (cause.class, name(&cause.name).as_str()) {
         (_, "") => class.to_owned(),
         (Class::IrqOff | Class::PreemptOff, name) => format!("{class} by {name}"),
+        (Class::Throttled, name) => format!("{class} while {name} ran"),
         (Class::Worker, name) => format!("{class} {}", name.strip_prefix("kworker: ").unwrap_or(name)),
         (
             Class::Ipi
@@ -59,8 +67,8 @@ pub fn cause(cause: &Cause) -> String {
 }
 
 /// The shortest that still says who it was.
-pub fn cause_label(cause: &Cause) -> &str {
-    if cause.name.is_empty() { class(cause.class) } else { &cause.name }
+pub fn cause_label(cause: &Cause) -> String {
+    if cause.name.is_empty() { class(cause.class).to_owned() } else { name(&cause.name) }
 }
 
 /// How late: `late by 1.02 ms`.
@@ -82,8 +90,12 @@ pub fn stage(stage: Stage) -> &'static str {
 
 /// Why something could run, as part of a sentence.
 pub fn why(why: &Why) -> String {
-    match why {
+    let said = match why {
         Why::Priority(its, ours) => format!("its priority is {}, ours {}", priority(*its), priority(*ours)),
+        Why::Boosted(own) => {
+            format!("that is lent to it for now, by who waits for a lock it holds; its own is {}", priority(*own))
+        }
+        Why::MigrationOff => "it could not be moved to another CPU".to_owned(),
         Why::PreemptOff => "it held pre-emption off".to_owned(),
         Why::IrqsOff => "it held interrupts off".to_owned(),
         Why::NotPreempted => "it was asked to give way and did not".to_owned(),
@@ -97,8 +109,14 @@ pub fn why(why: &Why) -> String {
         }
         Why::Affinity(cpus) => format!("it may go to CPUs {cpus}"),
         Why::Managed => "the kernel alone decides where it goes (managed)".to_owned(),
+        // These count time.
+        Why::Counter(name, by) if matches!(name.as_str(), "steal" | "standstill" | "suspended") => {
+            format!("{name} grew by {}", units::latency(Nanos::from_ns(*by)))
+        }
         Why::Counter(name, by) => format!("{name} grew by {}", units::count(*by)),
-    }
+        Why::PartlyStolen(time) => format!("up to {} of the lateness may be the hypervisor's", units::latency(*time)),
+    };
+    name(&said)
 }
 
 /// A priority as the kernel counts, in the words of those who set it.
@@ -244,6 +262,7 @@ pub fn incomplete(why: Incomplete) -> &'static str {
         Incomplete::Short => "the trace ends before the wake-up",
         Incomplete::Warped => "clocks do not fit together",
         Incomplete::TooLong => "it had more records than are kept of one activation",
+        Incomplete::Elsewhere => "it was not seen to run on its CPU; its policy lets it run on others",
         Incomplete::NoTrace => "there are no records",
     }
 }
@@ -278,6 +297,12 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         None => "No time can be given to any cause.".to_owned(),
         Some(share) => format!("{} of the lateness looked at has a cause.", units::portion(share)),
     });
+    if all.passed_over > 0 {
+        sentences.push(format!(
+            "Of {} there is no window: they came faster than windows can be cut, or took more room than they may.",
+            units::count(all.passed_over)
+        ));
+    }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
         sentences.push(format!("Windows that tell all hold {} of the lateness kept.", units::portion(share)));
     }
@@ -305,11 +330,13 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
         Some(limit) => format!("later than {}", units::latency(limit)),
         None => format!("later than 99.9{}% of the run so far", units::THIN),
     };
-    let mut sentences = vec![format!(
+    let cut = report.cut_off.is_some().then(|| super::ending(report));
+    let mut sentences: Vec<String> = cut.into_iter().collect();
+    sentences.push(format!(
         "Seen through {}. Late is what is {threshold}; at most {} are kept.",
         rung(tracing.rung),
         units::counted(tracing.windows_max.into(), "window")
-    )];
+    ));
     if let Some(sentence) = phases(report) {
         sentences.push(sentence);
     }

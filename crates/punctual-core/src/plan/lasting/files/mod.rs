@@ -15,6 +15,7 @@ pub(super) use systemd::units;
 
 use super::{Lasted, Wanted, Why, check};
 use crate::machine::{Init, Loader, Machine};
+use crate::plan::Step;
 use crate::tree::Tree;
 
 /// Everything that lasts and is no word for the kernel.
@@ -41,6 +42,24 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
         other => script::steps(tree, other, wanted, &mut lasted)?,
     }
     Ok(lasted)
+}
+
+/// A unit of ours that goes on with the campaign in this folder once after each boot.
+///
+/// # Errors
+/// When this machine's init is another, or its files are made elsewhere; when the program or the folder have no plain
+/// names.
+pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Why> {
+    check::exe(exe)?;
+    check::exe(folder)?;
+    if let Some(container) = &machine.boot.container {
+        return Err(Why::Container(container.clone()));
+    }
+    made_elsewhere(machine, &Wanted::default())?;
+    if !machine.boot.is_systemd() {
+        return Err(Why::ByHand(format!("{exe} optimize --resume {folder}, after each boot")));
+    }
+    Ok(systemd::hook(exe, folder))
 }
 
 fn is_empty(wanted: &Wanted) -> bool {

@@ -13,6 +13,7 @@ use crate::tree::Tree;
 const UNITS: &str = "/etc/systemd/system";
 const TUNE: &str = "punctual-tune.service";
 const LATENCY: &str = "punctual-latency.service";
+const CAMPAIGN: &str = "punctual-campaign.service";
 /// File systems of the kernel that are mounted beside tmpfiles, and their units.
 const LATE: [(&str, &str); 2] =
     [("/sys/kernel/debug/", "sys-kernel-debug.mount"), ("/sys/kernel/tracing/", "sys-kernel-tracing.mount")];
@@ -94,6 +95,28 @@ fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<(String, String)
     let names: Vec<&str> =
         all.into_iter().filter(|(name, is_new)| is_wanted(name, *is_new)).map(|(name, _)| name).collect();
     Ok((!names.is_empty()).then(|| (DROP_IN.to_owned(), wants(&names))))
+}
+
+/// The unit of a campaign across boots, and the drop-in that wants it: when all else is up, so that it measures a
+/// machine as it is at work.
+pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
+    let reload = || Invocation::new("systemctl", ["daemon-reload"]);
+    let unit = format!(
+        "{MADE_BY}\
+         [Unit]\n\
+         Description=Go on with a campaign of measurements across boots\n\
+         RequiresMountsFor={exe} {folder} /var/lib\n\
+         After=multi-user.target\n\
+         \n\
+         [Service]\n\
+         ExecStart={exe} optimize --resume {folder} --at-boot\n"
+    );
+    vec![
+        undoing(reload()),
+        own(&format!("{UNITS}/{CAMPAIGN}"), unit),
+        own(&format!("{UNITS}/multi-user.target.d/punctual-campaign.conf"), wants(&[CAMPAIGN])),
+        doing(reload()),
+    ]
 }
 
 /// Lists of several files add up; the empty one starts anew.

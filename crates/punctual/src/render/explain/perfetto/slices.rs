@@ -55,8 +55,8 @@ pub struct Slice {
 }
 
 impl Slice {
-    fn new(lane: Lane, from: MonoTime, to: MonoTime, name: String) -> Self {
-        Self { lane, from, to: to.max(from), name, notes: Vec::new() }
+    fn new(lane: Lane, from: MonoTime, to: MonoTime, name: &str) -> Self {
+        Self { lane, from, to: to.max(from), name: words::name(name), notes: Vec::new() }
     }
 }
 
@@ -85,7 +85,7 @@ fn activation(report: &Report, window: &Window, spike: Option<&Spike>) -> Slice 
     let late = words::late_by(window.woke.since(window.release));
     let first = spike.and_then(Spike::primary).map(|blame| format!(": {}", words::cause(&blame.cause)));
     let name = format!("{late}{}", first.unwrap_or_default());
-    let mut slice = Slice::new(Lane::Activations, window.release, window.woke, name);
+    let mut slice = Slice::new(Lane::Activations, window.release, window.woke, &name);
     slice.notes = vec![
         ("release_ns", window.release.as_ns().to_string()),
         ("lateness_ns", window.woke.since(window.release).as_ns().to_string()),
@@ -101,7 +101,7 @@ fn activation(report: &Report, window: &Window, spike: Option<&Spike>) -> Slice 
 fn account(spike: &Spike) -> impl Iterator<Item = Slice> {
     spike.parts.iter().map(|part| {
         let to = part.from.plus(part.length);
-        let mut slice = Slice::new(Lane::Account, part.from, to, words::cause(&part.cause));
+        let mut slice = Slice::new(Lane::Account, part.from, to, &words::cause(&part.cause));
         slice.notes = vec![("stage", words::stage(part.stage).to_owned())];
         if !part.certain {
             slice.notes.push(("certain", "no: a record is missing at one end".to_owned()));
@@ -120,7 +120,7 @@ fn marks(spike: &Spike) -> impl Iterator<Item = Slice> {
         (begin(Stage::Return), "switched to"),
         (Some(spike.woke), "body"),
     ];
-    moments.into_iter().filter_map(|(at, name)| at.map(|at| Slice::new(Lane::Marks, at, at, name.to_owned())))
+    moments.into_iter().filter_map(|(at, name)| at.map(|at| Slice::new(Lane::Marks, at, at, name)))
 }
 
 /// What is open while records are read.
@@ -181,16 +181,16 @@ impl Run<'_> {
             What::Idle { state: Some(state) } => self.begin(Lane::Idle, at, format!("state {state}"), Is::Idle),
             What::Idle { state: None } => self.end(at, Is::Idle),
             What::Nmi { handler, took } => {
-                self.slices.push(Slice::new(Lane::Interrupts, at.minus(*took), at, function(*handler)));
+                self.slices.push(Slice::new(Lane::Interrupts, at.minus(*took), at, &function(*handler)));
             }
-            other => self.slices.extend(moment(other, names).map(|name| Slice::new(Lane::Marks, at, at, name))),
+            other => self.slices.extend(moment(other, names).map(|name| Slice::new(Lane::Marks, at, at, &name))),
         }
     }
 
     /// One thread gives way to another. Whatever interrupted the first is over.
     fn switch(&mut self, at: MonoTime, prev: i32, next: i32) {
         if let Some(from) = self.before.take() {
-            self.slices.push(Slice::new(Lane::Threads, from, at, self.names.task(prev)));
+            self.slices.push(Slice::new(Lane::Threads, from, at, &self.names.task(prev)));
         }
         self.close_all(at);
         self.begin(Lane::Threads, at, self.names.task(next), Is::Thread);
@@ -206,7 +206,7 @@ impl Run<'_> {
         let lane = self.open.get(place).map(|open| open.lane);
         for open in self.open.split_off(place) {
             if open.is == is || Some(open.lane) == lane {
-                self.slices.push(Slice::new(open.lane, open.from, at, open.name));
+                self.slices.push(Slice::new(open.lane, open.from, at, &open.name));
             } else {
                 self.open.push(open);
             }
@@ -215,7 +215,7 @@ impl Run<'_> {
 
     fn close_all(&mut self, at: MonoTime) {
         for open in self.open.drain(..) {
-            self.slices.push(Slice::new(open.lane, open.from, at, open.name));
+            self.slices.push(Slice::new(open.lane, open.from, at, &open.name));
         }
     }
 }
@@ -229,6 +229,7 @@ fn moment(what: &What, names: &Names) -> Option<String> {
         What::Migrate { tid, from_cpu, to_cpu } => {
             format!("{} moves from CPU {from_cpu} to CPU {to_cpu}", names.task(*tid))
         }
+        What::Boost { tid, prio, .. } => format!("{} gets priority {prio}", names.task(*tid)),
         What::Lost { count } => match count {
             Some(count) => format!("{count} records lost"),
             None => "records lost".to_owned(),
@@ -247,7 +248,7 @@ fn elsewhere(cpu: u32, record: &Record, names: &Names) -> Option<Slice> {
         }
         other => format!("CPU {cpu}: {}", moment(other, names)?),
     };
-    Some(Slice::new(Lane::Marks, record.at, record.at, what))
+    Some(Slice::new(Lane::Marks, record.at, record.at, &what))
 }
 
 fn or(text: String, otherwise: &str) -> String {

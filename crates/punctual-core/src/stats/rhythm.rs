@@ -11,7 +11,6 @@
 #[cfg(test)]
 mod tests;
 
-use super::Rhythm;
 use punctual_hist::{MonoTime, Nanos};
 use std::f64::consts::TAU;
 
@@ -26,8 +25,19 @@ const FITTING: f64 = 0.6;
 /// Periods of much that runs on a machine, in seconds.
 const USUAL: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0];
 
+/// Something that comes again and again after the same time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rhythm {
+    /// Every so long.
+    pub period: Nanos,
+    /// Odds that chance alone looks as regular, corrected for how many periods were tried.
+    pub chance: f64,
+    /// How many fit, of how many.
+    pub fitting: (u64, u64),
+}
+
 /// The rhythm of these times, if they have one. `grid` is the time between releases, `tick` that of the kernel's tick.
-pub(super) fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhythm> {
+pub fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhythm> {
     let mut times: Vec<MonoTime> = times.to_vec();
     times.sort_unstable();
     times.dedup();
@@ -105,11 +115,27 @@ impl Events {
 
     /// Peaks of a coarse periodogram of low frequencies.
     fn peaks(&self) -> Vec<f64> {
-        let frequency = |k: i32| f64::from(k) / (2.0 * self.span);
-        let mut power: Vec<(f64, f64)> =
-            (12..1024).map(|k| (self.resultant(frequency(k), self.times.len()).0, frequency(k))).collect();
+        let step = 1.0 / (2.0 * self.span);
+        let lengths = self.sweep(12.0 * step, step, 1012, self.times.len());
+        let mut power: Vec<(f64, f64)> = lengths.zip(12..).map(|(length, k)| (length, f64::from(k) * step)).collect();
         power.sort_by(|a, b| b.0.total_cmp(&a.0));
         power.into_iter().take(4).map(|(_, frequency)| 1.0 / frequency).collect()
+    }
+
+    /// Length of the mean direction of the first `n` events, at so many frequencies from the first on. From one to the
+    /// next each event turns by the same angle, so that nothing but products is needed.
+    fn sweep(&self, first: f64, step: f64, count: usize, n: usize) -> impl Iterator<Item = f64> + use<> {
+        let turned = |at: f64, frequency: f64| ((at * frequency).fract() * TAU).sin_cos();
+        let mut sums = vec![(0.0, 0.0); count];
+        for at in self.times.iter().take(n) {
+            let ((mut sine, mut cosine), (s, c)) = (turned(*at, first), turned(*at, step));
+            for sum in &mut sums {
+                *sum = (sum.0 + sine, sum.1 + cosine);
+                (sine, cosine) = (sine * c + cosine * s, cosine * c - sine * s);
+            }
+        }
+        let n = as_f64(n.max(1));
+        sums.into_iter().map(move |(sine, cosine): (f64, f64)| sine.hypot(cosine) / n)
     }
 
     /// Length of the mean direction of the first `n` events on a circle of this frequency, and the direction.
@@ -133,16 +159,11 @@ impl Events {
             let step = 0.2 / length;
             let steps = (off / step).ceil().min(60.0);
             if n >= 6 && steps >= 1.0 {
-                let mut best = (0.0, frequency);
-                let mut offset = -steps;
-                while offset <= steps {
-                    let tried = frequency + offset * off / steps;
-                    let power = self.resultant(tried, n).0;
-                    if power > best.0 {
-                        best = (power, tried);
-                    }
-                    offset += 1.0;
-                }
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 60")]
+                let count = 2 * steps as usize + 1;
+                let tried = |index: u32| frequency + (f64::from(index) - steps) * off / steps;
+                let lengths = self.sweep(tried(0), off / steps, count, n).zip((0..).map(tried));
+                let best = lengths.fold((0.0, frequency), |best, next| if next.0 > best.0 { next } else { best });
                 if n >= 24 && best.0 < 0.35 {
                     // It would not fit so badly on a stretch if it were there.
                     return None;

@@ -1,0 +1,249 @@
+//! L4 of a recording: the levels of once a day, month or year.
+//!
+//! What is fitted are block maxima above a threshold, exact to the nanosecond: a cluster of late activations is one
+//! block, however many there are in it. First the gates that a run closes by its course over time; then those of every
+//! tail (`tails`).
+
+use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, nanos, scale_of};
+use super::{Drift, Refusal};
+use crate::stats::tail::{Estimate, Exceedances};
+use crate::stats::{dependence, goodness, rhythm, trend};
+use punctual_hist::{MonoTime, Nanos};
+
+/// More exceedances than this add little to what is known and much to what must fit.
+const EXCEEDANCES_MAX: usize = 500;
+/// No larger part of all blocks is taken for the tail.
+const SHARE_MAX: f64 = 0.6;
+/// Fewer blocks than this are too few.
+const BLOCKS_MIN: usize = 334;
+/// Odds below which chance is not believed.
+const BELIEVED: f64 = 0.01;
+/// Correlations below this do not matter, however certain they are.
+const CORRELATED: f64 = 0.1;
+/// What other tools count in, in nanoseconds.
+const STEP: f64 = 1_000.0;
+/// With a tail of fewer such steps than this, the test of fit sees the steps.
+const COARSE: f64 = 50.0;
+/// Trends are looked for in no more values than this; of more, the largest of neighbours are taken, which vary less.
+const TREND_MAX: usize = 1_500;
+
+/// Exact maxima of blocks of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Maxima {
+    /// How long a block is.
+    pub block: Nanos,
+    /// (number of the block since the epoch, largest lateness), in order of time. Zero where no more is known than that it
+    /// was no larger than the smallest of the others.
+    pub list: Vec<(u32, Nanos)>,
+}
+
+/// L4: levels beyond what was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beyond {
+    /// The tail begins here.
+    pub threshold: Nanos,
+    /// So many blocks lie above.
+    pub exceedances: u64,
+    /// Of so many.
+    pub blocks: u64,
+    /// How long a block is.
+    pub block: Nanos,
+    /// Shape of the tail: below 0 it has an end, at 0 it is exponential, above 0 it is heavy.
+    pub shape: Estimate,
+    /// The odds of the data under the fitted law.
+    pub fits: f64,
+    /// (time, level exceeded once in this time on average).
+    pub levels: Vec<(Nanos, Level)>,
+    /// Times of which nothing is said: (time, how long a run must be that does).
+    pub too_far: Vec<(Nanos, Nanos)>,
+}
+
+/// A level with its interval at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Best guess.
+    pub value: Nanos,
+    /// Lower limit.
+    pub low: Nanos,
+    /// Upper limit; `None` where the data do not give one.
+    pub high: Option<Nanos>,
+}
+
+/// Block maxima as numbers: nanoseconds.
+#[derive(Clone, Debug)]
+struct Series {
+    seconds: f64,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// The levels exceeded once in each of `times`, or the first gate that is closed.
+pub fn beyond(maxima: &Maxima, times: &[Nanos]) -> Result<Beyond, Refusal> {
+    let series = independent(maxima)?;
+    if let Some(drift) = series.drift() {
+        return Err(Refusal::Drifts(drift));
+    }
+    if let Some(rhythm) = series.rhythm() {
+        return Err(Refusal::Regular(rhythm));
+    }
+    if series.exceedances_max() < EXCEEDANCES_MIN {
+        return Err(series.too_few());
+    }
+    let tails = series.tails();
+    let cut = Cut { size: series.values.len() as u64, each: secs(series.seconds) };
+    conclude(&tails, &cut, times, |best| series.no_fit(&tails, best))
+}
+
+/// The series with blocks joined until neighbours do not depend on each other.
+fn independent(maxima: &Maxima) -> Result<Series, Refusal> {
+    let mut series = Series::of(maxima);
+    let blocks = series.values.len();
+    if blocks == 0 {
+        return Err(Refusal::NoTimes);
+    }
+    if blocks < BLOCKS_MIN {
+        let more = maxima.block.times((BLOCKS_MIN - blocks) as u64);
+        return Err(Refusal::TooFew { blocks: blocks as u64, wanted: BLOCKS_MIN as u64, more });
+    }
+    loop {
+        let Some(correlation) = series.dependence() else { return Ok(series) };
+        let joined = series.joined();
+        if joined.values.len() < BLOCKS_MIN {
+            // What drifts depends on its past as well, and a longer run would not help that.
+            let dependent = Refusal::Dependent { correlation, block: secs(series.seconds) };
+            return Err(series.drift().map_or(dependent, Refusal::Drifts));
+        }
+        series = joined;
+    }
+}
+
+impl Series {
+    fn of(maxima: &Maxima) -> Self {
+        let (indices, values) = maxima.list.iter().map(|(index, max)| (*index, as_f64(*max))).unzip();
+        Self { seconds: maxima.block.as_secs_f64(), indices, values }
+    }
+
+    /// Neighbours together; one without its neighbour is left out.
+    fn joined(&self) -> Self {
+        let (mut indices, mut values) = (Vec::new(), Vec::new());
+        let blocks: Vec<(u32, f64)> = self.indices.iter().copied().zip(self.values.iter().copied()).collect();
+        for pair in blocks.chunk_by(|a, b| a.0 / 2 == b.0 / 2) {
+            if let [a, b] = pair {
+                indices.push(a.0 / 2);
+                values.push(a.1.max(b.1));
+            }
+        }
+        Self { seconds: self.seconds * 2.0, indices, values }
+    }
+
+    /// The strongest correlation of near blocks, if there is one that matters. Exceedances that follow each other count
+    /// as well: a tail can depend where the whole does not.
+    fn dependence(&self) -> Option<f64> {
+        let lags = 5;
+        let strongest = |values: &[f64]| {
+            let tested = dependence::ljung_box(values, lags).filter(|tested| tested.odds < BELIEVED)?;
+            let correlations = dependence::autocorrelations(values, lags);
+            let most = correlations.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+            (tested.odds < BELIEVED && most.abs() > CORRELATED).then_some(most)
+        };
+        let high = self.threshold(self.exceedances_max());
+        let exceeds: Vec<f64> = self.values.iter().map(|x| f64::from(u8::from(*x > high))).collect();
+        strongest(&dependence::ranks(&self.values)).or_else(|| strongest(&exceeds))
+    }
+
+    /// Blocks with a largest lateness that is known.
+    fn known(&self) -> usize {
+        self.values.iter().filter(|x| **x > 0.0).count()
+    }
+
+    /// How much longer it takes until there are enough, if they come as often as they did.
+    fn too_few(&self) -> Refusal {
+        let (known, wanted) = (self.known() as u64, EXCEEDANCES_MIN as u64 + 1);
+        let length = secs(self.seconds).times(self.values.len() as u64);
+        let more = length.times(wanted.saturating_sub(known)).divided_by(known.max(1));
+        Refusal::TooFew { blocks: known, wanted, more }
+    }
+
+    fn exceedances_max(&self) -> usize {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a part"
+        )]
+        let part = (self.values.len() as f64 * SHARE_MAX) as usize;
+        part.min(EXCEEDANCES_MAX).min(self.known().saturating_sub(1))
+    }
+
+    /// The value above which `k` lie, if no two are equal.
+    fn threshold(&self, k: usize) -> f64 {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        sorted.get(k).copied().unwrap_or_default()
+    }
+
+    fn drift(&self) -> Option<Drift> {
+        let step = self.values.len().div_ceil(TREND_MAX).max(1);
+        let thinned: Vec<f64> = self.values.chunks(step).map(|part| part.iter().copied().fold(0.0, f64::max)).collect();
+        let kendall = trend::kendall(&thinned)?;
+        let high = self.threshold(self.exceedances_max());
+        let (first, second) = self.values.split_at(self.values.len() / 2);
+        let above = |half: &[f64]| half.iter().filter(|x| **x > high).count() as u64;
+        let halves = (above(first), above(second));
+        let odds = trend::halves(halves.0, first.len() as u64, halves.1, second.len() as u64);
+        let trends = kendall.odds < BELIEVED && kendall.statistic.abs() > CORRELATED;
+        let differ =
+            odds < BELIEVED && halves.0.max(halves.1).saturating_mul(2) > halves.0.min(halves.1).saturating_mul(3);
+        let wanders = trend::kpss(&thinned, 8).is_some_and(|kpss| kpss > 0.739)
+            && halves.0.max(halves.1).saturating_mul(4) > halves.0.min(halves.1).saturating_mul(5);
+        (trends || differ || wanders).then_some(Drift { tau: kendall.statistic, halves })
+    }
+
+    /// A rhythm of the largest blocks.
+    fn rhythm(&self) -> Option<rhythm::Rhythm> {
+        let high = self.threshold(60.min(self.values.len() / 10));
+        let block = secs(self.seconds);
+        let at = |(index, _): (&u32, &f64)| MonoTime::from_ns(block.times(u64::from(*index)).as_ns());
+        let times: Vec<MonoTime> = self.indices.iter().zip(&self.values).filter(|(_, x)| **x > high).map(at).collect();
+        rhythm::rhythm(&times, block, Nanos::ZERO)
+    }
+
+    /// Tails from thresholds of rising height.
+    fn tails(&self) -> Vec<Tail> {
+        let sizes = std::iter::successors(Some(self.exceedances_max()), |k| Some(k * 4 / 5));
+        sizes.take_while(|k| *k >= EXCEEDANCES_MIN).filter_map(|k| self.tail(k)).collect()
+    }
+
+    fn tail(&self, k: usize) -> Option<Tail> {
+        let threshold = self.threshold(k);
+        let above = self.values.iter().map(|x| x - threshold);
+        let exceeding = above.clone().filter(|y| *y > 0.0).count();
+        #[allow(clippy::cast_precision_loss, reason = "numbers of blocks")]
+        let several = -(-(exceeding as f64 / self.values.len() as f64)).ln_1p();
+        let data = Exceedances::of_values(above, several);
+        let fit = data.fit()?;
+        let probabilities: Vec<f64> = data.values().iter().map(|y| 1.0 - data.survival(&fit.law, *y)).collect();
+        let fits = goodness::odds(goodness::distance(&probabilities)?.a2, fit.law.shape);
+        Some(Tail { threshold, data, fit, fits, rate: several / self.seconds })
+    }
+
+    /// Steps can be why nothing fits: those of microseconds, as other tools count, where the tail is short.
+    fn no_fit(&self, tails: &[Tail], best: f64) -> Refusal {
+        let steps = self.values.iter().all(|ns| ns % STEP < 0.5);
+        let scale = tails.first().map_or(f64::INFINITY, |tail| tail.fit.law.scale);
+        if steps && scale < COARSE * STEP {
+            Refusal::Coarse(nanos(STEP), scale_of(scale))
+        } else {
+            Refusal::NoFit(best)
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of lateness, digits do not matter")]
+fn as_f64(time: Nanos) -> f64 {
+    time.as_ns() as f64
+}
+
+fn secs(seconds: f64) -> Nanos {
+    nanos(seconds * 1e9)
+}

@@ -1,0 +1,167 @@
+//! L1 and L3: percentiles and misses with limits that need no model, as wide as clusters make them.
+
+#![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters to a bound")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
+
+use super::{CONFIDENCE, Misses, Percentile};
+use crate::foreign::Series;
+use crate::stats::{binomial, order};
+use punctual_hist::{Counts, Nanos};
+
+/// From 99 % to what nobody measures.
+const ONE_IN: [u64; 6] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+/// Beyond this nobody measures.
+const ONE_IN_MAX: u64 = 1_000_000_000_000;
+
+/// How much a sample is worth.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Worth {
+    /// Values counted.
+    pub(super) n: u64,
+    /// By how much more counts vary than those of independent values: 1 or more.
+    pub(super) spread: f64,
+    /// How long it took.
+    pub(super) time: Nanos,
+}
+
+impl Worth {
+    /// So many independent values tell as much.
+    fn independent(&self) -> u64 {
+        (self.n as f64 / self.spread) as u64
+    }
+
+    /// Clusters count as one: so many, and no fewer, are independent.
+    fn clusters(&self, values: u64) -> u64 {
+        ((values as f64 / self.spread).ceil() as u64).min(self.independent())
+    }
+
+    /// The rank from the top, among all values, of an upper limit's rank among independent ones: of a cluster, the
+    /// largest.
+    fn upper_rank(&self, independent: u64) -> u64 {
+        let before = (independent.saturating_sub(1) as f64 * self.spread) as u64;
+        before.saturating_add(1).min(self.n.max(1))
+    }
+
+    /// The same of a lower limit: of a cluster, the smallest.
+    fn lower_rank(&self, independent: u64) -> u64 {
+        ((independent as f64 * self.spread).ceil() as u64).clamp(1, self.n.max(1))
+    }
+
+    /// How much longer it takes until there are so many independent values.
+    fn more(&self, independent: u64) -> Option<Nanos> {
+        let missing = independent as f64 * self.spread - self.n as f64;
+        let each = self.time.as_ns() as f64 / self.n as f64;
+        (self.n > 0 && each > 0.0).then(|| Nanos::from_ns((missing.max(0.0) * each) as u64))
+    }
+}
+
+/// Values of which each is known to lie between two edges.
+pub(super) trait Ranked {
+    /// The upper edge of the value of this rank, counted from the smallest, which is 1.
+    fn at_most(&self, rank: u64) -> Option<Nanos>;
+    /// The lower edge.
+    fn at_least(&self, rank: u64) -> Option<Nanos>;
+}
+
+impl Ranked for Counts {
+    fn at_most(&self, rank: u64) -> Option<Nanos> {
+        self.value_at_rank(rank)
+    }
+
+    /// The lower edge of the bucket, but within the exact extremes.
+    fn at_least(&self, rank: u64) -> Option<Nanos> {
+        let mut seen = 0u64;
+        for (index, n) in self.nonzero() {
+            seen = seen.saturating_add(n);
+            if seen >= rank {
+                let edge = Nanos::from_ns(punctual_hist::bucket_low(index));
+                return Some(edge.max(self.min()?).min(self.max()?));
+            }
+        }
+        None
+    }
+}
+
+impl Ranked for Series {
+    fn at_most(&self, rank: u64) -> Option<Nanos> {
+        self.value_at_rank(rank)
+    }
+
+    fn at_least(&self, rank: u64) -> Option<Nanos> {
+        // Of several series some may end below cells of others: what is beyond is no larger than its edge for certain.
+        let beyond = self.beyond.map(|beyond| (beyond.from, beyond.count));
+        let mut below = self.cells.iter().filter(|cell| beyond.is_none_or(|(from, _)| cell.low < from));
+        let above = self.cells.iter().filter(|cell| beyond.is_some_and(|(from, _)| cell.low >= from));
+        let mut edges = below
+            .by_ref()
+            .map(|cell| (cell.low, cell.count))
+            .chain(beyond)
+            .chain(above.map(|cell| (cell.low, cell.count)));
+        let mut seen = 0u64;
+        edges.find_map(|(low, count)| {
+            seen = seen.saturating_add(count);
+            (seen >= rank).then_some(low)
+        })
+    }
+}
+
+/// Percentiles with their limits, up to the first of which the run says nothing. `worth_of` is told how many lie above,
+/// because clusters may be smaller the higher they are.
+pub(super) fn percentiles(n: u64, due: &impl Ranked, worth_of: impl Fn(u64) -> Worth) -> Vec<Percentile> {
+    let mut list: Vec<Percentile> = Vec::new();
+    for one_in in ONE_IN {
+        let percentile = percentile(due, &worth_of(n / one_in), one_in);
+        let unknown = percentile.more.is_some();
+        list.push(percentile);
+        if unknown {
+            break;
+        }
+    }
+    list
+}
+
+fn percentile(due: &impl Ranked, worth: &Worth, one_in: u64) -> Percentile {
+    let above = 1.0 / one_in as f64;
+    let one_sided = f64::midpoint(CONFIDENCE, 1.0);
+    let of_top = |rank: u64| (worth.n + 1).checked_sub(rank);
+    let independent = worth.independent();
+    let high = order::upper(independent, above, one_sided).map(|rank| worth.upper_rank(rank));
+    let low = order::lower(independent, above, one_sided).map(|rank| worth.lower_rank(rank));
+    let value = (worth.n >= one_in).then(|| worth.n - worth.n / one_in);
+    let wanted = order::wanted(0, above, CONFIDENCE).filter(|wanted| *wanted > independent);
+    Percentile {
+        one_in,
+        value: value.and_then(|rank| due.at_most(rank)),
+        // The lower edge of a bucket is the upper edge of the one before.
+        low: low.and_then(of_top).and_then(|rank| due.at_least(rank)),
+        high: high.and_then(of_top).and_then(|rank| due.at_most(rank)),
+        more: wanted.and_then(|wanted| worth.more(wanted)),
+    }
+}
+
+/// The upper limit of the probability of a miss, at 95 %: each limit that is told of one is this.
+pub(crate) fn miss_upper(missed: u64, due: u64, spread: f64) -> Option<f64> {
+    let worth = Worth { n: due, spread, time: Nanos::ZERO };
+    binomial::upper_bound(worth.clusters(missed), worth.independent(), CONFIDENCE)
+}
+
+/// The upper limit of the probability of a miss, and what the next power of ten takes.
+pub(super) fn misses(budget: Nanos, missed: u64, worth: &Worth) -> Option<Misses> {
+    let clusters = worth.clusters(missed);
+    let upper = miss_upper(missed, worth.n, worth.spread)?;
+    let claims = std::iter::successors(Some(1_000u64), |claim| claim.checked_mul(10));
+    let wanted_one_in =
+        claims.take_while(|claim| *claim <= ONE_IN_MAX).find(|claim| upper > 1.0 / *claim as f64).unwrap_or(ONE_IN_MAX);
+    let above = 1.0 / wanted_one_in as f64;
+    // What misses more often than that will not get better by waiting.
+    let hopeless = missed as f64 / worth.n as f64 > above / 2.0;
+    let wanted = order::wanted(clusters, above, CONFIDENCE).filter(|_| !hopeless);
+    Some(Misses {
+        budget,
+        missed,
+        spread: worth.spread,
+        upper,
+        wanted_one_in,
+        more: wanted.and_then(|wanted| worth.more(wanted)),
+    })
+}

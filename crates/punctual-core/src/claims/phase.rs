@@ -1,0 +1,166 @@
+//! One load phase: its sums, how its exceedances cluster, and the rungs one after the other.
+
+#![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
+
+use super::percentiles::{Worth, misses, percentiles};
+use super::{Maxima, PhaseClaims, Refusal, Sign, beyond, by_cause, signs};
+use crate::explain::Explanation;
+use crate::recording::{Recording, Slice};
+use crate::stats::{binomial, clusters};
+use punctual_hist::{Counts, Nanos};
+
+const HOUR: Nanos = Nanos::from_secs(3_600);
+const DAY: Nanos = Nanos::from_secs(86_400);
+const MONTH: Nanos = Nanos::from_secs(30 * 86_400);
+const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
+/// Levels are told of what comes once in each of these.
+pub(super) const TIMES: [Nanos; 4] = [HOUR, DAY, MONTH, YEAR];
+/// Clusters are looked for among so many of the largest, or all that lie above the percentiles that are told.
+const LARGEST: u64 = 200;
+/// Fewer blocks with one of the latest than this tell nothing of clusters.
+const CLUSTERS_MIN: u64 = 10;
+/// A run is cut into so many stretches to see how counts vary.
+const STRETCHES: usize = 64;
+
+/// What can be claimed of a phase, all its CPUs together and each.
+pub(super) fn claims(recording: &Recording, explanation: Option<&Explanation>, phase: u16) -> PhaseClaims {
+    let cpus: Vec<u32> = recording.phases.range((phase, 0)..=(phase, u32::MAX)).map(|((_, cpu), _)| *cpu).collect();
+    let signs = signs::signs(recording, phase);
+    let one = |cpu: &u32| {
+        let own = signs.iter().filter(|sign| sign.cpu() == *cpu).cloned().collect();
+        claims_of(recording, explanation, phase, vec![*cpu], own)
+    };
+    let by_cpu = if cpus.len() > 1 { cpus.iter().map(one).collect() } else { Vec::new() };
+    let by_cause = explanation.map(|explanation| by_cause::by_cause(recording, explanation, phase, &cpus, &TIMES));
+    let all = claims_of(recording, explanation, phase, cpus, signs.clone());
+    PhaseClaims { by_cpu, by_cause: by_cause.unwrap_or_default(), ..all }
+}
+
+fn claims_of(
+    recording: &Recording,
+    explanation: Option<&Explanation>,
+    phase: u16,
+    cpus: Vec<u32>,
+    signs: Vec<Sign>,
+) -> PhaseClaims {
+    let sums = Sums::of(recording, phase, cpus);
+    let (due, spreads) = (sums.due.count(), sums.spreads());
+    let worth = |above: u64| Worth { n: due, spread: spread_at(&spreads, above), time: sums.time };
+    let maxima = sums.maxima(recording);
+    let reached = beyond(&maxima, &TIMES);
+    let drift = match &reached {
+        Err(Refusal::Drifts(drift)) => Some(*drift),
+        _ => None,
+    };
+    // The run's own gates come first; what is known of causes counts where these were open or blind.
+    let decided = matches!(reached, Err(Refusal::NoTimes | Refusal::TooFew { .. } | Refusal::Drifts(_)));
+    let known = signs::refusal(&signs, explanation, phase, &sums.cpus).filter(|_| !decided);
+    let reached = known.map_or(reached, Err);
+    PhaseClaims {
+        phase,
+        cpus: sums.cpus.iter().copied().collect(),
+        due,
+        time: sums.time,
+        largest: sums.due.max(),
+        clustering: spreads.iter().map(|(_, spread)| *spread).fold(1.0, f64::max),
+        extremal_index: sums.extremal_index(&maxima),
+        drift,
+        misses: recording.header.scenario.budget.and_then(|budget| misses(budget, sums.missed, &worth(sums.missed))),
+        next: if drift.is_some() || sums.due.is_empty() { Vec::new() } else { odds(sums.time) },
+        percentiles: percentiles(due, &sums.due, worth),
+        beyond: reached,
+        by_cause: Vec::new(),
+        signs,
+        by_cpu: Vec::new(),
+    }
+}
+
+/// How much more the counts above a level vary that so many lie above: as at the highest level that no fewer lie above.
+fn spread_at(spreads: &[(u64, f64)], above: u64) -> f64 {
+    let lower = spreads.iter().rev().find(|(count, _)| *count >= above);
+    lower.or(spreads.first()).map_or(1.0, |(_, spread)| *spread)
+}
+
+/// The odds of a new largest after so long: they depend on nothing but times, where no part of a run differs from others.
+pub(super) fn odds(measured: Nanos) -> Vec<(Nanos, f64)> {
+    let odds = |time: Nanos| Some((time, binomial::new_maximum(measured.as_ns(), time.as_ns())?));
+    if measured == Nanos::ZERO { Vec::new() } else { [HOUR, DAY, YEAR].into_iter().filter_map(odds).collect() }
+}
+
+/// CPUs of a phase together.
+struct Sums<'a> {
+    phase: u16,
+    cpus: Vec<u32>,
+    due: Counts,
+    missed: u64,
+    time: Nanos,
+    slices: Vec<&'a Slice>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(recording: &'a Recording, phase: u16, cpus: Vec<u32>) -> Self {
+        let mut sums = Self {
+            phase,
+            cpus: Vec::new(),
+            due: Counts::new(),
+            missed: 0,
+            time: Nanos::ZERO,
+            slices: recording.slices.iter().filter(|slice| slice.phase == phase).collect(),
+        };
+        for totals in cpus.iter().filter_map(|cpu| recording.phases.get(&(phase, *cpu))) {
+            sums.due.merge(&totals.ran.counts());
+            let skipped = totals.skipped.counts();
+            sums.missed = sums.missed.saturating_add(totals.over_budget).saturating_add(skipped.count());
+            sums.due.merge(&skipped);
+        }
+        sums.cpus = cpus;
+        sums.time = sums.slices.iter().fold(Nanos::ZERO, |time, slice| time.plus(slice.length));
+        sums
+    }
+
+    /// By how much exceedances vary more than independent ones, at 1 %, at 1 in 1000 and at the highest level that enough
+    /// lie above: (so many above, how much more), fewer and fewer.
+    fn spreads(&self) -> Vec<(u64, f64)> {
+        let n = self.due.count();
+        let at = |above: u64| {
+            let level = self.due.value_at_rank(n.checked_sub(above)?)?;
+            Some((above, clusters::spread(&self.stretches(level))?.max(1.0)))
+        };
+        [n / 100, n / 1_000, LARGEST].into_iter().filter(|above| *above >= LARGEST).filter_map(at).collect()
+    }
+
+    /// (above the level, all) in stretches of about equal length.
+    fn stretches(&self, level: Nanos) -> Vec<(u64, u64)> {
+        let all = self.slices.iter().map(|slice| slice.length.as_ns() as f64).sum::<f64>();
+        let mut stretches = vec![(0u64, 0u64); STRETCHES.min(self.slices.len())];
+        let (count, mut passed) = (stretches.len() as f64, 0.0);
+        for slice in &self.slices {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the list")]
+            let place = (passed / all * count) as usize;
+            passed += slice.length.as_ns() as f64;
+            let Some(stretch) = stretches.get_mut(place) else { continue };
+            for cpu in self.cpus.iter().filter_map(|cpu| slice.cpus.get(cpu)) {
+                for due in [&cpu.ran, &cpu.skipped] {
+                    stretch.0 = stretch.0.saturating_add(due.above(level));
+                    stretch.1 = stretch.1.saturating_add(due.count());
+                }
+            }
+        }
+        stretches
+    }
+
+    /// Of the latest, so many that a third of the blocks has one at most, in case each comes alone.
+    fn extremal_index(&self, maxima: &Maxima) -> Option<f64> {
+        let blocks = maxima.list.len() as u64;
+        let n = self.due.count();
+        let level = self.due.value_at_rank(n.checked_sub(LARGEST.min(blocks / 3))?)?;
+        let above = self.stretches(level).iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
+        let exceeded = maxima.list.iter().filter(|(_, max)| *max > level).count() as u64;
+        clusters::by_blocks(exceeded, blocks, above, n).filter(|_| exceeded >= CLUSTERS_MIN)
+    }
+
+    fn maxima(&self, recording: &Recording) -> Maxima {
+        let list = recording.blocks.of(self.phase, |cpu| self.cpus.contains(&cpu));
+        Maxima { block: recording.blocks.length(), list }
+    }
+}

@@ -1,0 +1,142 @@
+//! What latenesses tell of their origin: rhythms, every so many-th activation, several hills; and what is known of
+//! causes. Any of these makes the tail a mixture or a schedule, of which a law of chance says nothing.
+
+use super::{Refusal, Sign};
+use crate::explain::{Cause, Explanation, Ranked, Spike};
+use crate::recording::{Recording, Worst};
+use crate::stats::{modes, residues, rhythm};
+use punctual_hist::{Counts, MonoTime, Nanos, bucket_high, bucket_index};
+use std::collections::BTreeMap;
+
+/// Buckets of a histogram that are looked at together: eight in each power of two.
+const COARSE: usize = 8;
+/// A hill with a smaller part of all than this is none that typical activations are on.
+const HILL_MIN: f64 = 1e-3;
+/// A cause that makes at least this part of the spikes is the dominant one; below, there are several.
+const DOMINANT: f64 = 0.8;
+/// So many spikes must have a cause before anything follows from it.
+pub(super) const SPIKES_MIN: usize = 20;
+/// Sizes that vary by less than this part of their mean are one size.
+const FIXED: f64 = 0.1;
+
+pub(super) fn signs(recording: &Recording, phase: u16) -> Vec<Sign> {
+    let cpus = recording.phases.range((phase, 0)..=(phase, u32::MAX));
+    cpus.flat_map(|((_, cpu), totals)| {
+        let times = time_signs(recording, phase, *cpu);
+        times.into_iter().chain(hills(*cpu, &totals.ran.counts()))
+    })
+    .collect()
+}
+
+/// When the largest came.
+fn time_signs(recording: &Recording, phase: u16, cpu: u32) -> Vec<Sign> {
+    let largest: Vec<&Worst> =
+        recording.worst.get(&cpu).into_iter().flatten().filter(|w| in_phase(recording, phase, w)).collect();
+    let times: Vec<MonoTime> = largest.iter().map(|worst| worst.activation.release).collect();
+    let thread = recording.header.scenario.threads.iter().find(|thread| thread.cpu == cpu);
+    let (grid, tick) = (thread.map(|thread| thread.period).unwrap_or_default(), recording.header.clock.tick);
+    let whole = |period: Nanos, of: Nanos| {
+        let times = period.as_ns().saturating_add(of.as_ns() / 2).checked_div(of.as_ns())?;
+        (times > 0 && of.times(times).as_ns().abs_diff(period.as_ns()) <= period.as_ns() / 500).then_some(times)
+    };
+    if let Some(rhythm) = rhythm::rhythm(&times, grid, tick) {
+        let (activations, ticks) = (whole(rhythm.period, grid), whole(rhythm.period, tick));
+        return vec![Sign::Rhythm { cpu, rhythm, activations, ticks }];
+    }
+    let indices: Vec<u64> = largest.iter().map(|worst| worst.activation.index).collect();
+    residues::cycle(&indices).map(|activations| Sign::EveryNth { cpu, activations }).into_iter().collect()
+}
+
+fn in_phase(recording: &Recording, phase: u16, worst: &Worst) -> bool {
+    let at = worst.activation.release.since(recording.header.epoch);
+    let mut slices = recording.slices.iter();
+    slices.any(|slice| slice.phase == phase && slice.start <= at && at < slice.start.plus(slice.length))
+}
+
+/// The hills of a histogram, if there are several.
+fn hills(cpu: u32, counts: &Counts) -> Option<Sign> {
+    let lowest = bucket_index(counts.min()?.as_ns()) / COARSE;
+    let mut bins: BTreeMap<usize, u64> = BTreeMap::new();
+    for (bucket, n) in counts.nonzero() {
+        let bin = bins.entry(bucket / COARSE).or_default();
+        *bin = bin.saturating_add(n);
+    }
+    let highest = bins.keys().next_back().copied()?;
+    let list: Vec<u64> = (lowest..=highest).map(|bin| bins.get(&bin).copied().unwrap_or_default()).collect();
+    let found = modes::modes(&list);
+    #[allow(clippy::cast_precision_loss, reason = "a share")]
+    let share = |mode: &modes::Mode| mode.size as f64 / counts.count() as f64;
+    let hills: Vec<(Nanos, f64)> = found
+        .iter()
+        .filter(|mode| share(mode) >= HILL_MIN)
+        .map(|mode| (Nanos::from_ns(bucket_high((lowest + mode.peak) * COARSE + COARSE / 2)), share(mode)))
+        .collect();
+    (hills.len() > 1).then_some(Sign::Modes { cpu, hills })
+}
+
+/// The gate that signs and causes close. Hills of the body close none: they are not the tail.
+pub(super) fn refusal(signs: &[Sign], explanation: Option<&Explanation>, phase: u16, cpus: &[u32]) -> Option<Refusal> {
+    let by_time = signs.iter().find_map(|sign| match sign {
+        Sign::Rhythm { rhythm, .. } => Some(Refusal::Regular(*rhythm)),
+        Sign::EveryNth { activations, .. } => Some(Refusal::EveryNth(*activations)),
+        Sign::Modes { .. } => None,
+    });
+    by_time.or_else(|| of_causes(explanation?, phase, cpus))
+}
+
+/// What is late in a phase on these CPUs, by what is to be blamed first.
+pub(super) fn spikes_by_cause<'a>(
+    explanation: &'a Explanation,
+    phase: u16,
+    cpus: &[u32],
+) -> BTreeMap<&'a Cause, Vec<&'a Spike>> {
+    let mut by_cause: BTreeMap<&Cause, Vec<&Spike>> = BTreeMap::new();
+    let counts = |spike: &&Spike| spike.phase == phase && cpus.contains(&spike.cpu) && spike.incomplete.is_none();
+    for spike in explanation.spikes.iter().filter(counts) {
+        if let Some(blame) = spike.primary() {
+            by_cause.entry(&blame.cause).or_default().push(spike);
+        }
+    }
+    by_cause
+}
+
+fn of_causes(explanation: &Explanation, phase: u16, cpus: &[u32]) -> Option<Refusal> {
+    let by_cause = spikes_by_cause(explanation, phase, cpus);
+    let all: usize = by_cause.values().map(Vec::len).sum();
+    if all < SPIKES_MIN {
+        return None;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "numbers of spikes")]
+    let share = |spikes: &Vec<&Spike>| spikes.len() as f64 / all as f64;
+    let mut shares: Vec<(Cause, f64)> =
+        by_cause.iter().map(|(cause, spikes)| ((*cause).clone(), share(spikes))).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (first, part) = shares.first()?;
+    if *part < DOMINANT {
+        return Some(Refusal::SeveralCauses(shares));
+    }
+    of_one_cause(explanation, first, by_cause.get(first)?)
+}
+
+/// The gate that one cause closes by itself: it comes at regular times, or is always of one size.
+pub(super) fn of_one_cause(explanation: &Explanation, cause: &Cause, spikes: &[&Spike]) -> Option<Refusal> {
+    let ranked = explanation.causes.iter().find(|ranked: &&Ranked| ranked.cause == *cause);
+    if let Some(rhythm) = ranked.and_then(|ranked| ranked.rhythm) {
+        return Some(Refusal::Regular(rhythm));
+    }
+    let times: Vec<Nanos> = spikes.iter().filter_map(|spike| spike.primary()).map(|blame| blame.time).collect();
+    Some(Refusal::FixedCause(cause.clone(), one_size(&times)?))
+}
+
+/// The mean of what hardly varies.
+fn one_size(times: &[Nanos]) -> Option<Nanos> {
+    #[allow(clippy::cast_precision_loss, reason = "times below 2^53 ns")]
+    let values: Vec<f64> = times.iter().map(|time| time.as_ns() as f64).collect();
+    #[allow(clippy::cast_precision_loss, reason = "numbers of spikes")]
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of times")]
+    let size = Nanos::from_ns(mean as u64);
+    (variance.sqrt() < FIXED * mean).then_some(size)
+}

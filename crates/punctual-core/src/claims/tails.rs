@@ -1,0 +1,151 @@
+//! The gates that every tail passes, whatever it was cut from: blocks of a run, or cells of a histogram.
+//!
+//! The gates stand in the order in which they are cheap and certain; the limits are those of the simulations in
+//! `tests/coverage`. Must not know where exceedances come from.
+
+use super::{Beyond, Level, Refusal};
+use crate::stats::goodness;
+use crate::stats::tail::{Estimate, Exceedances, Fit, SHAPES};
+use punctual_hist::Nanos;
+
+/// Fewer exceedances than this say too little of a tail.
+pub(super) const EXCEEDANCES_MIN: usize = 200;
+/// Nothing is said of what comes once in more exceedances than this.
+const FAR: f64 = 1e4;
+/// Odds below which chance is not believed, where many things are looked at.
+const BELIEVED_OF_MANY: f64 = 1e-3;
+/// A fit is good from these odds on.
+const FITS: f64 = 0.02;
+/// Profile intervals of 200 to 500 exceedances cover 93.5 % where the textbook's 95 % are asked for; with the profile
+/// this much lower, 95 %.
+const WIDER: f64 = 1.12;
+/// A shape above this is no tail that latenesses have, and one so uncertain says nothing.
+const SHAPE_MAX: f64 = 0.5;
+const SHAPE_WIDTH_MAX: f64 = 0.6;
+/// Levels from different thresholds may differ by this part.
+const DIFFERENT_MAX: f64 = 0.3;
+
+/// The tail above one threshold.
+pub(super) struct Tail {
+    /// It begins here, in nanoseconds.
+    pub(super) threshold: f64,
+    /// What lies above.
+    pub(super) data: Exceedances,
+    /// The law of it.
+    pub(super) fit: Fit,
+    /// The odds of the data under that law.
+    pub(super) fits: f64,
+    /// Clusters above the threshold in a second.
+    pub(super) rate: f64,
+}
+
+/// What the tails were cut from.
+pub(super) struct Cut {
+    /// How many blocks or values.
+    pub(super) size: u64,
+    /// How long one is.
+    pub(super) each: Nanos,
+}
+
+/// The levels exceeded once in each of `times`, by the lowest threshold from which on every higher one fits as well; or
+/// the first gate that is closed. `tails` have rising thresholds; where none fits, `no_fit` has the reason, from the odds
+/// of the best.
+pub(super) fn conclude(
+    tails: &[Tail],
+    cut: &Cut,
+    times: &[Nanos],
+    no_fit: impl FnOnce(f64) -> Refusal,
+) -> Result<Beyond, Refusal> {
+    let best = tails.iter().map(|tail| tail.fits).fold(0.0, f64::max);
+    let good = tails.iter().rev().take_while(|tail| tail.fits >= FITS).count();
+    let accepted = tails.get(tails.len() - good..).unwrap_or_default();
+    let Some(tail) = accepted.first() else { return Err(no_fit(best)) };
+    let shape = tail.data.shape(&tail.fit);
+    let edge = shape.value <= SHAPES.0 + 1e-3 || shape.value > SHAPE_MAX;
+    if edge || shape.high - shape.low > SHAPE_WIDTH_MAX {
+        return Err(Refusal::Shape(shape.value, shape.low, shape.high));
+    }
+    if let Some((how_many, from)) = tail.apart() {
+        return Err(Refusal::Apart(how_many, nanos(from)));
+    }
+    let farthest = times.iter().filter(|time| tail.clusters_in(**time) <= FAR).max();
+    let different = farthest.map_or(0.0, |time| different(accepted, *time));
+    if different > DIFFERENT_MAX {
+        return Err(Refusal::Unstable(different));
+    }
+    Ok(answer(tail, cut, shape, times))
+}
+
+/// By which part the level of this time differs between thresholds.
+fn different(tails: &[Tail], time: Nanos) -> f64 {
+    let level = |tail: &Tail| tail.threshold + tail.fit.law.level(tail.clusters_in(time));
+    let levels: Vec<f64> = tails.iter().map(level).collect();
+    let (low, high) = levels.iter().fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    levels.first().map_or(0.0, |chosen| (high - low) / chosen)
+}
+
+fn answer(tail: &Tail, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
+    #[allow(clippy::cast_precision_loss, reason = "a length of time")]
+    let run = cut.each.as_secs_f64() * cut.size as f64;
+    let (mut levels, mut too_far) = (Vec::new(), Vec::new());
+    for time in times {
+        let clusters = tail.clusters_in(*time);
+        if clusters > FAR {
+            too_far.push((*time, nanos(run * clusters / FAR * 1e9)));
+        } else if let Some(estimate) = tail.data.level(&tail.fit, clusters, WIDER) {
+            levels.push((*time, tail.level(&estimate)));
+        }
+    }
+    Beyond {
+        threshold: nanos(tail.threshold),
+        exceedances: nanos(tail.data.size()).as_ns(),
+        blocks: cut.size,
+        block: cut.each,
+        shape,
+        fits: tail.fits,
+        levels,
+        too_far,
+    }
+}
+
+impl Tail {
+    /// How many clusters above the threshold a time has.
+    fn clusters_in(&self, time: Nanos) -> f64 {
+        time.as_secs_f64() * self.rate
+    }
+
+    fn level(&self, estimate: &Estimate) -> Level {
+        let at = |y: f64| nanos(self.threshold + y);
+        Level {
+            value: at(estimate.value),
+            low: at(estimate.low),
+            high: estimate.high.is_finite().then(|| at(estimate.high)),
+        }
+    }
+
+    /// The largest that do not belong to the rest: how many, and from which value on.
+    fn apart(&self) -> Option<(u64, f64)> {
+        if let Some(strangers) = goodness::strangers(&self.data) {
+            return self.data.largest(strangers).map(|y| (strangers as u64, self.threshold + y));
+        }
+        let values = self.data.values();
+        let upper: Vec<f64> =
+            values.iter().rev().take(values.len() / 5).map(|y| self.data.survival(&self.fit.law, *y).ln()).collect();
+        (goodness::odds_of_gap(&upper) < BELIEVED_OF_MANY).then(|| {
+            let gap = upper.windows(2).zip(1u32..).map(|(pair, i)| (f64::from(i) * (pair[1] - pair[0]), i));
+            let widest = gap.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(1, |(_, i)| i);
+            let from = self.data.largest(usize::try_from(widest).unwrap_or(1));
+            (u64::from(widest), self.threshold + from.unwrap_or_default())
+        })
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
+pub(super) fn nanos(ns: f64) -> Nanos {
+    Nanos::from_ns(ns.round() as u64)
+}
+
+/// A scale that is one.
+pub(super) fn scale_of(ns: f64) -> Option<Nanos> {
+    Some(nanos(ns)).filter(|scale| *scale > Nanos::ZERO)
+}

@@ -1,0 +1,298 @@
+//! Recordings of known laws, and what must be claimed and refused of them.
+
+use super::*;
+use crate::explain::{Blame, Class, LateCount, Spike};
+use crate::made_up;
+use crate::recording::{CpuInterval, Frame, Header, Interval, Worst};
+use crate::report::Report;
+use crate::scenario::ProbeThread;
+use crate::stats::binomial;
+use crate::stats::tests::uniform;
+use crate::trace::Kept;
+use proptest::prelude::*;
+use punctual_hist::{Activation, Counts, MonoTime};
+
+mod causes;
+mod gates;
+mod imported;
+
+const EPOCH: MonoTime = MonoTime::from_ns(5_000_000_000);
+const PERIOD: Nanos = Nanos::from_ms(10);
+const EACH_SECOND: u32 = 100;
+
+fn header(budget: Option<Nanos>) -> Header {
+    let mut header = made_up::header(1, Nanos::from_secs(30));
+    header.epoch = EPOCH;
+    header.scenario.threads = vec![ProbeThread { cpu: 1, period: PERIOD }];
+    header.scenario.budget = budget;
+    header.clock.tick = Nanos::from_ms(4);
+    header
+}
+
+/// A second of these latenesses, in nanoseconds.
+fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>) -> Frame {
+    let mut counts = Counts::new();
+    for v in values {
+        counts.record(Nanos::from_ns(*v));
+    }
+    let max = counts.max().unwrap_or_default();
+    let cpu = CpuInterval {
+        cpu: 1,
+        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
+        ran_sum: counts.sum(),
+        ran_min: Some(Nanos::ZERO),
+        ran_max: Some(Nanos::from_secs(1)),
+        over_budget: budget.map_or(0, |b| values.iter().filter(|v| **v > b.as_ns()).count() as u64),
+        block_max: if with_maximum { vec![(second, max)] } else { Vec::new() },
+        ..CpuInterval::default()
+    };
+    let start = Nanos::from_secs(u64::from(second));
+    Frame::Interval(Interval { start, length: Nanos::from_secs(1), phase: 0, cpus: vec![cpu] })
+}
+
+/// A recording of so many seconds, of a law that may know the number of the activation.
+fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f64) -> Recording {
+    let mut recording = Recording::new(header(budget));
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for s in 0..seconds {
+        let indices = u64::from(s) * u64::from(EACH_SECOND)..u64::from(s + 1) * u64::from(EACH_SECOND);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+        let values: Vec<(u64, u64)> = indices.map(|i| (law(i) as u64, i)).collect();
+        let plain: Vec<u64> = values.iter().map(|(v, _)| *v).collect();
+        recording.add(second(s, &plain, true, budget));
+        all.extend(values);
+    }
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    let worst = |(late, index): &(u64, u64)| {
+        let release = EPOCH.plus(PERIOD.times(*index));
+        let woke = release.plus(Nanos::from_ns(*late));
+        Worst { cpu: 1, activation: Activation { release, woke, index: *index, cpu: 1, ..Activation::default() } }
+    };
+    recording.add(Frame::Worst(all.iter().take(32).map(worst).collect()));
+    recording
+}
+
+/// Exponential with a mean of 5 us, from 10 us on.
+fn exponential(seed: u64) -> impl FnMut(u64) -> f64 {
+    let mut draws = uniform(seed);
+    move |_| 10_000.0 - 5_000.0 * draws.next().unwrap_or(0.5).ln()
+}
+
+fn only(recording: &Recording, explanation: Option<&Explanation>) -> PhaseClaims {
+    let claims = Claims::of(recording, explanation);
+    let [phase] = &claims.phases[..] else { panic!("one phase: {claims:?}") };
+    phase.clone()
+}
+
+#[test]
+fn a_law_without_a_catch_is_claimed_on_every_rung() {
+    let phase = only(&recording(700, Some(Nanos::from_us(200)), exponential(1)), None);
+    assert_eq!((phase.due, phase.time, phase.drift), (70_000, Nanos::from_secs(700), None));
+    assert!(phase.clustering < 1.5, "{}", phase.clustering);
+    // Percentiles: 10 us + 5 us ln(one in so many).
+    let [p99, p999, p9999, p99999] = phase.percentiles[..] else { panic!("{:?}", phase.percentiles) };
+    for (percentile, truth_ns) in [(p99, 33_026), (p999, 44_539), (p9999, 56_052)] {
+        let (low, high) = (percentile.low.unwrap(), percentile.high.unwrap());
+        assert!(low.as_ns() <= truth_ns && truth_ns <= high.as_ns(), "{percentile:?}, truth {truth_ns}");
+        assert_eq!(percentile.more, None);
+    }
+    // 299 572 independent values where there are 70 000 (or as many as less as they cluster) at 100 a second.
+    let more = p99999.more.unwrap().as_secs_f64();
+    assert!(p99999.high.is_none() && (2_290.0..2_300.0 * 1.5).contains(&more), "{p99999:?}");
+    let misses = phase.misses.unwrap();
+    assert!((4.2e-5..4.3e-5 * phase.clustering * 1.01).contains(&misses.upper), "{misses:?}");
+    assert_eq!((misses.missed, misses.wanted_one_in), (0, 100_000));
+    assert_eq!(phase.next[0].0, Nanos::from_secs(3_600));
+    assert!((phase.next[0].1 - 3_600.0 / 4_300.0).abs() < 1e-9);
+    let beyond = phase.beyond.unwrap();
+    assert!(beyond.shape.low < 0.0 && 0.0 < beyond.shape.high, "{beyond:?}");
+    let (hour, level) = beyond.levels[0];
+    // One in 360 000: 10 us + 5 us ln(360 000) = 73.97 us.
+    assert_eq!(hour, Nanos::from_secs(3_600));
+    assert!(level.low < Nanos::from_ns(73_970) && Nanos::from_ns(73_970) < level.high.unwrap(), "{level:?}");
+    assert!(beyond.too_far.iter().any(|(time, _)| *time == Nanos::from_secs(365 * 86_400)), "{beyond:?}");
+}
+
+#[test]
+fn a_short_run_is_told_how_much_longer() {
+    let phase = only(&recording(100, None, exponential(2)), None);
+    let Err(Refusal::TooFew { blocks: 100, wanted, more }) = phase.beyond else { panic!("{:?}", phase.beyond) };
+    assert_eq!(more, Nanos::from_secs(wanted - 100));
+    assert_eq!(phase.misses, None, "no budget, no misses");
+}
+
+#[test]
+fn what_drifts_is_not_told_of_the_next_run() {
+    let mut law = exponential(3);
+    let phase = only(&recording(500, None, |i| law(i) * (1.0 + f64::from(u32::try_from(i).unwrap()) / 50_000.0)), None);
+    assert!(matches!(phase.beyond, Err(Refusal::Drifts(drift)) if drift.tau > 0.3), "{:?}", phase.beyond);
+    assert!(phase.drift.is_some() && phase.next.is_empty());
+}
+
+#[test]
+fn minutes_of_another_kind_are_dependence() {
+    let (mut law, mut dice, mut state) = (exponential(4), uniform(99), false);
+    let by_minutes = |i: u64| {
+        if i % 2_000 == 0 && dice.next().unwrap() < 0.4 {
+            state = !state;
+        }
+        law(i) * if state { 1.6 } else { 1.0 }
+    };
+    let phase = only(&recording(500, None, by_minutes), None);
+    assert!(matches!(phase.beyond, Err(Refusal::Dependent { .. } | Refusal::Drifts(_))), "{:?}", phase.beyond);
+    assert!(phase.clustering > 3.0, "limits are wider: {}", phase.clustering);
+}
+
+#[test]
+fn regular_spikes_are_a_schedule() {
+    let mut law = exponential(5);
+    let every_second = |i: u64| law(i) + if i % 100 == 7 { 100_000.0 } else { 0.0 };
+    let phase = only(&recording(500, None, every_second), None);
+    let [Sign::Rhythm { cpu: 1, rhythm, activations: Some(100), ticks: Some(250) }, ..] = phase.signs[..] else {
+        panic!("{:?}", phase.signs)
+    };
+    assert_eq!(rhythm.period.as_ns() / 1_000_000, 1_000);
+    assert!(matches!(phase.beyond, Err(Refusal::Regular(_))), "{:?}", phase.beyond);
+}
+
+#[test]
+fn spikes_on_every_second_activation_are_told() {
+    let mut law = exponential(6);
+    let odd = |i: u64| law(i) + if i % 2 == 1 { 40_000.0 } else { 0.0 };
+    let phase = only(&recording(400, None, odd), None);
+    assert!(phase.signs.contains(&Sign::EveryNth { cpu: 1, activations: 2 }), "{:?}", phase.signs);
+    assert_eq!(phase.beyond, Err(Refusal::EveryNth(2)));
+    let hills =
+        phase.signs.iter().find_map(|sign| if let Sign::Modes { hills, .. } = sign { Some(hills) } else { None });
+    assert!(hills.is_some_and(|hills| hills.len() == 2 && (hills[0].1 - 0.5).abs() < 0.02), "{:?}", phase.signs);
+}
+
+#[test]
+fn a_mode_that_is_seldom_is_apart() {
+    let (mut law, mut dice) = (exponential(7), uniform(98));
+    let seldom = |i: u64| law(i) + if dice.next().unwrap() < 2e-4 { 150_000.0 } else { 0.0 };
+    let phase = only(&recording(700, None, seldom), None);
+    assert!(
+        matches!(phase.beyond, Err(Refusal::Apart(..) | Refusal::NoFit(_) | Refusal::Shape(..))),
+        "{:?}",
+        phase.beyond
+    );
+}
+
+#[test]
+fn steps_of_microseconds_are_too_coarse_for_a_short_tail() {
+    let mut law = exponential(1);
+    let phase = only(&recording(700, None, |i| (law(i) / 1_000.0).floor() * 1_000.0), None);
+    assert!(matches!(phase.beyond, Err(Refusal::Coarse(width, _)) if width == Nanos::from_us(1)), "{:?}", phase.beyond);
+}
+
+#[test]
+fn without_times_there_is_a_histogram_and_no_more() {
+    let mut recording = Recording::new(header(None));
+    recording.add(second(0, &[10_000; 1_000], false, None));
+    let phase = only(&recording, None);
+    assert_eq!((phase.beyond, phase.largest), (Err(Refusal::NoTimes), Some(Nanos::from_ns(10_111))));
+    assert_eq!(phase.clustering.to_bits(), 1f64.to_bits());
+}
+
+#[test]
+fn late_ones_that_come_together_are_counted_as_clusters() {
+    let alone = only(&recording(700, None, exponential(1)), None);
+    assert!(alone.extremal_index.is_some_and(|index| index > 0.75), "{:?}", alone.extremal_index);
+    // Fives: what is late makes the next four late, too.
+    let (mut law, mut left, mut late) = (exponential(2), 0, 0.0);
+    let fives = |_| {
+        let value = law(0);
+        if value > 40_000.0 {
+            (left, late) = (5, value);
+        }
+        left -= i32::from(left > 0);
+        if left > 0 { late } else { value }
+    };
+    let together = only(&recording(700, None, fives), None);
+    assert!(
+        together.extremal_index.is_some_and(|index| (0.15..0.35).contains(&index)),
+        "{:?}",
+        together.extremal_index
+    );
+    assert!(together.clustering > 2.5, "{}", together.clustering);
+}
+
+#[test]
+fn each_cpu_has_claims_of_its_own_and_the_latest_is_named_if_it_differs() {
+    let two = |factor: f64| {
+        let mut both = recording(400, Some(Nanos::from_us(60)), exponential(1));
+        let mut other = exponential(2);
+        for s in 0..400 {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+            let values: Vec<u64> = (0..EACH_SECOND).map(|_| (other(0) * factor) as u64).collect();
+            let Frame::Interval(mut interval) = second(s, &values, true, Some(Nanos::from_us(60))) else { return both };
+            interval.cpus[0].cpu = 2;
+            both.add(Frame::Interval(interval));
+        }
+        both
+    };
+    let alike = only(&two(1.0), None);
+    assert_eq!((alike.by_cpu.len(), alike.due, alike.by_cpu[1].due), (2, 80_000, 40_000));
+    assert_eq!(alike.by_cpu[1].cpus.iter().collect::<Vec<_>>(), [2]);
+    assert_eq!(alike.latest_if_it_differs(), None);
+    let differ = only(&two(3.0), None);
+    let latest = differ.latest_if_it_differs().unwrap();
+    assert_eq!(latest.cpus.iter().collect::<Vec<_>>(), [2]);
+    assert!(latest.percentiles[0].value > differ.percentiles[0].value);
+    assert!(only(&recording(10, None, exponential(1)), None).by_cpu.is_empty(), "one CPU is all");
+}
+
+#[test]
+fn misses_that_come_often_are_not_waited_away() {
+    let phase = only(&recording(100, Some(Nanos::from_us(33)), exponential(8)), None);
+    let misses = phase.misses.unwrap();
+    assert!(misses.upper > 0.01 && misses.missed > 50, "{misses:?}");
+    assert_eq!((misses.wanted_one_in, misses.more), (1_000, None));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_recording_makes_claiming_panic(frames in prop::collection::vec(crate::recording::strategies::frame(), 0..40)) {
+        let mut recording = Recording::new(header(Some(Nanos::from_us(5))));
+        for frame in frames {
+            recording.add(frame);
+        }
+        let explanation = Explanation::of(&recording);
+        for phase in Claims::of(&recording, Some(&explanation)).phases {
+            prop_assert!(phase.clustering.is_finite() && phase.clustering >= 1.0);
+            prop_assert!(phase.misses.is_none_or(|misses| (0.0..=1.0).contains(&misses.upper)));
+            prop_assert!(phase.next.iter().all(|(_, odds)| (0.0..=1.0).contains(odds)));
+            for percentile in phase.percentiles {
+                if let (Some(low), Some(high)) = (percentile.low, percentile.high) {
+                    prop_assert!(low <= high, "{percentile:?}, {}", phase.clustering);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_series_makes_looking_beyond_panic(values in prop::collection::vec(prop_oneof![5 => 0u64..1000, 1 => any::<u64>(), 2 => Just(7u64)], 334..500)) {
+        let list = (0u32..).zip(values.into_iter().map(Nanos::from_ns)).collect();
+        let maxima = Maxima { block: Nanos::from_secs(1), list };
+        if let Ok(beyond) = beyond(&maxima, &[Nanos::from_secs(3_600), Nanos::MAX]) {
+            prop_assert!(beyond.shape.value.is_finite());
+        }
+    }
+}
+
+/// Twenty of 1000 releases in a row are missed, again and again: one bound for the verdict and for what is claimed.
+#[test]
+fn the_verdict_tells_the_bound_that_is_claimed_and_it_knows_of_clusters() {
+    let mut law = exponential(9);
+    let late = |i: u64| if (i / 1_000) % 7 == 3 && i % 1_000 < 20 { 90_000.0 } else { 0.0 };
+    let recording = recording(700, Some(Nanos::from_us(80)), |i| law(i) + late(i));
+    let report = Report::of(&recording);
+    let misses = report.claims.phases[0].misses.unwrap();
+    assert!(misses.missed >= 200 && misses.spread > 2.0, "{misses:?}");
+    assert_eq!(report.verdict.miss_probability_upper, Some(misses.upper));
+    let independent = binomial::upper_bound(misses.missed, report.verdict.due, CONFIDENCE).unwrap();
+    assert!(misses.upper > 1.05 * independent, "{misses:?} against {independent}");
+}

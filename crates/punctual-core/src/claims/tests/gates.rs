@@ -1,0 +1,47 @@
+//! Gates of a tail, each closed by data that pass all others: next to them stands what opens it.
+
+use super::*;
+
+/// The scale of the tail.
+const TAIL_NS: f64 = 10_000.0;
+
+/// The largest of each of 2000 seconds. Fewer and fewer clusters of a second pass a level, by a Pareto law of shape `near`
+/// and, where fewer than `turn` of them are left, of shape `far`. Chance is in their order alone.
+fn maxima(near: f64, turn: f64, far: f64) -> Maxima {
+    const BLOCKS: u32 = 2_000;
+    // The laws begin where a quarter of the seconds have a cluster above.
+    let all = -(0.75f64.ln());
+    let stretch =
+        |shape: f64, times: f64| if shape.abs() < 1e-9 { times.ln() } else { (times.powf(shape) - 1.0) / shape };
+    let level = |clusters: f64| {
+        let (nearer, farther) = (all / clusters.max(turn), (turn / clusters).max(1.0));
+        100_000.0 + TAIL_NS * (stretch(near, nearer) + nearer.powf(near) * stretch(far, farther))
+    };
+    let clusters = |second: u32| -(-(f64::from(second) + 0.5) / f64::from(BLOCKS)).ln_1p();
+    let mut shuffled: Vec<(f64, f64)> = uniform(21).zip((0..BLOCKS).map(|second| level(clusters(second)))).collect();
+    shuffled.sort_by(|a, b| a.0.total_cmp(&b.0));
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+    let list = (0u32..).zip(shuffled).map(|(second, (_, ns))| (second, Nanos::from_ns(ns as u64))).collect();
+    Maxima { block: Nanos::from_secs(1), list }
+}
+
+#[test]
+fn a_tail_that_is_too_heavy_is_refused_for_its_shape() {
+    let of = |shape: f64| beyond(&maxima(shape, 0.13, shape), &[Nanos::from_secs(20_000)]);
+    let told = of(0.2).unwrap();
+    assert!((told.shape.value - 0.2).abs() < 0.05, "{told:?}");
+    let Err(Refusal::Shape(value, low, high)) = of(0.8) else { panic!("{:?}", of(0.8)) };
+    assert!((value - 0.8).abs() < 0.1 && low > 0.5 && value < high, "{value} {low} {high}");
+}
+
+/// Exponential at first and heavy farther out: each threshold fits, and each tells another level of a far time. Of a near
+/// one they tell about the same.
+#[test]
+fn a_level_that_hangs_on_the_threshold_is_refused() {
+    let bent = maxima(0.0, 0.13, 0.5);
+    let at = |secs: u64| beyond(&bent, &[Nanos::from_secs(secs)]);
+    assert!(at(2_000).is_ok(), "{:?}", at(2_000));
+    let Err(Refusal::Unstable(by)) = at(34_000) else { panic!("{:?}", at(34_000)) };
+    assert!((0.5..0.75).contains(&by), "{by}");
+    assert!(beyond(&maxima(0.0, 0.13, 0.0), &[Nanos::from_secs(34_000)]).is_ok(), "not bent");
+}

@@ -1,0 +1,247 @@
+//! One CPU under one load in one recording, cut into blocks of time.
+//!
+//! Blocks are what varies: activations that follow each other are not independent, stretches of a run long enough are.
+
+use super::{Group, LeftOut};
+use crate::recording::{MarkKind, Recording, SliceCpu};
+use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run is cut into about so many blocks: long ones, so that they depend on each other as little as may be, and still
+/// enough to see how much they vary.
+const BLOCKS: u64 = 48;
+
+/// Where a group of a recording is to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub group: Group,
+    cpu: u32,
+    /// Load phases of this load; there may be several.
+    phases: BTreeSet<u16>,
+}
+
+/// What was measured there.
+#[derive(Clone, Debug)]
+pub(super) struct Arm {
+    /// Time between releases.
+    pub period: Nanos,
+    /// The budget of the recording.
+    pub budget: Option<Nanos>,
+    /// Stretches of the recording, in order.
+    pub slices: Vec<Stretch>,
+    /// Lateness of what ran.
+    pub ran: Counts,
+    /// The same of all releases due: what was skipped counts with the time until its thread ran.
+    pub due: Counts,
+    /// How long was measured.
+    pub length: Nanos,
+}
+
+/// A stretch of time.
+#[derive(Clone, Debug)]
+pub(super) struct Stretch {
+    pub length: Nanos,
+    pub cpu: SliceCpu,
+}
+
+/// A block: the stretches with these numbers.
+pub(super) type Block = std::ops::Range<usize>;
+
+/// The groups of a recording.
+pub(super) fn places(recording: &Recording) -> Vec<Place> {
+    let scenario = &recording.header.scenario;
+    let tracing = recording.causes.tracing.as_ref();
+    let traced = |phase: u16| tracing.is_some_and(|tracing| tracing.phases.contains(&phase));
+    let skipped: Vec<&str> = recording.marks.iter().filter_map(|mark| skipped_load(&mark.kind)).collect();
+    let load = |phase: u16| match scenario.load_phases.get(usize::from(phase)) {
+        None => format!("phase {phase}"),
+        Some(phase) => {
+            let ran = phase.loads.iter().filter(|load| !skipped.contains(&load.as_str())).cloned().collect();
+            crate::scenario::LoadPhase { loads: ran, parts: phase.parts }.name()
+        }
+    };
+    let mut groups: BTreeMap<(Group, u32), BTreeSet<u16>> = BTreeMap::new();
+    for (phase, cpu) in recording.phases.keys() {
+        let group = Group { load: Some(load(*phase)), cpu: Some(*cpu), series: None, traced: traced(*phase) };
+        groups.entry((group, *cpu)).or_default().insert(*phase);
+    }
+    groups.into_iter().map(|((group, cpu), phases)| Place { group, cpu, phases }).collect()
+}
+
+/// A load that could not be run does not make a phase another one; without it, it is.
+fn skipped_load(mark: &MarkKind) -> Option<&str> {
+    match mark {
+        MarkKind::LoadSkipped(load, _) => Some(load),
+        _ => None,
+    }
+}
+
+/// What both have, and what only one has. What was traced is a little disturbed: it is looked at only where there is
+/// nothing else in common. `anyway` takes what is most alike where nothing is the same.
+pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Vec<(Place, Place)>, Vec<LeftOut>) {
+    let (a, b) = (places(first), places(second));
+    let mut pairs = paired(&a, &b, |a, b| a == b);
+    if pairs.iter().any(|(place, _)| !place.group.traced) {
+        pairs.retain(|(place, _)| !place.group.traced);
+    }
+    if pairs.is_empty() && anyway {
+        pairs = paired(&a, &b, |a, b| (a.cpu, &a.load) == (b.cpu, &b.load));
+    }
+    if pairs.is_empty() && anyway {
+        pairs = paired(&a, &b, |a, b| a.cpu == b.cpu);
+    }
+    let lone = |place: &&Place, others: &[Place]| !others.iter().any(|other| other.group == place.group);
+    let taken = |place: &&Place| pairs.iter().any(|(x, y)| x.group == place.group || y.group == place.group);
+    let left = |in_first: bool| move |place: &Place| LeftOut { group: place.group.clone(), in_first };
+    let only_a = a.iter().filter(|p| lone(p, &b) && !taken(p)).map(left(true));
+    let only_b = b.iter().filter(|p| lone(p, &a) && !taken(p)).map(left(false));
+    let left_out = only_a.chain(only_b).collect();
+    (pairs, left_out)
+}
+
+/// Each of the first with the first of the second that is like it.
+fn paired(a: &[Place], b: &[Place], alike: impl Fn(&Group, &Group) -> bool) -> Vec<(Place, Place)> {
+    let partner = |place: &Place| b.iter().find(|other| alike(&place.group, &other.group)).cloned();
+    a.iter().filter_map(|place| Some((place.clone(), partner(place)?))).collect()
+}
+
+/// Lateness over the releases due there, as a report has it.
+fn due(recording: &Recording, place: &Place) -> Counts {
+    let mut counts = latencies(recording, place);
+    let totals = place.phases.iter().filter_map(|phase| recording.phases.get(&(*phase, place.cpu)));
+    totals.for_each(|totals| counts.merge(&totals.skipped.counts()));
+    counts
+}
+
+/// Lateness of what ran there.
+pub(super) fn latencies(recording: &Recording, place: &Place) -> Counts {
+    let mut counts = Counts::new();
+    for phase in &place.phases {
+        if let Some(totals) = recording.phases.get(&(*phase, place.cpu)) {
+            counts.merge(&totals.ran.counts());
+        }
+    }
+    counts
+}
+
+impl Arm {
+    pub(super) fn of(recording: &Recording, place: &Place) -> Self {
+        let scenario = &recording.header.scenario;
+        let cpu = place.cpu;
+        let of_it = recording.slices.iter().filter(|slice| place.phases.contains(&slice.phase));
+        let slices: Vec<Stretch> = of_it
+            .filter_map(|slice| slice.cpus.get(&cpu).map(|cpu| Stretch { length: slice.length, cpu: cpu.clone() }))
+            .collect();
+        let thread = scenario.threads.iter().find(|thread| thread.cpu == cpu);
+        Self {
+            period: thread.map(|thread| thread.period).unwrap_or_default(),
+            budget: scenario.budget,
+            ran: latencies(recording, place),
+            due: due(recording, place),
+            length: slices.iter().fold(Nanos::ZERO, |sum, slice| sum.plus(slice.length)),
+            slices,
+        }
+    }
+
+    /// The longest stretch there is: no block can be shorter.
+    pub(super) fn longest(&self) -> Nanos {
+        self.slices.iter().map(|slice| slice.length).max().unwrap_or_default()
+    }
+
+    /// Blocks of about this length or more; what is left over at the end goes to the last of them.
+    pub(super) fn cut(&self, length: Nanos) -> Vec<Block> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let (mut from, mut taken) = (0, Nanos::ZERO);
+        for (i, slice) in self.slices.iter().enumerate() {
+            taken = taken.plus(slice.length);
+            // A stretch ends a little early or late; that is no reason to take one more.
+            if taken.as_ns() >= length.as_ns() / 20 * 19 {
+                blocks.push(from..i + 1);
+                (from, taken) = (i + 1, Nanos::ZERO);
+            }
+        }
+        match blocks.last_mut() {
+            Some(last) if from < self.slices.len() => last.end = self.slices.len(),
+            None if !self.slices.is_empty() => blocks.push(0..self.slices.len()),
+            _ => {}
+        }
+        blocks
+    }
+
+    /// The blocks of the body.
+    pub(super) fn blocks(&self) -> Vec<Block> {
+        self.cut(self.longest().max(Nanos::from_ns(self.length.as_ns() / BLOCKS)))
+    }
+
+    /// The stretches of a block.
+    pub(super) fn of_block(&self, block: &Block) -> &[Stretch] {
+        self.slices.get(block.clone()).unwrap_or_default()
+    }
+
+    /// The largest of each block, as an index of a bucket: what is exact only for the whole run is so told alike for all.
+    pub(super) fn maxima(&self, blocks: &[Block]) -> Vec<f64> {
+        let largest = |block: &Block| {
+            let due = self.of_block(block).iter().flat_map(|slice| [&slice.cpu.ran, &slice.cpu.skipped]);
+            due.filter_map(|tally| tally.nonzero().last()).map(|(bucket, _)| bucket).max().map_or(0.0, middle)
+        };
+        blocks.iter().map(largest).collect()
+    }
+
+    /// The blocks of the body as histograms of lateness over the releases due, on cells of both recordings.
+    pub(super) fn histograms(&self, cells: &Cells) -> crate::stats::bootstrap::Blocks {
+        let count = |block: &Block| {
+            let mut counts = vec![0.0; cells.buckets.len()];
+            for stretch in self.of_block(block) {
+                for (bucket, n) in stretch.cpu.ran.nonzero().chain(stretch.cpu.skipped.nonzero()) {
+                    if let Some(slot) = cells.place(bucket).and_then(|place| counts.get_mut(place)) {
+                        *slot += float(n);
+                    }
+                }
+            }
+            counts
+        };
+        let counts: Vec<Vec<f64>> = self.blocks().iter().map(count).collect();
+        crate::stats::bootstrap::Blocks::new(cells.edges(self), &counts)
+    }
+}
+
+/// The buckets that either recording has something in.
+pub(super) struct Cells {
+    buckets: Vec<usize>,
+}
+
+impl Cells {
+    pub(super) fn of(arms: [&Arm; 2]) -> Self {
+        let buckets: BTreeSet<usize> =
+            arms.iter().flat_map(|arm| arm.due.nonzero().map(|(bucket, _)| bucket)).collect();
+        Self { buckets: buckets.into_iter().collect() }
+    }
+
+    fn place(&self, bucket: usize) -> Option<usize> {
+        self.buckets.binary_search(&bucket).ok()
+    }
+
+    /// Edges of the cells in nanoseconds, no further out than what is known exactly.
+    fn edges(&self, arm: &Arm) -> Vec<(f64, f64)> {
+        let low = arm.due.min().map_or(0, Nanos::as_ns);
+        let high = arm.due.max().unwrap_or_default().as_ns();
+        let edge = |bucket: &usize| {
+            let (from, to) = (bucket_low(*bucket), bucket_high(*bucket));
+            let from = if (from..=to).contains(&low) { low } else { from };
+            let to = if (from..=to).contains(&high) { high } else { to.saturating_add(1) };
+            (float(from), float(to.max(from)))
+        };
+        self.buckets.iter().map(edge).collect()
+    }
+}
+
+/// The middle of a bucket, in nanoseconds.
+pub(super) fn middle(bucket: usize) -> f64 {
+    f64::midpoint(float(bucket_low(bucket)), float(bucket_high(bucket)))
+}
+
+/// A count or a time where digits beyond 2^53 do not matter.
+#[allow(clippy::cast_precision_loss, reason = "what is said of such numbers has fewer digits")]
+pub(super) fn float(n: u64) -> f64 {
+    n as f64
+}

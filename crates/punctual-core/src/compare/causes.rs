@@ -1,0 +1,78 @@
+//! Which causes of lateness appeared, went, grew or shrank. For information: how often a cause was caught depends on what
+//! was looked at, so no verdict rests on it.
+
+use crate::explain::{Cause, Explanation, Ranked};
+use crate::recording::Recording;
+use crate::report::Report;
+use punctual_hist::Nanos;
+
+/// A cause that took less than this part of all lateness in both is not told.
+const SHARE_TOLD: f64 = 0.01;
+/// A cause grew or shrank where it takes so many times more or less.
+const TIMES: f64 = 2.0;
+
+/// What became of a cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CauseChange {
+    /// Which.
+    pub cause: Cause,
+    /// Its weight in the first recording; `None` where it did not appear.
+    pub first: Option<Weight>,
+    /// Its weight in the second.
+    pub second: Option<Weight>,
+}
+
+/// How much a cause took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weight {
+    /// Its part of all lateness looked at, 0 to 1.
+    pub share: f64,
+    /// Lateness because of it, for each second that was looked at; an estimate from the activations kept.
+    pub ns_per_second: f64,
+}
+
+/// What changed, the largest change first; `None` where not both looked for causes.
+pub(super) fn changes(first: (&Recording, &Report), second: (&Recording, &Report)) -> Option<Vec<CauseChange>> {
+    let (a, b) = (first.1.causes.as_ref()?, second.1.causes.as_ref()?);
+    let (looked_a, looked_b) = (looked(first.0), looked(second.0));
+    let weight = |causes: &Explanation, time: Nanos, cause: &Cause| {
+        causes.causes.iter().find(|ranked| ranked.cause == *cause).map(|ranked| weight(causes, time, ranked))
+    };
+    let only_second = b.causes.iter().filter(|ranked| !a.causes.iter().any(|other| other.cause == ranked.cause));
+    let all = a.causes.iter().chain(only_second).map(|ranked| CauseChange {
+        cause: ranked.cause.clone(),
+        first: weight(a, looked_a, &ranked.cause),
+        second: weight(b, looked_b, &ranked.cause),
+    });
+    let mut changed: Vec<CauseChange> = all.filter(CauseChange::is_told).collect();
+    changed.sort_by(|a, b| b.size().total_cmp(&a.size()));
+    Some(changed)
+}
+
+fn weight(causes: &Explanation, time: Nanos, ranked: &Ranked) -> Weight {
+    let lateness: f64 = causes.late.iter().map(|(_, late)| late.lateness.as_secs_f64() * 1e9).sum();
+    let seconds = time.as_secs_f64().max(1e-9);
+    let share = if ranked.share.is_finite() { ranked.share } else { 0.0 };
+    Weight { share, ns_per_second: share * lateness / seconds }
+}
+
+/// How long was looked for causes.
+fn looked(recording: &Recording) -> Nanos {
+    let traced = |phase: u16| recording.causes.tracing.as_ref().is_some_and(|t| t.phases.contains(&phase));
+    let any = recording.causes.tracing.as_ref().is_some_and(|tracing| !tracing.phases.is_empty());
+    let slices = recording.slices.iter().filter(|slice| !any || traced(slice.phase));
+    slices.fold(Nanos::ZERO, |sum, slice| sum.plus(slice.length))
+}
+
+impl CauseChange {
+    fn is_told(&self) -> bool {
+        let [first, second] = [self.first, self.second].map(|weight| weight.map_or(0.0, |weight| weight.share));
+        let [a, b] = [self.first, self.second].map(|weight| weight.map_or(0.0, |weight| weight.ns_per_second));
+        first.max(second) >= SHARE_TOLD && (a >= TIMES * b || b >= TIMES * a) && a.max(b) > 0.0
+    }
+
+    fn size(&self) -> f64 {
+        let [a, b] = [self.first, self.second].map(|weight| weight.map_or(0.0, |weight| weight.ns_per_second));
+        (a - b).abs()
+    }
+}

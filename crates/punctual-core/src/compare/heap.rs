@@ -1,0 +1,266 @@
+//! Values of one CPU in cells, without when each of them was: what a file of another program holds, and what is left of a
+//! recording that is held against one.
+//!
+//! What activations have in common cannot be seen in a heap, so it is assumed: see [`TOGETHER`]. Must not know which
+//! heaps are held against each other.
+
+use super::Group;
+use super::arm::{Arm, Cells, Place, float};
+use super::rows;
+use crate::claims::{self, Refusal};
+use crate::foreign::{Quantity, Run, Series};
+use crate::recording::Recording;
+use crate::stats::bootstrap::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
+use punctual_hist::Nanos;
+
+/// So many activations of a file that does not say when they were are counted as one. Late ones come in bursts; bursts of
+/// some fifty are not called a difference then. What changes slowly, from minute to minute, is not allowed for.
+pub const TOGETHER: f64 = 50.0;
+
+/// A cell: lower edge, upper edge (the first value beyond it), how many values are in it.
+type Filled = (f64, f64, f64);
+
+/// A heap.
+#[derive(Clone, Debug)]
+pub(super) struct Heap {
+    pub group: Group,
+    pub quantity: Quantity,
+    pub context: Option<String>,
+    pub period: Option<Nanos>,
+    /// The budget of a recording.
+    pub budget: Option<Nanos>,
+    /// Releases that did not run; `None` where that is not stated.
+    pub skipped: Option<u64>,
+    /// Why the cells do not speak for all that was measured.
+    pub unfit: Option<Refusal>,
+    /// Values that the file states and has not.
+    lost: u64,
+    /// Releases due, or what ran of them.
+    pub due: u64,
+    /// From here on values are only counted.
+    pub beyond: Option<Nanos>,
+    /// Percentiles that a file tells instead of counts: (parts per million, value).
+    points: Vec<(u32, Nanos)>,
+    /// What ran.
+    cells: Vec<Filled>,
+    /// What was due, as far as that is known.
+    blocks: Blocks,
+    /// A recording knows when.
+    arm: Option<Arm>,
+}
+
+/// Misses of a heap: at least, at most, of how many, how many come together.
+pub(super) struct Missed {
+    pub least: f64,
+    pub most: f64,
+    pub due: f64,
+    pub together: f64,
+}
+
+/// All that a file of another program holds.
+pub(super) fn of_run(run: &Run) -> Vec<Heap> {
+    run.series.iter().map(of_series).collect()
+}
+
+/// What a series of a file is of.
+pub(super) fn group_of(series: &Series) -> Group {
+    Group { load: None, cpu: series.cpu, series: Some(series.label.clone()), traced: false }
+}
+
+fn of_series(series: &Series) -> Heap {
+    let cells = filled(series);
+    let due = with_missing(cells.clone(), float(series.missing()));
+    let counts: Vec<f64> = due.iter().map(|cell| cell.2).collect();
+    Heap {
+        group: group_of(series),
+        quantity: series.quantity,
+        context: series.context.clone(),
+        period: series.period,
+        budget: None,
+        skipped: series.skipped,
+        unfit: claims::unfit(series),
+        lost: series.lost(),
+        due: series.count().unwrap_or(0).saturating_add(series.missing()),
+        beyond: series.beyond.filter(|beyond| beyond.count > 0).map(|beyond| beyond.from),
+        points: series.points.clone(),
+        blocks: Blocks::new(due.iter().map(|cell| (cell.0, cell.1)).collect(), &[counts]),
+        cells,
+        arm: None,
+    }
+}
+
+/// The cells, and what is beyond them as one more, which has no end: of those nothing but the largest is known.
+fn filled(series: &Series) -> Vec<Filled> {
+    let edge = |ns: Nanos| float(ns.as_ns());
+    let past = |ns: Nanos| float(ns.as_ns().saturating_add(1));
+    let mut cells: Vec<Filled> =
+        series.cells.iter().map(|cell| (edge(cell.low), past(cell.high), float(cell.count))).collect();
+    if let Some(beyond) = series.beyond.filter(|beyond| beyond.count > 0) {
+        let from = cells.last().map_or(0.0, |last| last.1).max(edge(beyond.from));
+        cells.push((from, f64::INFINITY, float(beyond.count)));
+    }
+    cells
+}
+
+/// What is in no cell may be larger than all: it lies above them, and [`Heap::limits`] allow for less.
+fn with_missing(mut cells: Vec<Filled>, missing: f64) -> Vec<Filled> {
+    let end = cells.last().map_or(0.0, |last| last.1);
+    match cells.last_mut().filter(|last| last.1.is_infinite()) {
+        Some(last) => last.2 += missing,
+        None if missing > 0.0 => cells.push((end, f64::INFINITY, missing)),
+        None => {}
+    }
+    cells
+}
+
+/// One group of a recording.
+pub(super) fn of_place(recording: &Recording, place: &Place) -> Heap {
+    let arm = Arm::of(recording, place);
+    let blocks = arm.histograms(&Cells::of([&arm, &arm]));
+    let cells = filled(&Series::of_counts(String::new(), None, &arm.ran));
+    Heap {
+        group: place.group.clone(),
+        quantity: Quantity::Lateness,
+        context: None,
+        period: Some(arm.period),
+        budget: arm.budget,
+        skipped: Some(arm.due.count().saturating_sub(arm.ran.count())),
+        unfit: None,
+        lost: 0,
+        due: arm.due.count(),
+        beyond: None,
+        points: Vec::new(),
+        cells,
+        blocks,
+        arm: Some(arm),
+    }
+}
+
+impl Heap {
+    /// Whether there is anything to count in.
+    pub(super) fn is_counted(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
+    /// Whether nothing of it can be held against anything: its cells contradict the file, or hold only the largest.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.unfit, Some(Refusal::Doubted | Refusal::Censored))
+    }
+
+    /// What came due and is in no cell. A recording knows of everything.
+    fn missing(&self) -> f64 {
+        if self.arm.is_some() { 0.0 } else { float(self.lost) + self.skipped.map_or(0.0, float) }
+    }
+
+    /// Whether a percentile lies among what is in no cell, where that is larger than all.
+    pub(super) fn is_missing(&self, share: f64) -> bool {
+        self.is_counted() && self.blocks.samples() * (1.0 - share) < self.missing()
+    }
+
+    /// A percentile as it was told, where there are no counts; in nanoseconds.
+    pub(super) fn told(&self, ppm: u32) -> Option<f64> {
+        self.points.iter().find(|(at, _)| *at == ppm).map(|(_, value)| float(value.as_ns()))
+    }
+
+    /// A percentile with its limits; `None` without counts, where it lies where values are only counted or missing, and
+    /// where fewer than one of them lie beyond, so that it would be the maximum by another name.
+    pub(super) fn limits(&self, share: f64) -> Option<OrderLimits<'_>> {
+        if self.blocks.samples() * (1.0 - share) < 1.0 {
+            return None;
+        }
+        let limits = self.blocks.order_limits(share).filter(|limits| limits.seen.is_finite())?;
+        let limits = if self.arm.is_some() { limits } else { limits.coarse(self.missing() / self.blocks.samples()) };
+        Some(if self.blocks.len() < BLOCKS_MIN { limits.together(TOGETHER) } else { limits })
+    }
+
+    /// How many were later than the budget, or skipped where that is stated.
+    pub(super) fn missed(&self, budget: Option<Nanos>) -> Missed {
+        let Some(arm) = &self.arm else { return self.missed_by_cells(budget) };
+        let blocks = rows::missed(arm, budget, budget == arm.budget);
+        let (missed, due) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+        let seen = clustering(&[&blocks], self.blocks.body());
+        let together = if blocks.len() < BLOCKS_MIN { seen.max(TOGETHER) } else { seen };
+        Missed { least: missed, most: missed, due, together }
+    }
+
+    /// A cell that the budget cuts may be late as a whole, or not at all; and so may be what was lost.
+    fn missed_by_cells(&self, budget: Option<Nanos>) -> Missed {
+        let skipped = self.skipped.map_or(0.0, float);
+        let limit = budget.map(|budget| float(budget.as_ns()));
+        let missed = |edge: fn(&Filled) -> f64| {
+            let late = self.cells.iter().filter(|cell| limit.is_some_and(|limit| edge(cell) > limit));
+            late.map(|cell| cell.2).sum::<f64>() + skipped
+        };
+        let lost = float(self.lost);
+        let (least, most) = (missed(|cell| cell.0), missed(|cell| cell.1 - 1.0) + lost);
+        Missed { least, most, due: self.ran_count() + skipped + lost, together: TOGETHER }
+    }
+
+    fn ran_count(&self) -> f64 {
+        self.cells.iter().map(|cell| cell.2).sum()
+    }
+
+    /// Cliff's delta against another heap: values in cells that overlap count as equal.
+    pub(super) fn delta(&self, second: &Self) -> Option<f64> {
+        let pairs = self.ran_count() * second.ran_count();
+        if pairs <= 0.0 {
+            return None;
+        }
+        let mut sum = 0.0;
+        let mut running: Vec<f64> = vec![0.0];
+        for cell in &self.cells {
+            running.push(running.last().copied().unwrap_or(0.0) + cell.2);
+        }
+        let before = |place: usize| running.get(place).copied().unwrap_or(0.0);
+        for (low, high, n) in &second.cells {
+            let below = before(self.cells.partition_point(|cell| cell.1 <= *low));
+            let not_above = before(self.cells.partition_point(|cell| cell.0 < *high));
+            sum += n * f64::midpoint(below, not_above.max(below));
+        }
+        Some((2.0 * sum / pairs - 1.0).clamp(-1.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::foreign::{Beyond, Cell};
+
+    fn series(cells: &[(u64, u64)]) -> Series {
+        let cell = |(us, n): &(u64, u64)| Cell::of_width(*us, Nanos::from_us(1), *n);
+        Series { label: "thread 0".to_owned(), cells: cells.iter().map(cell).collect(), ..Series::default() }
+    }
+
+    #[test]
+    fn a_percentile_is_known_to_its_cell_and_what_is_only_counted_has_none() {
+        let cut = Series { beyond: Some(Beyond { from: Nanos::from_us(9), count: 3 }), ..series(&[(5, 60), (7, 37)]) };
+        let heap = of_series(&cut);
+        assert_eq!((heap.blocks.samples(), heap.due, heap.beyond), (100.0, 100, Some(Nanos::from_us(9))));
+        let median = heap.limits(0.5).unwrap();
+        assert!((5_000.0..6_000.0).contains(&median.seen), "{}", median.seen);
+        assert!(heap.limits(0.98).is_none(), "among the three that are only counted");
+        let known = Series { max: Some(Nanos::from_us(40)), ..cut };
+        assert!(of_series(&known).limits(0.98).is_none(), "the largest says nothing of the others");
+    }
+
+    #[test]
+    fn a_budget_that_cuts_a_cell_gives_limits() {
+        let heap = of_series(&series(&[(5, 60), (7, 37), (9, 3)]));
+        let missed = |ns: u64| {
+            let missed = heap.missed(Some(Nanos::from_ns(ns)));
+            (missed.least, missed.most)
+        };
+        // 7999 is the last value of the cell of 7 us: later is what lies in the next.
+        assert_eq!((missed(7_999), missed(7_500), missed(20_000)), ((3.0, 3.0), (3.0, 40.0), (0.0, 0.0)));
+        let skipping = Series { skipped: Some(4), period: Some(Nanos::from_ms(1)), ..series(&[(5, 60)]) };
+        let skips = of_series(&skipping).missed(None);
+        assert_eq!((skips.least, skips.most, skips.due), (4.0, 4.0, 64.0));
+    }
+
+    /// By hand: of four pairs two have the later one in the second, and two lie in one cell.
+    #[test]
+    fn values_in_one_cell_are_equal() {
+        let (a, b) = (of_series(&series(&[(5, 2)])), of_series(&series(&[(5, 1), (6, 1)])));
+        assert_eq!((a.delta(&b), b.delta(&a), a.delta(&a)), (Some(0.5), Some(-0.5), Some(0.0)));
+    }
+}

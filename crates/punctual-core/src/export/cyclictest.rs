@@ -1,0 +1,76 @@
+//! The text of `cyclictest -h`, in the dialect that every script reads: each row, tabs between columns, and a line of
+//! totals.
+//!
+//! Scripts take lines that do not begin with `#`, split them at blanks, and find the columns by their number. A column is
+//! a CPU in ascending order. Where that would be a file of gigabytes, only rows that hold something are written, as newer
+//! versions of cyclictest do.
+
+use super::{MOST_ROWS, NotExported, Rows, floor_us, has_end, has_histogram, largest, marks, one_line, rows_of};
+use crate::foreign::{IN_MICROSECONDS, Run, Series};
+use punctual_hist::Nanos;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// So many counts are written row by row: 30 MB.
+const MOST_CELLS: u64 = 1 << 22;
+
+/// The text. What is later than the last row is an overflow, whose cycle is not known.
+pub fn cyclictest(run: &Run) -> Result<String, NotExported> {
+    has_histogram(run)?;
+    let rows = rows_of(run);
+    let columns: Vec<Rows> = run.series.iter().map(|series| Rows::of(series, rows)).collect();
+    let mut text = String::new();
+    if let Some(program) = &run.program {
+        line(&mut text, &format!("# measured by {}", one_line(program)));
+    }
+    if rows == MOST_ROWS {
+        line(&mut text, &format!("# values from {rows} us on are overflows"));
+    }
+    marks(run).for_each(|note| line(&mut text, &format!("# note: {note}")));
+    line(&mut text, &format!("# {IN_MICROSECONDS}"));
+    line(&mut text, "# Histogram");
+    let cells = rows.saturating_mul(columns.len() as u64);
+    let shown: BTreeSet<u64> = if cells <= MOST_CELLS {
+        (0..rows).collect()
+    } else {
+        columns.iter().flat_map(|column| column.counts.keys().copied()).collect()
+    };
+    for row in shown {
+        let counts: Vec<String> =
+            columns.iter().map(|column| format!("{:06}", column.counts.get(&row).copied().unwrap_or(0))).collect();
+        line(&mut text, &format!("{row:06} {}", counts.join("\t")));
+    }
+    let totals =
+        columns.iter().map(|column| column.counts.values().fold(0u64, |sum, count| sum.saturating_add(*count)));
+    foot(&mut text, "Total", totals, 9);
+    foot(&mut text, "Min Latencies", run.series.iter().map(|series| floor_us(series.smallest())), 5);
+    // A line that the file has not is better than a number nobody measured.
+    if let Some(means) = known(run, |series, _| series.mean) {
+        foot(&mut text, "Avg Latencies", means.into_iter().map(|mean| floor_us(Some(mean))), 5);
+    }
+    if let Some(maxima) = known(run, largest) {
+        foot(&mut text, "Max Latencies", maxima.into_iter().map(|max| floor_us(Some(max))), 5);
+    }
+    if run.series.iter().all(|series| has_end(run, series)) {
+        foot(&mut text, "Histogram Overflows", columns.iter().map(|column| column.later), 5);
+    }
+    line(&mut text, "# Histogram Overflow at cycle number:");
+    (0..columns.len()).for_each(|thread| line(&mut text, &format!("# Thread {thread}:")));
+    Ok(text)
+}
+
+/// A number of each series; `None` where one with values does not know it.
+fn known(run: &Run, of: fn(&Series, &Run) -> Option<Nanos>) -> Option<Vec<Nanos>> {
+    let one = |series: &Series| if series.counted() == 0 { Some(Nanos::ZERO) } else { of(series, run) };
+    run.series.iter().map(one).collect()
+}
+
+fn foot(text: &mut String, name: &str, values: impl Iterator<Item = u64>, digits: usize) {
+    let values: Vec<String> = values.map(|value| format!("{value:0digits$}")).collect();
+    line(text, &format!("# {name}: {}", values.join(" ")));
+}
+
+fn line(text: &mut String, line: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{line}");
+}

@@ -1,0 +1,99 @@
+//! Prometheus text 0.0.4, for the textfile collector: classic buckets, in seconds. It is `OpenMetrics` text as well.
+//!
+//! A cell is counted in the first bucket that it lies in as a whole, so that a bucket never claims more than is known. No
+//! timestamps: the collector refuses them.
+
+use super::{NotExported, has_histogram};
+use crate::foreign::{Run, Series};
+use punctual_hist::Nanos;
+use std::fmt::Write as _;
+
+/// Upper edges of the buckets below infinity.
+pub const BUCKETS_NS: [u64; 12] =
+    [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000];
+
+/// A point of a series.
+type Point = fn(&Series) -> Option<Nanos>;
+
+/// The metrics of a run.
+pub fn prometheus(run: &Run) -> Result<String, NotExported> {
+    has_histogram(run)?;
+    let mut text = String::new();
+    head(&mut text, "punctual_latency_seconds", "histogram", "Lateness of the activations that ran");
+    for series in &run.series {
+        buckets(&mut text, series);
+    }
+    let gauges: [(&str, &str, Point); 4] = [
+        ("punctual_latency_min_seconds", "Smallest lateness", Series::smallest),
+        ("punctual_latency_max_seconds", "Largest lateness of so many activations", Series::largest),
+        ("punctual_latency_p999_seconds", "99.9 % of the activations were not later", |s| s.percentile_ppm(999_000)),
+        ("punctual_latency_p9999_seconds", "99.99 % of the activations were not later", |s| s.percentile_ppm(999_900)),
+    ];
+    for (name, help, of) in gauges {
+        let values = run.series.iter().filter_map(|series| Some((series, seconds(of(series)?))));
+        metric(&mut text, (name, "gauge", help), values);
+    }
+    let skipped = run.series.iter().filter_map(|series| Some((series, series.skipped?.to_string())));
+    metric(&mut text, ("punctual_skipped_releases", "gauge", "Releases that passed without running"), skipped);
+    if let Some(duration) = run.duration {
+        head(&mut text, "punctual_run_duration_seconds", "gauge", "For how long was measured");
+        let _ = writeln!(text, "punctual_run_duration_seconds {}", seconds(duration.length));
+    }
+    // A comment in the one, the end in the other.
+    text.push_str("# EOF\n");
+    Ok(text)
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn metric<'a>(
+    text: &mut String,
+    (name, kind, help): (&str, &str, &str),
+    values: impl Iterator<Item = (&'a Series, String)>,
+) {
+    let values: Vec<(&Series, String)> = values.collect();
+    if !values.is_empty() {
+        head(text, name, kind, help);
+    }
+    for (series, value) in values {
+        let _ = writeln!(text, "{name}{{{}}} {value}", labels(series));
+    }
+}
+
+fn buckets(text: &mut String, series: &Series) {
+    let labels = labels(series);
+    for edge in BUCKETS_NS {
+        let within = series.cells.iter().filter(|cell| cell.high.as_ns() <= edge);
+        let count = within.fold(0u64, |sum, cell| sum.saturating_add(cell.count));
+        let le = seconds(Nanos::from_ns(edge));
+        let _ = writeln!(text, "punctual_latency_seconds_bucket{{{labels},le=\"{le}\"}} {count}");
+    }
+    let count = series.counted();
+    let _ = writeln!(text, "punctual_latency_seconds_bucket{{{labels},le=\"+Inf\"}} {count}");
+    if let Some(mean) = series.mean {
+        let sum = u128::from(mean.as_ns()).saturating_mul(u128::from(count));
+        let sum = u64::try_from(sum).unwrap_or(u64::MAX);
+        let _ = writeln!(text, "punctual_latency_seconds_sum{{{labels}}} {}", seconds(Nanos::from_ns(sum)));
+    }
+    let _ = writeln!(text, "punctual_latency_seconds_count{{{labels}}} {count}");
+}
+
+fn labels(series: &Series) -> String {
+    let cpu = series.cpu.map_or_else(String::new, |cpu| format!(",cpu=\"{cpu}\""));
+    let context =
+        series.context.as_ref().map_or_else(String::new, |context| format!(",context=\"{}\"", escaped(context)));
+    format!("series=\"{}\"{cpu}{context}", escaped(&series.label))
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// Exact, without an exponent.
+fn seconds(length: Nanos) -> String {
+    let text = format!("{}.{:09}", length.as_ns() / 1_000_000_000, length.as_ns() % 1_000_000_000);
+    let text = text.trim_end_matches('0');
+    text.trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,183 @@
+//! Do the numbers of a run agree with each other? What does not is a note, and no number is changed but by `wrapped`.
+//!
+//! Counts are held against what the file states and against its duration, extremes and mean against the cells.
+
+use super::run::{Quantity, Run, Series, Stated, Unfit, as_f64};
+use super::wrapped;
+use punctual_hist::Nanos;
+
+/// Adds what there is to doubt to the notes of a run.
+pub(crate) fn weigh(run: &mut Run) {
+    let mut notes = Vec::new();
+    let (format, duration) = (run.format, run.duration);
+    if let Some(grain) = run.series.iter().map(|series| series.grain).max().filter(|grain| *grain >= Nanos::from_us(1))
+    {
+        notes.push(format!("lost: values were rounded down to {} before they were counted", us(grain)));
+    }
+    for series in &mut run.series {
+        points(series, &mut notes);
+        beyond(series, &mut notes);
+        stated_count(series, &mut notes);
+        extremes(series, &mut notes);
+        let repaired = duration.is_some_and(|duration| length(series, duration, &mut notes));
+        if !repaired {
+            mean(series, &mut notes);
+        }
+    }
+    let is_empty = |series: &Series| series.count().map_or(series.max.is_none(), |count| count == 0);
+    if run.series.iter().all(is_empty) {
+        notes.push(format!("doubted: no value at all is in this file of {}", format.name()));
+    }
+    run.notes.splice(0..0, notes);
+}
+
+/// Percentiles rise, from the smallest value to the largest.
+fn points(series: &mut Series, notes: &mut Vec<String>) {
+    let mut points = series.points.clone();
+    if points.is_empty() {
+        return;
+    }
+    points.sort_by_key(|(ppm, _)| *ppm);
+    let ends = (series.min.map(|min| (0, min)), series.max.map(|max| (1_000_000, max)));
+    let all: Vec<(u32, Nanos)> = ends.0.into_iter().chain(points).chain(ends.1).collect();
+    let falls = all.iter().zip(all.iter().skip(1)).find(|(a, b)| b.1 < a.1);
+    if let Some(((low, above), (high, below))) = falls {
+        let percent = |ppm: u32| f64::from(ppm) / 1e4;
+        notes.push(format!(
+            "doubted: {}: of {} % of the values the largest is {}, and of {} % it is {}: percentiles that fall are none",
+            series.label,
+            percent(*low),
+            us(*above),
+            percent(*high),
+            us(*below)
+        ));
+        series.unfit = Some(Unfit::Doubted);
+    }
+}
+
+fn beyond(series: &Series, notes: &mut Vec<String>) {
+    if let Some(beyond) = series.beyond {
+        notes.push(format!(
+            "lost: {}: {} of {} values are from {} on, where the histogram ends: a percentile among them is told as the \
+             largest value",
+            series.label,
+            beyond.count,
+            series.counted(),
+            us(beyond.from)
+        ));
+    }
+}
+
+fn stated_count(series: &mut Series, notes: &mut Vec<String>) {
+    let (Some(stated), counted) = (series.stated_count, series.counted()) else { return };
+    if !series.cells.is_empty() && stated != counted {
+        if stated < counted {
+            series.unfit = Some(Unfit::Doubted);
+        }
+        notes.push(format!(
+            "doubted: {}: the file states {stated} values, and its cells hold {counted}: {} are {}",
+            series.label,
+            stated.abs_diff(counted),
+            if stated > counted { "lost" } else { "too many" }
+        ));
+    }
+}
+
+fn extremes(series: &Series, notes: &mut Vec<String>) {
+    let (Some(first), Some(last)) = (series.cells.first(), series.cells.last()) else { return };
+    let label = &series.label;
+    if let Some(max) = series.max {
+        let top = max.plus(series.grain);
+        if series.beyond.is_none() && max > last.high {
+            notes.push(format!(
+                "doubted: {label}: the largest value, {}, is in no cell; the last that holds something ends at {}: at \
+                 least one value is missing from the histogram",
+                us(max),
+                us(last.high)
+            ));
+        } else if top <= last.low || series.beyond.is_some_and(|beyond| top <= beyond.from) {
+            notes.push(format!("doubted: {label}: values are counted above the largest that is stated, {}", us(max)));
+        }
+    }
+    // oslat names its rows by their upper edges, and its minimum, too.
+    if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Lateness) {
+        if min > first.high || min.plus(series.grain) <= first.low {
+            notes.push(format!(
+                "doubted: {label}: the smallest value, {}, is not in the first cell that holds something, {} to {}",
+                us(min),
+                us(first.low),
+                us(first.high)
+            ));
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a mean needs no more than 53 bits")]
+fn mean(series: &Series, notes: &mut Vec<String>) {
+    let (Some(mean), Some((low, high))) = (series.mean, series.mean_between()) else { return };
+    let (stated, grain) = (as_f64(mean.as_ns()), as_f64(series.grain.as_ns().max(1)));
+    if stated + grain < low || stated > high + grain {
+        notes.push(format!(
+            "doubted: {}: the stated mean, {}, is not possible with these cells, whose values have a mean from {:.3} to \
+             {:.3} us",
+            series.label,
+            us(mean),
+            low / 1e3,
+            high / 1e3
+        ));
+    }
+}
+
+/// Holds the count against the duration. Tells whether cells were changed.
+fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> bool {
+    let (Some(period), Some(count)) = (series.period, series.count()) else { return false };
+    if series.quantity == Quantity::Noise || period == Nanos::ZERO || duration.length == Nanos::ZERO {
+        return false;
+    }
+    let due = duration.length.whole(period);
+    let ran = count.saturating_add(series.skipped.unwrap_or(0));
+    // What begins and ends within the last digit, and some for starting and stopping the threads.
+    let slack = duration.grain.times(2).whole(period).saturating_add(due / 1_000).saturating_add(2);
+    if due.abs_diff(ran) <= slack {
+        return false;
+    }
+    let (repaired, said) = wrapped::examine(series, due, ran, slack);
+    if !said.is_empty() {
+        notes.extend(said);
+        return repaired;
+    }
+    let lasted = period.times(ran);
+    let label = series.label.clone();
+    let made =
+        format!("{ran} values at {} are {}, and the file says {}", us(period), span(lasted), span(duration.length));
+    notes.push(if ran > due {
+        series.unfit = Some(Unfit::Doubted);
+        format!(
+            "doubted: {label}: {made}: it cannot be a run of that length at that period; one of the two is wrong, or \
+             several results were added up"
+        )
+    } else {
+        format!("doubted: {label}: {made}: {} are missing: skipped, lost, or the run ended early", due - ran)
+    });
+    false
+}
+
+/// Microseconds, to the nanosecond.
+pub(super) fn us(length: Nanos) -> String {
+    let (whole, ns) = (length.as_ns() / 1_000, length.as_ns() % 1_000);
+    if ns == 0 { format!("{whole} us") } else { format!("{whole}.{ns:03} us") }
+}
+
+/// A long time, for people.
+pub(super) fn span(length: Nanos) -> String {
+    let seconds = length.as_secs_f64();
+    if seconds < 120.0 {
+        format!("{seconds:.1} s")
+    } else if seconds < 7_200.0 {
+        format!("{:.2} minutes", seconds / 60.0)
+    } else if seconds < 172_800.0 {
+        format!("{:.2} hours", seconds / 3_600.0)
+    } else {
+        format!("{:.2} days", seconds / 86_400.0)
+    }
+}

@@ -1,0 +1,270 @@
+//! Instants to lateness, where nobody wrote down when each activation was due: the grid is fitted.
+//!
+//! Instants are taken in blocks, so that memory is constant and clocks may drift. In each block a straight line is laid
+//! through the earlier half of them, and moved down to the earliest: lateness is the distance to that line. It is
+//! therefore relative to the earliest activation of its block, and says nothing of what all of them have in common.
+
+use super::run::as_f64;
+use punctual_hist::{Counts, Nanos};
+
+const BLOCK: usize = 1 << 16;
+/// Fewer instants are no grid.
+pub(super) const LEAST: usize = 16;
+
+/// Takes instants that ascend.
+#[derive(Debug)]
+pub(super) struct Grid {
+    /// What was said to be the period.
+    told: Option<f64>,
+    /// What came out of the blocks so far.
+    period: Option<f64>,
+    block: Vec<i64>,
+    /// Lateness.
+    pub counts: Counts,
+    /// Releases that no instant belongs to.
+    pub skipped: u64,
+    /// The most of them in a row.
+    pub longest_gap: u64,
+    /// Instants that there is no release for.
+    pub surplus: u64,
+    pub blocks: u64,
+    slopes: (f64, f64),
+}
+
+impl Grid {
+    pub fn new(period: Option<Nanos>) -> Self {
+        let told = period.map(|period| as_f64(period.as_ns()));
+        let block = Vec::new();
+        let counts = Counts::new();
+        Self {
+            told,
+            period: None,
+            block,
+            counts,
+            skipped: 0,
+            longest_gap: 0,
+            surplus: 0,
+            blocks: 0,
+            slopes: (f64::MAX, 0.0),
+        }
+    }
+
+    pub fn push(&mut self, instant: i64) {
+        self.block.push(instant);
+        if self.block.len() == BLOCK {
+            self.settle();
+            // The next block begins with the last instant of this one, so that what was skipped between them is seen.
+            self.block.drain(..BLOCK - 1);
+        }
+    }
+
+    /// What is left; tells whether there was enough for a grid.
+    pub fn finish(&mut self) -> bool {
+        let carried = usize::from(self.blocks > 0);
+        if self.block.len() >= LEAST || self.blocks > 0 && self.block.len() > carried {
+            self.settle();
+        }
+        self.blocks > 0
+    }
+
+    /// The period that was fitted: the shortest and the longest of all blocks.
+    pub fn periods(&self) -> (f64, f64) {
+        self.slopes
+    }
+
+    fn settle(&mut self) {
+        let Some(origin) = self.block.first().copied() else { return };
+        let offsets: Vec<f64> = self.block.iter().map(|instant| offset(*instant, origin)).collect();
+        let Some(guess) = self.period.or(self.told).or_else(|| median_step(&offsets)) else { return };
+        let guess = extended(&offsets, guess);
+        let (slots, surplus) = slots(&offsets, guess);
+        let enough = offsets.len() >= LEAST;
+        let slope = if enough { slope(&offsets, &slots, guess) } else { guess };
+        let line = |(offset, slot): (&f64, &u64)| offset - slope * as_f64(*slot);
+        let lowest = offsets.iter().zip(&slots).map(line).fold(f64::MAX, f64::min);
+        let carried = usize::from(self.blocks > 0);
+        for pair in offsets.iter().zip(&slots).skip(carried) {
+            self.counts.record(nanos(line(pair) - lowest));
+        }
+        let steps = slots.iter().zip(slots.iter().skip(1)).map(|(a, b)| b.saturating_sub(*a).saturating_sub(1));
+        self.longest_gap = steps.clone().fold(self.longest_gap, u64::max);
+        self.skipped = steps.fold(self.skipped, u64::saturating_add);
+        self.surplus = self.surplus.saturating_add(surplus);
+        self.blocks = self.blocks.saturating_add(1);
+        if enough {
+            self.period = Some(slope);
+            self.slopes = (self.slopes.0.min(slope), self.slopes.1.max(slope));
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a block is far shorter than 2^53 ns, or its lateness is coarse anyway")]
+fn offset(instant: i64, origin: i64) -> f64 {
+    instant.saturating_sub(origin) as f64
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative, and saturates")]
+fn nanos(length: f64) -> Nanos {
+    Nanos::from_ns(length.round().max(0.0) as u64)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative, and saturates")]
+fn nearest(ratio: f64) -> u64 {
+    ratio.round().max(0.0) as u64
+}
+
+fn median_step(offsets: &[f64]) -> Option<f64> {
+    let mut steps: Vec<f64> = offsets.iter().zip(offsets.iter().skip(1)).map(|(a, b)| b - a).collect();
+    median(&mut steps).filter(|step| *step > 0.0)
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let middle = values.len() / 2;
+    Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+/// Makes a guess exact enough for the whole block: each time over a stretch that is longer by so much that the error of
+/// the last stretch is still less than half a period.
+fn extended(offsets: &[f64], guess: f64) -> f64 {
+    let mut period = guess;
+    let mut reach = 8;
+    while reach < offsets.len() {
+        let end = offsets.get(reach).or(offsets.last()).copied().unwrap_or_default();
+        let slots = nearest(end / period);
+        if slots > 0 {
+            period = end / as_f64(slots);
+        }
+        reach = if reach * 4 < offsets.len() || reach == offsets.len() - 1 { reach * 4 } else { offsets.len() - 1 };
+    }
+    if period > 0.0 { period } else { guess }
+}
+
+/// The slot of each instant, counted from the first; and how many instants have to share one.
+///
+/// Where there are as many instants as slots, each has its own, however late it is. Otherwise each takes the nearest slot
+/// that is not before its predecessor's.
+fn slots(offsets: &[f64], period: f64) -> (Vec<u64>, u64) {
+    let end = offsets.last().copied().unwrap_or_default();
+    let steps = offsets.len().saturating_sub(1) as u64;
+    if nearest(end / period) == steps {
+        return ((0..=steps).take(offsets.len()).collect(), 0);
+    }
+    let (mut slots, mut surplus) = (Vec::with_capacity(offsets.len()), 0);
+    // Where the slot of the last instant lies; follows slowly, since one late instant says little of the grid.
+    let (mut slot, mut at) = (0u64, 0.0f64);
+    for (index, offset) in offsets.iter().enumerate() {
+        let ahead = nearest((offset - at) / period);
+        surplus += u64::from(ahead == 0 && index > 0);
+        slot = slot.saturating_add(ahead);
+        at += as_f64(ahead) * period;
+        at += (offset - at) / 16.0;
+        slots.push(slot);
+    }
+    (slots, surplus)
+}
+
+/// The slope of a straight line through the earlier half of the instants.
+fn slope(offsets: &[f64], slots: &[u64], guess: f64) -> f64 {
+    let first = least_squares(offsets, slots, |_| true).unwrap_or((0.0, guess));
+    let residual = |index: usize, (start, slope): (f64, f64)| {
+        let (offset, slot) = (offsets.get(index).copied(), slots.get(index).copied());
+        offset.unwrap_or_default() - start - slope * as_f64(slot.unwrap_or_default())
+    };
+    let mut residuals: Vec<f64> = (0..offsets.len()).map(|index| residual(index, first)).collect();
+    let Some(middle) = median(&mut residuals) else { return guess };
+    let second = least_squares(offsets, slots, |index| residual(index, first) <= middle);
+    second.map_or(first.1, |(_, slope)| slope)
+}
+
+/// Start and slope; `None` where there are no two different slots.
+fn least_squares(offsets: &[f64], slots: &[u64], keep: impl Fn(usize) -> bool) -> Option<(f64, f64)> {
+    let kept =
+        || offsets.iter().zip(slots).enumerate().filter(|(index, _)| keep(*index)).map(|(_, (o, s))| (*o, as_f64(*s)));
+    let n = as_f64(kept().count() as u64);
+    if n < 2.0 {
+        return None;
+    }
+    let (mean_offset, mean_slot) = (kept().map(|(o, _)| o).sum::<f64>() / n, kept().map(|(_, s)| s).sum::<f64>() / n);
+    let across: f64 = kept().map(|(o, s)| (o - mean_offset) * (s - mean_slot)).sum();
+    let along: f64 = kept().map(|(_, s)| (s - mean_slot) * (s - mean_slot)).sum();
+    let slope = across / along;
+    (along > 0.0 && slope.is_finite() && slope > 0.0).then_some((mean_offset - slope * mean_slot, slope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fitted(instants: &[i64]) -> Grid {
+        let mut grid = Grid::new(None);
+        for instant in instants {
+            grid.push(*instant);
+        }
+        assert!(grid.finish());
+        grid
+    }
+
+    #[test]
+    fn known_lateness_comes_back_and_skips_are_counted() {
+        // Period 1 ms minus 37 ns on the writer's clock; every tenth is 20 us late, the 5000th is left out.
+        let due = |k: i64| 5_000_000_000 + k * 999_963;
+        let instants: Vec<i64> =
+            (0..200_000).filter(|k| *k != 5_000).map(|k| due(k) + if k % 10 == 3 { 20_000 } else { 0 }).collect();
+        let grid = fitted(&instants);
+        assert_eq!((grid.counts.count(), grid.skipped, grid.surplus), (199_999, 1, 0));
+        let late: u64 =
+            grid.counts.nonzero().filter(|(i, _)| punctual_hist::bucket_low(*i) > 15_000).map(|(_, n)| n).sum();
+        assert_eq!(late, 20_000);
+        assert!(grid.counts.max().unwrap().as_ns().abs_diff(20_000) < 20, "{:?}", grid.counts.max());
+        assert!((grid.periods().0 - 999_963.0).abs() < 0.01 && (grid.periods().1 - 999_963.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn after_a_stall_each_activation_keeps_its_own_release() {
+        // Six periods of nothing, then the six that were held up, within 10 us.
+        let instants: Vec<i64> = (0..1_000)
+            .map(|k| if (500..506).contains(&k) { 506_000_000 + (k - 500) * 1_000 } else { k * 1_000_000 })
+            .collect();
+        let grid = fitted(&instants);
+        assert_eq!((grid.skipped, grid.counts.count()), (0, 1_000));
+        assert!(grid.counts.max().unwrap().as_ns().abs_diff(6_000_000) < 2_000, "{:?}", grid.counts.max());
+    }
+
+    #[test]
+    fn too_few_are_no_grid() {
+        let mut grid = Grid::new(None);
+        (0..15).for_each(|k| grid.push(k * 1_000));
+        assert!(!grid.finish());
+    }
+
+    proptest! {
+        #[test]
+        fn every_instant_is_counted_and_no_lateness_is_invented(
+            period in 1_000i64..10_000_000,
+            late in prop::collection::vec(0i64..300, 20..400),
+        ) {
+            let instants: Vec<i64> = late.iter().zip(0i64..).map(|(late, k)| k * period + late).collect();
+            let grid = fitted(&instants);
+            prop_assert_eq!(grid.counts.count(), late.len() as u64);
+            prop_assert_eq!(grid.skipped, 0);
+            // The fitted line cannot be further off than what was planted is scattered, twice over.
+            prop_assert!(grid.counts.max().unwrap().as_ns() <= 900, "{:?}", grid.counts.max());
+        }
+
+        #[test]
+        fn nothing_panics_on_any_instants(steps in prop::collection::vec(prop_oneof![0i64..5, any::<i64>()], 0..200)) {
+            let mut grid = Grid::new(None);
+            let mut at = 0i64;
+            for step in &steps {
+                at = at.saturating_add(step.saturating_abs().max(0));
+                grid.push(at);
+            }
+            grid.finish();
+            prop_assert!(grid.counts.count() <= steps.len() as u64);
+        }
+    }
+}

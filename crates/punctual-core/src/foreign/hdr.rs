@@ -1,0 +1,302 @@
+//! A log of `HdrHistogram`, version 2: one packed histogram for each interval, under a tag or none.
+//!
+//! A log does not say what its numbers count; ours say so in a comment, and of others the unit is asked for. Intervals of
+//! one tag are one series. Counts are unpacked here and not by the crate that packs them: it makes room for whatever a
+//! header claims, and a count that no histogram has makes it panic.
+
+use super::import::LineReader;
+use super::number::{self, Unit};
+use super::run::{Series, Stated};
+use super::table::{TOO_LONG, ascending};
+use super::{Cell, Format, MOST_COLUMNS, Problem, Run};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::{Decompress, FlushDecompress, Status};
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// What our logs say of their numbers.
+pub(crate) const IN_NANOSECONDS: &str = "values are nanoseconds";
+/// How a packed histogram begins: version 2, deflated.
+const DEFLATED: u32 = 0x1c84_9314;
+/// How the same begins when it is unpacked.
+const PLAIN: u32 = 0x1c84_9313;
+/// What stands before the counts.
+const HEAD: usize = 40;
+/// Longest histogram, unpacked: every count of the finest and widest one there is, at one byte each.
+const PLAIN_MAX: usize = 8 << 20;
+/// No histogram has so many cells, empty ones included.
+const MOST_INDICES: u64 = 1 << 23;
+/// Most cells that are kept: 48 MB.
+const MOST_CELLS: usize = 1 << 20;
+/// What is said of more.
+const TOO_MANY: &str = "more than a million cells that hold something";
+
+/// Takes lines.
+pub(super) struct Reader {
+    unit: Option<Unit>,
+    tags: BTreeMap<String, Tag>,
+    kept: usize,
+    started: Option<String>,
+    from: Option<Nanos>,
+    until: Nanos,
+}
+
+/// What is under one tag: counts by (smallest, largest) value.
+struct Tag {
+    /// The how manieth it is in the file.
+    place: usize,
+    cells: BTreeMap<(u64, u64), u64>,
+}
+
+impl LineReader for Reader {
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem> {
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix('#') {
+            return self.comment(number, comment);
+        }
+        // The names of the columns.
+        if line.is_empty() || line.starts_with('"') {
+            return Ok(());
+        }
+        self.interval(number, line)
+    }
+
+    fn finish(&mut self) -> Result<Run, Problem> {
+        if self.tags.is_empty() {
+            return Err(Problem::new("no interval with a histogram is in it"));
+        }
+        let Some(unit) = self.unit else {
+            return Err(Problem::new(
+                "an HdrHistogram log does not say in which unit its values are: say it with --unit ns, us, ms or s",
+            ));
+        };
+        let mut tags: Vec<(String, Tag)> = std::mem::take(&mut self.tags).into_iter().collect();
+        tags.sort_by_key(|(_, tag)| tag.place);
+        let series: Result<Vec<Series>, Problem> =
+            tags.into_iter().map(|(name, tag)| series(&name, tag, unit)).collect();
+        let length = self.until.minus(self.from.unwrap_or_default());
+        Ok(Run {
+            format: Format::Hdr,
+            started: self.started.take(),
+            duration: (length > Nanos::ZERO).then_some(Stated { length, grain: Nanos::from_ms(1) }),
+            series: series?,
+            ..Run::default()
+        })
+    }
+}
+
+impl Reader {
+    pub fn new(unit: Option<Unit>) -> Self {
+        Self { unit, tags: BTreeMap::new(), kept: 0, started: None, from: None, until: Nanos::ZERO }
+    }
+
+    fn comment(&mut self, line: u64, comment: &str) -> Result<(), Problem> {
+        if comment.contains(IN_NANOSECONDS) {
+            if let Some(told) = self.unit.filter(|told| *told != Unit::Ns) {
+                return Err(Problem::at(line, format!("the file is in ns by its own word, and --unit says {told}")));
+            }
+            self.unit = Some(Unit::Ns);
+        } else if let Some(started) = comment.strip_prefix("[StartTime:") {
+            self.started = Some(started.trim_end_matches(']').trim().to_owned());
+        }
+        Ok(())
+    }
+
+    /// `Tag=NAME,start,length,largest,histogram`, the first of which may be missing.
+    fn interval(&mut self, line: u64, text: &str) -> Result<(), Problem> {
+        let (name, rest) = match text.strip_prefix("Tag=") {
+            Some(tagged) => tagged.split_once(',').unwrap_or((tagged, "")),
+            None => ("", text),
+        };
+        let fields: Vec<&str> = rest.splitn(6, ',').map(str::trim).collect();
+        let [start, length, _, packed] = fields.as_slice() else {
+            let what = "an interval has a start, a length, its largest value and a histogram, with commas between them, \
+                        and a point in decimals";
+            return Err(Problem::at(line, what));
+        };
+        let seconds = |text: &str| number::length(text, Unit::S);
+        let (Some(start), Some(length)) = (seconds(start), seconds(length)) else {
+            return Err(Problem::at(line, "the interval has no start and length in seconds"));
+        };
+        self.from = Some(self.from.map_or(start, |from| from.min(start)));
+        self.until = self.until.max(start.plus(length));
+        let place = self.tags.len();
+        if place >= MOST_COLUMNS && !self.tags.contains_key(name) {
+            return Err(Problem::at(line, format!("more than {MOST_COLUMNS} tags; no machine has so many CPUs")));
+        }
+        let tag = self.tags.entry(name.to_owned()).or_insert(Tag { place, cells: BTreeMap::new() });
+        let cells = &mut tag.cells;
+        let all = &mut self.kept;
+        unpacked(packed, &mut |low, high, count| {
+            let kept = match cells.entry((low, high)) {
+                Entry::Occupied(kept) => kept.into_mut(),
+                Entry::Vacant(_) if *all >= MOST_CELLS => return Err(TOO_MANY),
+                Entry::Vacant(place) => {
+                    *all = all.saturating_add(1);
+                    place.insert(0)
+                }
+            };
+            *kept = kept.saturating_add(count);
+            Ok(())
+        })
+        .map_err(|what| Problem::at(line, what))
+    }
+}
+
+/// Our own tags are labels, with `_` for what a tag cannot hold: a CPU, and the load or context where there were several.
+fn series(name: &str, tag: Tag, unit: Unit) -> Result<Series, Problem> {
+    let of_cpu = name.strip_prefix("CPU_").map(|rest| rest.split_once('_').unwrap_or((rest, "")));
+    let of_cpu = of_cpu.and_then(|(digits, load)| Some((digits.parse::<u32>().ok()?, load)));
+    let label = match of_cpu {
+        Some((cpu, "")) => format!("CPU {cpu}"),
+        Some((cpu, load)) => format!("CPU {cpu} {load}"),
+        None if name.is_empty() => "no tag".to_owned(),
+        None => name.to_owned(),
+    };
+    let cpu = of_cpu.map(|(cpu, _)| cpu);
+    let context = of_cpu.map(|(_, load)| load.to_owned()).filter(|load| !load.is_empty());
+    let cell = |((low, high), count): ((u64, u64), u64)| {
+        let low = low.checked_mul(unit.ns())?;
+        let high = high.checked_add(1)?.checked_mul(unit.ns())?.checked_sub(1)?;
+        Some(Cell { low: Nanos::from_ns(low), high: Nanos::from_ns(high), count }).filter(|cell| cell.high < TOO_LONG)
+    };
+    let cells: Option<Vec<Cell>> = tag.cells.into_iter().map(cell).collect();
+    let cells =
+        cells.ok_or_else(|| Problem::new(format!("{label}: no latency is as long as its largest value says")))?;
+    let cells = ascending(cells, &label)?;
+    Ok(Series { label, cpu, context, cells, ..Series::default() })
+}
+
+/// Takes a cell that holds something: smallest value, largest value, count.
+type Take<'a> = dyn FnMut(u64, u64, u64) -> Result<(), &'static str> + 'a;
+
+/// Hands out each cell that holds something, as long as they are taken.
+fn unpacked(packed: &str, cell: &mut Take<'_>) -> Result<(), &'static str> {
+    let cut = "the histogram is cut off or damaged";
+    let bytes = STANDARD.decode(packed).map_err(|_| "the histogram is not in Base64: cut off or damaged")?;
+    match word(&bytes, 0) {
+        Some(DEFLATED) => {}
+        Some(other) if other >> 8 == DEFLATED >> 8 => {
+            return Err(
+                "the histogram is of an older version than 2, or not deflated: write it with HdrHistogram 2.1.5 \
+                        or later",
+            );
+        }
+        _ => return Err("what stands for the histogram is none of HdrHistogram"),
+    }
+    let plain = inflated(bytes.get(8..).ok_or(cut)?)?;
+    if word(&plain, 0) != Some(PLAIN) {
+        return Err("what is packed is no histogram of version 2");
+    }
+    let layout = Layout::of(&plain).ok_or(cut)??;
+    let length = word(&plain, 4).and_then(|length| usize::try_from(length).ok()).ok_or(cut)?;
+    let counts = plain.get(HEAD..).and_then(|rest| rest.get(..length)).ok_or(cut)?;
+    let mut index = 0u64;
+    let mut rest = counts;
+    while !rest.is_empty() {
+        let (count, after) = signed(rest).ok_or(cut)?;
+        rest = after;
+        match u64::try_from(count) {
+            // So many cells are empty.
+            Err(_) => index = index.saturating_add(count.unsigned_abs()),
+            Ok(count) => {
+                if count > 0 {
+                    let (low, high) = layout.edges(index).ok_or("the histogram has values beyond 64 bits")?;
+                    cell(low, high, count)?;
+                }
+                index = index.saturating_add(1);
+            }
+        }
+        if index > MOST_INDICES {
+            return Err(cut);
+        }
+    }
+    Ok(())
+}
+
+/// What was deflated, as far as it is no larger than any histogram.
+fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let cut = "the histogram is cut off or damaged";
+    let mut inflate = Decompress::new(true);
+    let mut plain = Vec::with_capacity(1 << 14);
+    loop {
+        let rest = usize::try_from(inflate.total_in()).ok().and_then(|read| bytes.get(read..)).ok_or(cut)?;
+        match inflate.decompress_vec(rest, &mut plain, FlushDecompress::None) {
+            Ok(Status::StreamEnd) => return Ok(plain),
+            Err(_) => return Err(cut),
+            // There is room left, so that it is the input that has ended.
+            Ok(_) if plain.len() < plain.capacity() => return Err(cut),
+            Ok(_) if plain.len() >= PLAIN_MAX => return Err("the histogram is larger than any of HdrHistogram"),
+            Ok(_) => plain.reserve(plain.len()),
+        }
+    }
+}
+
+/// Which values a count is of.
+struct Layout {
+    /// The width of the narrowest cells, as a power of two.
+    unit: u32,
+    /// Cells of one width, as a power of two.
+    half: u32,
+}
+
+impl Layout {
+    /// `None` where the head is cut off.
+    fn of(plain: &[u8]) -> Option<Result<Self, &'static str>> {
+        let (offset, digits) = (word(plain, 8)?, word(plain, 12)?);
+        let (lowest, ratio) = (long(plain, 16)?, f64::from_bits(long(plain, 32)?));
+        if offset != 0 || ratio.to_bits() != 1f64.to_bits() {
+            return Some(Err(
+                "the histogram is shifted or scaled, as those of floating point are: only whole values are \
+                             understood",
+            ));
+        }
+        if digits > 5 || lowest == 0 {
+            return Some(Err("the histogram has a precision that none of HdrHistogram has"));
+        }
+        // So many values are told apart one by one, at least.
+        let single = 2 * 10u64.pow(digits);
+        Some(Ok(Self { unit: lowest.ilog2(), half: single.next_power_of_two().ilog2().saturating_sub(1) }))
+    }
+
+    /// The smallest and the largest value of the cell with this number.
+    fn edges(&self, index: u64) -> Option<(u64, u64)> {
+        let half = 1u64.checked_shl(self.half)?;
+        // The first two halves are of one width, and each later one is twice as wide.
+        let octave = (index >> self.half).saturating_sub(1);
+        let within = index.checked_sub(octave.checked_mul(half)?)?;
+        let shift = u32::try_from(octave).ok()?.checked_add(self.unit)?;
+        if shift >= u64::BITS || within.leading_zeros() < shift {
+            return None;
+        }
+        let low = within << shift;
+        Some((low, low.checked_add((1u64 << shift) - 1)?))
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|four| u32::from_be_bytes(*four))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|eight| u64::from_be_bytes(*eight))
+}
+
+/// A number of one to nine bytes, seven bits in each but the last, its sign in the lowest bit.
+fn signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let mut value = 0u64;
+    for (at, byte) in bytes.iter().take(9).enumerate() {
+        let shift = 7 * u32::try_from(at).ok()?;
+        let last = at == 8 || byte & 0x80 == 0;
+        let bits = if at == 8 { *byte } else { byte & 0x7f };
+        value |= u64::from(bits) << shift;
+        if last {
+            let sign = if value & 1 == 1 { -1 } else { 0 };
+            let half = i64::try_from(value >> 1).ok()?;
+            return Some((half ^ sign, bytes.get(at.saturating_add(1)..)?));
+        }
+    }
+    None
+}

@@ -1,0 +1,211 @@
+//! Bytes in pieces to a run: each format is read by lines as they come, or as a whole where it is a document.
+
+use super::lines::Lines;
+use super::points::Pointed;
+use super::samples::Samples;
+use super::sniff::sniff;
+use super::{
+    Format, Problem, Run, Unit, boards, cyclictest, doubts, hdr, hwlatdetect, jitterdebugger, jitterdebugger_raw,
+    latmus, oslat, rt_app, rt_tests, rteval, rtla, stress_ng, xenomai,
+};
+use punctual_hist::Nanos;
+
+/// Longest document; the largest known (rteval on hundreds of CPUs) has some megabytes.
+const DOCUMENT_MAX: usize = 64 << 20;
+
+/// What whoever imports may say beside the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What the file is, where its bytes do not say it.
+    pub format: Option<Format>,
+    /// The unit of numbers, where the file does not say it.
+    pub unit: Option<Unit>,
+    /// Time between releases, where the file does not say it.
+    pub period: Option<Nanos>,
+}
+
+/// Reads lines of one format.
+pub(super) trait LineReader {
+    /// Takes one line, without its end.
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
+    /// What came of it.
+    fn finish(&mut self) -> Result<Run, Problem>;
+}
+
+/// Takes bytes in pieces of any size.
+pub struct Import {
+    way: Way,
+    period: Option<Nanos>,
+}
+
+enum Way {
+    Lines(Lines, Box<dyn LineReader>),
+    Document(Vec<u8>, fn(&[u8]) -> Result<Run, Problem>),
+    Samples(Lines, Box<Samples>),
+    Raw(Box<jitterdebugger_raw::Raw>),
+}
+
+impl Import {
+    /// Decides by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all there are) what is read; they are fed
+    /// again afterwards.
+    pub fn begin(first: &[u8], options: Options) -> Result<Self, Problem> {
+        let format = match options.format {
+            Some(format) => format,
+            None => sniff(first)?,
+        };
+        says_its_unit(format, options.unit)?;
+        let by_lines = |reader: Box<dyn LineReader>| Way::Lines(Lines::default(), reader);
+        let document = |read: fn(&[u8]) -> Result<Run, Problem>| Way::Document(Vec::new(), read);
+        let way = match format {
+            Format::Punctual => return Err(Problem::new("a recording of punctual is no foreign file")),
+            Format::Cyclictest => by_lines(Box::new(cyclictest::Reader::new(options.unit)?)),
+            Format::Xenomai => by_lines(Box::new(Pointed::new(Box::<xenomai::Reader>::default()))),
+            Format::Latmus => by_lines(Box::new(Pointed::new(Box::<latmus::Reader>::default()))),
+            Format::Rtla => by_lines(Box::<rtla::Reader>::default()),
+            Format::Oslat => by_lines(Box::<oslat::Reader>::default()),
+            Format::Hwlatdetect => by_lines(Box::<hwlatdetect::Reader>::default()),
+            Format::StressNg => by_lines(Box::new(Pointed::new(Box::<stress_ng::Reader>::default()))),
+            Format::RtApp => by_lines(Box::<rt_app::Reader>::default()),
+            Format::Hdr => by_lines(Box::new(hdr::Reader::new(options.unit))),
+            Format::RtTestsJson => document(rt_tests::read),
+            Format::Jitterdebugger => document(jitterdebugger::read),
+            Format::Rteval => document(rteval::read),
+            Format::Boards => document(boards::read),
+            Format::JitterdebuggerRaw => Way::Raw(Box::new(jitterdebugger_raw::Raw::new(first, options.unit)?)),
+            Format::Timestamps | Format::Periods | Format::Latencies => {
+                Way::Samples(Lines::default(), Box::new(Samples::new(format, first, options)?))
+            }
+        };
+        Ok(Self { way, period: options.period })
+    }
+
+    /// Takes the next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        match &mut self.way {
+            Way::Lines(lines, reader) => lines.feed_text(bytes, &mut |number, line| reader.line(number, line)),
+            Way::Samples(lines, samples) => lines.feed(bytes, &mut |number, line| samples.line(number, line)),
+            Way::Raw(raw) => raw.feed(bytes),
+            Way::Document(kept, _) => {
+                if kept.len().saturating_add(bytes.len()) > DOCUMENT_MAX {
+                    let most = DOCUMENT_MAX >> 20;
+                    return Err(Problem::new(format!(
+                        "the document is longer than {most} MiB, which no result of a test is"
+                    )));
+                }
+                kept.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// The run, with what there is to doubt.
+    pub fn finish(self) -> Result<Run, Problem> {
+        let (period, mut run) = (self.period, self.way.finish()?);
+        for series in &mut run.series {
+            match series.period {
+                Some(said) => agree(run.format, said, period)?,
+                None => series.period = period,
+            }
+        }
+        doubts::weigh(&mut run);
+        Ok(run)
+    }
+}
+
+impl Way {
+    fn finish(self) -> Result<Run, Problem> {
+        match self {
+            Self::Lines(mut lines, mut reader) => {
+                let end = End::of(&mut lines, |lines| lines.end_text(&mut |number, line| reader.line(number, line)));
+                end.tell(reader.finish(), &lines)
+            }
+            Self::Samples(mut lines, mut samples) => {
+                let end = End::of(&mut lines, |lines| lines.end(&mut |number, line| samples.line(number, line)));
+                end.tell(samples.finish(), &lines)
+            }
+            Self::Raw(raw) => raw.finish(),
+            Self::Document(kept, read) => read(kept.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&kept)),
+        }
+    }
+}
+
+/// All bytes at once.
+pub fn import(bytes: &[u8], options: Options) -> Result<Run, Problem> {
+    let mut import = Import::begin(bytes, options)?;
+    import.feed(bytes)?;
+    import.finish()
+}
+
+/// How the last line ended. Every program that prints lines ends the last one, too.
+enum End {
+    /// As it should.
+    Whole,
+    /// Not at all, and yet it could be read: it may be longer than what is left of it.
+    Open(u64),
+    /// Not at all, and what is left of it is no line of the format.
+    Cut(Problem),
+}
+
+impl End {
+    fn of(lines: &mut Lines, end: impl FnOnce(&mut Lines) -> Result<(), Problem>) -> Self {
+        let is_open = lines.is_open();
+        match end(lines) {
+            Err(problem) => Self::Cut(problem),
+            Ok(()) if is_open => Self::Open(lines.number()),
+            Ok(()) => Self::Whole,
+        }
+    }
+
+    /// What was read, with what follows from the end.
+    fn tell(self, run: Result<Run, Problem>, lines: &Lines) -> Result<Run, Problem> {
+        let mut run = match (run, &self) {
+            (Ok(run), _) => run,
+            // What is left of the last line is why there is no result.
+            (Err(_), Self::Cut(problem)) => return Err(problem.clone()),
+            (Err(problem), _) => return Err(problem),
+        };
+        match self {
+            Self::Whole => {}
+            Self::Open(line) => run
+                .notes
+                .push(format!("doubted: the last line, {line}, has no end: the file may have been cut off within it")),
+            Self::Cut(problem) => {
+                run.notes.push(format!("doubted: the file was cut off: its last line has no end ({problem})"));
+                run.doubt();
+            }
+        }
+        run.notes.extend(lines.notes());
+        Ok(run)
+    }
+}
+
+/// Refuses a unit that is not the one in which every file of the format counts.
+fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
+    let Some(told) = told else { return Ok(()) };
+    let name = format.name();
+    let said = match format {
+        Format::Cyclictest | Format::Hdr | Format::JitterdebuggerRaw => return Ok(()),
+        _ if format.is_bare() => return Ok(()),
+        Format::Punctual | Format::StressNg => Unit::Ns,
+        Format::RtTestsJson | Format::Jitterdebugger | Format::Rtla => {
+            return Err(Problem::new(format!("a file of {name} says its unit itself: leave --unit {told} out")));
+        }
+        _ => Unit::Us,
+    };
+    if said == told {
+        return Ok(());
+    }
+    Err(Problem::new(format!("a file of {name} is in {said}, and --unit says {told}: leave it out")))
+}
+
+/// Refuses a period that is not the one of the file. That of a fitted grid is off by what the clocks are.
+fn agree(format: Format, said: Nanos, told: Option<Nanos>) -> Result<(), Problem> {
+    let Some(told) = told else { return Ok(()) };
+    let off = said.max(told).minus(said.min(told));
+    let slack = if format.is_bare() { told.divided_by(100) } else { Nanos::ZERO };
+    if off <= slack {
+        return Ok(());
+    }
+    let (said, told) = (doubts::us(said), doubts::us(told));
+    Err(Problem::new(format!("the period is {said} by the file, and --period says {told}: leave it out")))
+}

@@ -1,0 +1,196 @@
+//! `latmus -g` of EVL: facts as comments, then cells of one microsecond.
+//!
+//! Since 2020 each count is printed as it is; the first versions add one to every count for the sake of logarithmic axes.
+//! No version is in the file: those that state the number of samples or the time of the peak are later ones, and an end of
+//! the histogram that holds one was not added to, since it holds something. A `+` at the last cell says that it has
+//! everything beyond, too.
+
+use super::import::LineReader;
+use super::number::{self, Unit};
+use super::run::{Series, Stated};
+use super::table::Table;
+use super::{Beyond, Cell, Format, Problem, Run};
+use punctual_hist::Nanos;
+
+const US: Nanos = Nanos::from_us(1);
+
+#[derive(Default)]
+pub(super) struct Reader {
+    facts: Vec<(String, String)>,
+    machine: Vec<(String, String)>,
+    table: Table,
+    rows: u64,
+    /// Of the last row, where it has everything beyond, too.
+    beyond: Vec<Beyond>,
+}
+
+impl LineReader for Reader {
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem> {
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix('#') {
+            let comment = comment.trim();
+            match comment.split_once(':') {
+                Some((name, value)) => self.facts.push((name.trim().to_owned(), value.trim().to_owned())),
+                None => self.machine.extend((!comment.is_empty()).then(|| ("says".to_owned(), comment.to_owned()))),
+            }
+            if self.facts.len().saturating_add(self.machine.len()) > 10_000 {
+                return Err(Problem::at(number, "more comments than latmus writes"));
+            }
+            return Ok(());
+        }
+        if line.is_empty() || ["RTT|", "RTH|", "RTD|", "RTS|", "---"].iter().any(|live| line.starts_with(live)) {
+            return Ok(());
+        }
+        self.cell(number, line)
+    }
+
+    fn finish(&mut self) -> Result<Run, Problem> {
+        if self.rows == 0 {
+            return Err(Problem::new("there is no histogram in it (latmus -g writes one)"));
+        }
+        let mut columns = std::mem::take(&mut self.table).into_columns();
+        let mut notes: Vec<String> = self.without_ones(&mut columns).into_iter().chain(self.claims()).collect();
+        let names = self.names(columns.len().max(self.beyond.len()));
+        columns.resize_with(names.len(), Vec::new);
+        let series: Vec<Series> = names
+            .iter()
+            .zip(columns)
+            .enumerate()
+            .map(|(index, (name, cells))| self.series(index, name, cells, &mut notes))
+            .collect();
+        let length = self.fact("duration (hhmmss)").and_then(number::clock);
+        Ok(Run {
+            format: Format::Latmus,
+            program: self
+                .fact("libevl version")
+                .map(|version| format!("latmus, {version}"))
+                .or(Some("latmus".to_owned())),
+            started: self.fact("test started on").or(self.fact("Test started on")).map(str::to_owned),
+            duration: length.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
+            machine: self.about_the_machine(),
+            series,
+            notes,
+            ..Run::default()
+        })
+    }
+}
+
+impl Reader {
+    fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Takes the ones off that the first versions add.
+    fn without_ones(&self, columns: &mut [Vec<Cell>]) -> Option<String> {
+        let is_later =
+            self.facts.iter().any(|(name, _)| name.ends_with("peak (hhmmss)") || name.ends_with("sample count"));
+        let cells = columns.first_mut()?;
+        let holds_one = [cells.first(), cells.last()].into_iter().flatten().any(|cell| cell.count == 1);
+        if is_later || holds_one {
+            return None;
+        }
+        for cell in &mut *cells {
+            cell.count = cell.count.saturating_sub(1);
+        }
+        cells.retain(|cell| cell.count > 0);
+        Some(
+            "repaired: neither the number of samples nor the time of the peak is stated, so this is one of the first \
+             versions of latmus, which add one to each count: one was taken off each"
+                .to_owned(),
+        )
+    }
+
+    /// What stands before the facts of each column, with a blank; later versions measure several things at once.
+    fn names(&self, columns: usize) -> Vec<String> {
+        let maxima = self.facts.iter().filter_map(|(name, _)| name.strip_suffix("max latency").map(str::to_owned));
+        let mut names: Vec<String> = maxima.collect();
+        // A column without a value has no facts, and then nothing says which of them that is.
+        if names.len() != columns {
+            names = vec![String::new(); columns];
+        }
+        names
+    }
+
+    fn series(&self, index: usize, name: &str, cells: Vec<Cell>, notes: &mut Vec<String>) -> Series {
+        let own = |fact: &str| self.fact(&format!("{name}{fact}"));
+        let us = |fact: &str| own(fact).and_then(|text| number::length(text, Unit::Us));
+        let cpu = self.fact("thread affinity").and_then(cpu_of);
+        let thread = cpu.map_or_else(|| "the sampler".to_owned(), |cpu| format!("CPU {cpu}"));
+        let label = match name.trim() {
+            "" if index > 0 => format!("{thread} column {}", index.saturating_add(1)),
+            "" => thread,
+            name => format!("{thread} {name}"),
+        };
+        if own("min latency").is_some_and(|min| min.starts_with('-')) {
+            notes.push(format!(
+                "lost: {label}: the smallest latency is negative, woken before the release: latmus counts such values \
+                 in the cells of their size without the sign"
+            ));
+        }
+        Series {
+            label,
+            cpu,
+            context: Some(name.trim().to_owned()).filter(|name| !name.is_empty()),
+            period: self.fact("sampling period").and_then(period),
+            cells,
+            beyond: self.beyond.get(index).copied().filter(|beyond| beyond.count > 0),
+            skipped: own("OVERRUNS").and_then(number::count),
+            min: us("min latency"),
+            mean: us("avg latency"),
+            max: us("max latency"),
+            grain: Nanos::from_ns(1),
+            stated_count: own("sample count").and_then(number::count),
+            ..Series::default()
+        }
+    }
+
+    fn cell(&mut self, line: u64, text: &str) -> Result<(), Problem> {
+        let bad = || Problem::at(line, "neither a comment nor a cell with its counts");
+        let mut words = text.split_whitespace();
+        let cell = words.next().ok_or_else(bad)?;
+        let open = cell.ends_with('+');
+        let index = number::count(cell.trim_end_matches('+')).ok_or_else(bad)?;
+        let counts: Option<Vec<u64>> = words.map(number::count).collect();
+        let counts = counts.filter(|counts| !counts.is_empty()).ok_or_else(bad)?;
+        if self.rows > 0 && counts.len() != self.table.width().max(self.beyond.len()) {
+            return Err(Problem::at(line, "another number of columns than the rows before"));
+        }
+        self.rows += 1;
+        if open {
+            self.beyond = counts.into_iter().map(|count| Beyond { from: US.times(index), count }).collect();
+            return Ok(());
+        }
+        self.table.widen(counts.len(), line)?;
+        for (column, count) in counts.into_iter().enumerate() {
+            self.table.add(column, Cell::of_width(index, US, count), line)?;
+        }
+        Ok(())
+    }
+
+    fn claims(&self) -> Option<String> {
+        let restricted = self.machine.iter().any(|(_, said)| said == "C-state restricted");
+        restricted.then(|| {
+            "unproven: the file says that C-states were restricted; versions of latmus write one byte where the kernel \
+             wants four, which is refused, and say so all the same"
+                .to_owned()
+        })
+    }
+
+    fn about_the_machine(&self) -> Vec<(String, String)> {
+        let own = ["min latency", "avg latency", "max latency", "sample count", "est started on"];
+        let facts = self.facts.iter().filter(|(name, _)| !own.iter().any(|own| name.ends_with(own))).cloned();
+        facts.chain(self.machine.iter().cloned()).collect()
+    }
+}
+
+/// `1000 microseconds`
+fn period(text: &str) -> Option<Nanos> {
+    let (number, unit) = text.split_once(' ')?;
+    number::length(number, Unit::named(unit.trim())?)
+}
+
+/// `CPU1-noisol`
+fn cpu_of(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("CPU")?;
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}

@@ -1,0 +1,200 @@
+//! Bytes to lines, whatever ends them, with what is no part of the text taken out.
+//!
+//! Lines end with a line feed, a carriage return or both; cursor movements of terminals are dropped. Knows no format.
+
+use super::Problem;
+
+/// Longest line: 12 288 columns of 20 digits.
+const LINE_MAX: usize = 1 << 18;
+
+/// Takes a line by its number.
+pub(super) type Sink<'a, Line> = dyn FnMut(u64, &Line) -> Result<(), Problem> + 'a;
+
+/// Cuts bytes into lines.
+#[derive(Debug, Default)]
+pub struct Lines {
+    pending: Vec<u8>,
+    number: u64,
+    /// The last byte was a carriage return, so that a line feed ends nothing more.
+    after_return: bool,
+    seen: [u64; 3],
+}
+
+impl Lines {
+    /// Takes the next bytes and hands each line they complete to `sink`.
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+        let mut rest = bytes;
+        if self.after_return && !rest.is_empty() {
+            self.after_return = false;
+            if let Some(after) = rest.strip_prefix(b"\n") {
+                rest = after;
+                self.count_end(1);
+            } else {
+                self.count_end(2);
+            }
+        }
+        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let (line, after) = rest.split_at(end);
+            self.one(line, sink)?;
+            rest = match after {
+                [b'\r', b'\n', after @ ..] => {
+                    self.count_end(1);
+                    after
+                }
+                [b'\r'] => {
+                    self.after_return = true;
+                    &[]
+                }
+                [b'\r', after @ ..] => {
+                    self.count_end(2);
+                    after
+                }
+                [_, after @ ..] => {
+                    self.count_end(0);
+                    after
+                }
+                [] => &[],
+            };
+        }
+        self.keep(rest)
+    }
+
+    /// As [`Lines::feed`], for text that people may read.
+    pub fn feed_text(&mut self, bytes: &[u8], sink: &mut Sink<'_, str>) -> Result<(), Problem> {
+        self.feed(bytes, &mut |number, line| sink(number, &clean(line)))
+    }
+
+    /// Whether the bytes so far end within a line.
+    pub fn is_open(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// How many lines there were.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The last line, where nothing ended it.
+    pub fn end(&mut self, sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+        if self.pending.is_empty() { Ok(()) } else { self.one(&[], sink) }
+    }
+
+    /// As [`Lines::end`], for text.
+    pub fn end_text(&mut self, sink: &mut Sink<'_, str>) -> Result<(), Problem> {
+        self.end(&mut |number, line| sink(number, &clean(line)))
+    }
+
+    /// What there is to say about the ends of the lines.
+    pub fn notes(&self) -> Vec<String> {
+        let [feeds, both, returns] = self.seen;
+        let kinds = self.seen.iter().filter(|seen| **seen > 0).count();
+        let mixed = format!(
+            "repaired: the lines end in different ways ({feeds} with LF, {both} with CRLF, {returns} with CR): the file \
+             was edited or joined on different systems"
+        );
+        (kinds > 1 && returns == 0 || kinds > 2).then_some(mixed).into_iter().collect()
+    }
+
+    fn count_end(&mut self, kind: usize) {
+        if let Some(seen) = self.seen.get_mut(kind) {
+            *seen = seen.saturating_add(1);
+        }
+    }
+
+    fn one(&mut self, line: &[u8], sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+        self.fits(self.pending.len().saturating_add(line.len()))?;
+        self.number = self.number.saturating_add(1);
+        if self.pending.is_empty() {
+            return sink(self.number, self.without_mark(line));
+        }
+        self.pending.extend_from_slice(line);
+        let whole = std::mem::take(&mut self.pending);
+        sink(self.number, self.without_mark(&whole))?;
+        self.pending = whole;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// The first line may begin with the mark that some editors of UTF-8 write.
+    fn without_mark<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        let marked = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| self.number == 1);
+        marked.unwrap_or(line)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        self.fits(self.pending.len().saturating_add(bytes.len()))?;
+        self.pending.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn fits(&self, length: usize) -> Result<(), Problem> {
+        if length <= LINE_MAX {
+            return Ok(());
+        }
+        let what = format!("longer than {LINE_MAX} bytes, which no line of a result is; is it the right file?");
+        Err(Problem::at(self.number.saturating_add(1), what))
+    }
+}
+
+/// Text without control sequences; bytes that are no UTF-8 become U+FFFD.
+fn clean(line: &[u8]) -> std::borrow::Cow<'_, str> {
+    if !line.contains(&0x1b) {
+        return String::from_utf8_lossy(line);
+    }
+    let mut kept = Vec::with_capacity(line.len());
+    let mut bytes = line.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            // CSI: parameters, then one letter. ESC with a letter: that letter.
+            0x1b => {
+                if bytes.next() == Some(b'[') {
+                    bytes.by_ref().find(|byte| (0x40..=0x7e).contains(byte));
+                }
+            }
+            _ => kept.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lines(pieces: &[&[u8]]) -> Vec<String> {
+        let (mut lines, mut got) = (Lines::default(), Vec::new());
+        let mut sink = |number: u64, line: &str| {
+            got.push(format!("{number} {line}"));
+            Ok(())
+        };
+        for piece in pieces {
+            lines.feed_text(piece, &mut sink).unwrap();
+        }
+        lines.end_text(&mut sink).unwrap();
+        got
+    }
+
+    #[test]
+    fn lines_end_as_they_like() {
+        assert_eq!(lines(&[b"\xef\xbb\xbfa\nb\r", b"\nc\rd\r\n\ne"]), ["1 a", "2 b", "3 c", "4 d", "5 ", "6 e"]);
+        assert_eq!(lines(&[b"\x1b[2A\x1b[0mT: 0\n"]), ["1 T: 0"]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_at_its_number() {
+        let mut lines = Lines::default();
+        let sink = &mut |_: u64, _: &[u8]| Ok(());
+        lines.feed(b"short\n", sink).unwrap();
+        let error = (0..10).find_map(|_| lines.feed(&vec![b'1'; 1 << 16], sink).err()).unwrap();
+        assert_eq!(error.line, Some(2));
+    }
+
+    proptest! {
+        #[test]
+        fn where_pieces_end_makes_no_difference(bytes in prop::collection::vec(prop::sample::select(b"a1\r\n\x1b[ ".to_vec()), 0..60), cut in 0usize..60) {
+            let cut = cut.min(bytes.len());
+            prop_assert_eq!(lines(&[&bytes[..cut], &bytes[cut..]]), lines(&[&bytes]));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Numbers as other programs write them, to nanoseconds, exactly.
+//!
+//! Never through floating point: `1.078` microseconds are 1078 ns. A comma for the decimal point is understood and told
+//! to whoever asks, since it is a repair. Nothing is rounded up, and nothing that does not fit is cut to fit.
+
+use super::Problem;
+use punctual_hist::Nanos;
+use std::fmt;
+
+/// A unit of time that files count in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    S,
+}
+
+impl Unit {
+    /// Nanoseconds in one.
+    pub const fn ns(self) -> u64 {
+        match self {
+            Self::Ns => 1,
+            Self::Us => 1_000,
+            Self::Ms => 1_000_000,
+            Self::S => 1_000_000_000,
+        }
+    }
+
+    /// By its symbol.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "ns" | "nsec" | "nanoseconds" => Self::Ns,
+            "us" | "usec" | "\u{b5}s" | "\u{3bc}s" | "microseconds" => Self::Us,
+            "ms" | "msec" | "milliseconds" => Self::Ms,
+            "s" | "sec" | "seconds" => Self::S,
+            _ => return None,
+        })
+    }
+
+    /// How many decimals say whole nanoseconds.
+    const fn decimals(self) -> u32 {
+        match self {
+            Self::Ns => 0,
+            Self::Us => 3,
+            Self::Ms => 6,
+            Self::S => 9,
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ns => "ns",
+            Self::Us => "us",
+            Self::Ms => "ms",
+            Self::S => "s",
+        })
+    }
+}
+
+/// A number with its sign, in nanoseconds, and what was seen of its writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number {
+    /// Nanoseconds.
+    pub ns: i64,
+    /// Written with a comma for the decimal point.
+    pub comma: bool,
+    /// How many decimals.
+    pub decimals: u32,
+}
+
+/// Reads a decimal number in `unit`. `None` for anything else, and for what nanoseconds of 64 bits cannot hold. Digits
+/// below the nanosecond are dropped.
+pub fn number(text: &[u8], unit: Unit) -> Option<Number> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let point = digits.iter().position(|byte| matches!(byte, b'.' | b','));
+    let (whole, fraction) = digits.split_at(point.unwrap_or(digits.len()));
+    let comma = fraction.first() == Some(&b',');
+    let fraction = fraction.get(1..).unwrap_or_default();
+    if whole.is_empty() && fraction.is_empty() || point.is_some() && fraction.is_empty() {
+        return None;
+    }
+    let mut ns = decimal(whole, 0)?.checked_mul(unit.ns())?;
+    let keep = unit.decimals() as usize;
+    let kept = fraction.get(..keep).unwrap_or(fraction);
+    if !fraction.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let scale = 10u64.pow(u32::try_from(keep.saturating_sub(kept.len())).ok()?);
+    ns = ns.checked_add(decimal(kept, 0)?.checked_mul(scale)?)?;
+    let ns = i64::try_from(ns).ok()?;
+    Some(Number { ns: if negative { -ns } else { ns }, comma, decimals: u32::try_from(fraction.len()).ok()? })
+}
+
+fn decimal(digits: &[u8], start: u64) -> Option<u64> {
+    digits.iter().try_fold(start, |value, digit| {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// A length that cannot be negative, as programs write it: with a point, whatever the locale.
+pub fn length(text: &str, unit: Unit) -> Option<Nanos> {
+    let number = number(text.trim().as_bytes(), unit).filter(|number| !number.comma)?;
+    u64::try_from(number.ns).ok().map(Nanos::from_ns)
+}
+
+/// Whether the numbers of a program that counts in microseconds, or with `-N` in nanoseconds, can be microseconds: no
+/// machine is a millisecond late in every activation.
+pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: &str) -> Result<(), Problem> {
+    match smallest.filter(|smallest| unit.is_none() && *smallest >= Nanos::from_ms(1)) {
+        None => Ok(()),
+        Some(smallest) => Err(Problem::new(format!(
+            "the smallest latency is {} of something, and the file does not say of what: with --unit ns they are \
+             nanoseconds, as {program} -N counts, with --unit us microseconds",
+            smallest.whole(Nanos::from_us(1))
+        ))),
+    }
+}
+
+/// A count.
+pub fn count(text: &str) -> Option<u64> {
+    let text = text.trim();
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+/// `h:mm:ss`, with any number of hours.
+pub fn clock(text: &str) -> Option<Nanos> {
+    let mut parts = text.trim().split(':').map(count);
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    if parts.next().is_some() || minutes > 59 || seconds > 59 {
+        return None;
+    }
+    hours.checked_mul(3_600)?.checked_add(minutes * 60 + seconds).map(Nanos::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_become_nanoseconds_exactly() {
+        let ns = |text: &str, unit| number(text.as_bytes(), unit).map(|number| number.ns);
+        assert_eq!(ns("1.078", Unit::Us), Some(1_078));
+        assert_eq!(ns("-0.5", Unit::Us), Some(-500));
+        assert_eq!(ns("1792301.000000001", Unit::S), Some(1_792_301_000_000_001));
+        assert_eq!(ns("44.07", Unit::Us), Some(44_070));
+        assert_eq!(ns("12.9999", Unit::Ns), Some(12), "digits below a nanosecond are dropped");
+        assert_eq!(number(b"1,5", Unit::Ms), Some(Number { ns: 1_500_000, comma: true, decimals: 1 }));
+        for wrong in ["", "-", ".", "1.", "1e6", "0x1", "1.2.3", "1 2", "99999999999", "nan", "--1"] {
+            assert_eq!(ns(wrong, Unit::S), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clocks_and_counts() {
+        assert_eq!(clock("211:04:55"), Some(Nanos::from_secs(759_895)));
+        assert_eq!((clock("1:60:00"), clock("1:00"), clock("1:0:0:0")), (None, None, None));
+        assert_eq!((length("1.5", Unit::Us), length("1,5", Unit::Us)), (Some(Nanos::from_ns(1_500)), None));
+        assert_eq!((count(" 007 "), count("-1"), count("")), (Some(7), None, None));
+    }
+}

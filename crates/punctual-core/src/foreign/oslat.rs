@@ -1,0 +1,129 @@
+//! The text of oslat: a table with one column for each CPU, each row named by its upper edge.
+//!
+//! The last row has everything from its lower edge on, however much. The average that oslat prints is made of upper edges
+//! and is not taken over.
+
+use super::import::LineReader;
+use super::number::{self, Unit};
+use super::run::{Quantity, Series, Stated};
+use super::table::Table;
+use super::{Beyond, Cell, Format, Problem, Run};
+use punctual_hist::Nanos;
+
+#[derive(Default)]
+pub(super) struct Reader {
+    program: Option<String>,
+    cpus: Vec<u32>,
+    table: Table,
+    low: Nanos,
+    last_overflows: bool,
+    min: Vec<Nanos>,
+    max: Vec<Nanos>,
+    duration: Option<Nanos>,
+    grain: Nanos,
+}
+
+impl LineReader for Reader {
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem> {
+        if line.starts_with("oslat V ") {
+            self.program = Some(line.trim().to_owned());
+        }
+        let Some((label, rest)) = line.split_once(":\t") else { return Ok(()) };
+        let label = label.trim();
+        let (values, note) = rest.split_once('(').unwrap_or((rest, ""));
+        match label {
+            "Core" => {
+                let bad = || Problem::at(number, "`Core` names something that is no CPU");
+                let cpu = |word: &str| word.parse().map_err(|_| bad());
+                self.cpus = values.split_whitespace().map(cpu).collect::<Result<_, _>>()?;
+                self.table.widen(self.cpus.len(), number)
+            }
+            "Minimum" | "Maximum" => {
+                let unit = Unit::named(note.trim_end().trim_end_matches(')')).unwrap_or(Unit::Us);
+                let bad = || Problem::at(number, format!("`{label}` holds something that is no time"));
+                let value = |word: &str| number::length(word, unit).ok_or_else(bad);
+                let values = values.split_whitespace().map(value).collect::<Result<_, _>>()?;
+                *(if label == "Minimum" { &mut self.min } else { &mut self.max }) = values;
+                Ok(())
+            }
+            "Duration" => {
+                let longest = values.split_whitespace().filter_map(|word| number::length(word, Unit::S)).max();
+                self.duration = longest;
+                Ok(())
+            }
+            _ => match label.strip_suffix("(us)") {
+                Some(edge) => self.row(number, edge.trim(), values, note),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn finish(&mut self) -> Result<Run, Problem> {
+        if self.cpus.is_empty() {
+            return Err(Problem::new(
+                "there is no table in it: oslat was stopped (-T), or failed before it printed one",
+            ));
+        }
+        let columns = std::mem::take(&mut self.table).into_columns();
+        let mut notes = vec![
+            "oslat counts turns of its loop by how long each took, not activations of a timer: its values are noise, \
+             and its average, made of the rows' upper edges, is not taken over"
+                .to_owned(),
+        ];
+        if self.max.is_empty() {
+            notes.push("doubted: the lines below the table are missing: the file was cut off".to_owned());
+        }
+        let mut series = Vec::new();
+        for (index, (cpu, cells)) in self.cpus.iter().zip(columns).enumerate() {
+            let mut one = Series {
+                label: format!("CPU {cpu}"),
+                cpu: Some(*cpu),
+                quantity: Quantity::Noise,
+                cells,
+                min: self.min.get(index).copied(),
+                max: self.max.get(index).copied(),
+                grain: Nanos::from_us(1),
+                ..Series::default()
+            };
+            let at_end = one.cells.last().is_some_and(|cell| cell.high.plus(Nanos::from_ns(1)) == self.low);
+            if self.last_overflows && at_end {
+                split_last(&mut one);
+            }
+            series.push(one);
+        }
+        let duration = self.duration.map(|length| Stated { length, grain: Nanos::from_ms(1) });
+        Ok(Run { format: Format::Oslat, program: self.program.take(), duration, series, notes, ..Run::default() })
+    }
+}
+
+impl Reader {
+    fn row(&mut self, line: u64, edge: &str, values: &str, note: &str) -> Result<(), Problem> {
+        let bad = || Problem::at(line, "a row of the table has an upper edge and whole counts");
+        let edge = number::length(edge, Unit::Us).ok_or_else(bad)?;
+        let counts: Vec<u64> =
+            values.split_whitespace().map(|word| number::count(word).ok_or_else(bad)).collect::<Result<_, _>>()?;
+        if counts.len() != self.cpus.len() {
+            let what =
+                format!("{} counts for {} CPUs: the file was cut off or edited here", counts.len(), self.cpus.len());
+            return Err(Problem::at(line, what));
+        }
+        // The first row tells the width, also where -z leaves rows out: rows are multiples of it.
+        if self.grain == Nanos::ZERO {
+            self.grain = if edge.as_ns() % 1_000 == 0 { Nanos::from_us(1) } else { edge };
+        }
+        let (low, high) = (edge.minus(self.grain), edge.minus(Nanos::from_ns(1)));
+        for (column, count) in counts.into_iter().enumerate() {
+            self.table.add(column, Cell { low, high, count }, line)?;
+        }
+        self.low = edge;
+        self.last_overflows = note.contains("including overflows");
+        Ok(())
+    }
+}
+
+/// Makes the last cell one without an upper edge.
+pub(super) fn split_last(series: &mut Series) {
+    if let Some(last) = series.cells.pop() {
+        series.beyond = Some(Beyond { from: last.low, count: last.count });
+    }
+}

@@ -1,0 +1,136 @@
+//! What a file is, by its first bytes.
+//!
+//! A format is recognised by words that its program alone writes. Where the bytes fit several formats, or are numbers
+//! that could be anything, the answer is a refusal that names the candidates: a wrong unit or a wrong meaning makes
+//! numbers that look right.
+
+use super::samples::{Bare, bare};
+use super::{Format, Problem};
+
+/// How many bytes are looked at.
+pub const SNIFFED: usize = 1 << 16;
+
+/// What the bytes are.
+pub fn sniff(first: &[u8]) -> Result<Format, Problem> {
+    let first = first.get(..SNIFFED).unwrap_or(first);
+    if first.is_empty() {
+        return Err(Problem::new("the file is empty"));
+    }
+    if first.starts_with(b"\xff\xfe") || first.starts_with(b"\xfe\xff") {
+        return Err(Problem::new("the file is in UTF-16; write it as UTF-8 first (iconv -f UTF-16 -t UTF-8)"));
+    }
+    if first.contains(&0) {
+        let raw = super::jitterdebugger_raw::looks_like(first).then_some(Format::JitterdebuggerRaw);
+        return raw.ok_or_else(|| Problem::new("it is neither text nor a recording"));
+    }
+    let text = String::from_utf8_lossy(first);
+    if is_json(&text) && text.contains("\"schema\": \"punctual/") {
+        return Err(Problem::new(
+            "it is what punctual printed with --json, not what it was made of: name the recording",
+        ));
+    }
+    let found: Vec<Format> = MARKS.iter().filter(|(_, is)| is(&text)).map(|(format, _)| *format).collect();
+    match found.as_slice() {
+        [format] => Ok(*format),
+        [] => by_numbers(first),
+        several => Err(ambiguous("it has the marks of several programs", several)),
+    }
+}
+
+type Mark = (Format, fn(&str) -> bool);
+
+const MARKS: &[Mark] = &[
+    (Format::Cyclictest, is_cyclictest),
+    (Format::RtTestsJson, |text| is_json(text) && text.contains("\"rt_test_version")),
+    (Format::Jitterdebugger, |text| is_json(text) && text.contains("\"cpus_online\"")),
+    (Format::Boards, |text| {
+        is_json(text) && ["\"source\"", "\"total\"", "\"max\""].iter().all(|key| text.contains(key))
+    }),
+    (Format::Xenomai, |text| text.contains("----lat min|") || any_line(text, |line| line.starts_with("RTD|"))),
+    (Format::Latmus, |text| any_line(text, |line| line.starts_with("# sampling period:"))),
+    (Format::Rtla, |text| {
+        any_line(text, |line| line.starts_with("# RTLA ") && line.contains("histogram")) || any_line(text, rtla_header)
+    }),
+    (Format::Oslat, |text| {
+        any_line(text, |line| line.starts_with("oslat V ") || line.trim_start().starts_with("Counter Freq:"))
+    }),
+    (Format::Hwlatdetect, |text| any_line(text, |line| line.starts_with("hwlatdetect:") || hwlat_sample(line))),
+    (Format::Rteval, |text| text.contains("<rteval ") || text.contains("<rteval>")),
+    (Format::StressNg, |text| any_line(text, |line| line.contains("cyclic: sched "))),
+    // Packed histograms of every version begin with the same three bytes, and follow a comma.
+    (Format::Hdr, |text| any_line(text, |line| !line.starts_with('#') && line.contains(",HIST"))),
+    (Format::RtApp, |text| any_line(text, |line| line.starts_with('#') && line.contains("wu_lat"))),
+];
+
+fn any_line(text: &str, is: impl Fn(&str) -> bool) -> bool {
+    // A carriage return alone ends a line, too.
+    text.split(['\n', '\r']).any(is)
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+}
+
+/// The head of a histogram, its foot, a row of six digits with a space and six more, or the line of a thread.
+fn is_cyclictest(text: &str) -> bool {
+    any_line(text, |line| {
+        line.starts_with("# Histogram")
+            || line.starts_with("# Min Latencies:")
+            || histogram_row(line)
+            || thread_line(line)
+            || verbose_line(line)
+    })
+}
+
+fn histogram_row(line: &str) -> bool {
+    let digits =
+        |text: Option<&str>| text.is_some_and(|text| text.len() >= 6 && text.bytes().all(|b| b.is_ascii_digit()));
+    let mut words = line.split([' ', '\t']);
+    line.contains('\t') && digits(words.next()) && digits(words.next()) || {
+        let mut words = line.split(' ');
+        digits(words.next()) && digits(words.next()) && words.all(str::is_empty)
+    }
+}
+
+pub(super) fn thread_line(line: &str) -> bool {
+    line.trim_start().starts_with("T:") && line.contains(" C:") && line.contains("Max:") && line.contains(" I:")
+}
+
+/// What `-v` says of each thread before its first sample.
+fn verbose_line(line: &str) -> bool {
+    let after = line.strip_prefix("Thread ").and_then(|rest| rest.split_once(" Interval: "));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    after.is_some_and(|(thread, interval)| digits(thread) && digits(interval.trim_end()))
+}
+
+fn rtla_header(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let is_column = |word: &str| ["IRQ-", "Thr-", "Usr-", "CPU-"].iter().any(|start| word.starts_with(start));
+    words.next() == Some("Index") && words.next().is_some_and(is_column)
+}
+
+fn hwlat_sample(line: &str) -> bool {
+    line.starts_with("ts: ") && line.contains("inner:") && line.contains("outer:")
+}
+
+fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
+    match bare(first) {
+        Bare::Named(format) => Ok(format),
+        Bare::Several(formats) => Err(ambiguous("its heading names several things", &formats)),
+        Bare::Broken(problem) => Err(problem),
+        Bare::Rising => Ok(Format::Timestamps),
+        Bare::Numbers => {
+            Err(ambiguous("it is numbers, and nothing says of what", &[Format::Latencies, Format::Periods]))
+        }
+        Bare::No => {
+            let names: Vec<&str> = Format::IMPORTED.iter().map(|format| format.name()).collect();
+            let names = names.join(", ");
+            Err(Problem::new(format!("it is not recognised as any of {names}; if it is one, name it with --from")))
+        }
+    }
+}
+
+fn ambiguous(why: &str, candidates: &[Format]) -> Problem {
+    let names: Vec<String> = candidates.iter().map(|format| format!("--from {}", format.name())).collect();
+    Problem::new(format!("{why}; say which it is: {}", names.join(" or ")))
+}

@@ -1,0 +1,96 @@
+//! What `stress-ng --cyclic` prints: percentiles, of at most 10 000 samples for each stressor.
+
+use super::import::LineReader;
+use super::number::{self, Unit};
+use super::run::{Series, Unfit};
+use super::{Format, MOST_COLUMNS, Problem, Run};
+use punctual_hist::Nanos;
+
+/// The last percentile it prints, in parts per million.
+const LAST: u32 = 999_900;
+/// How many samples it keeps; later ones are measured and dropped.
+const KEPT: u64 = 10_000;
+
+#[derive(Default)]
+pub(super) struct Reader {
+    series: Vec<Series>,
+    policy: Vec<(String, String)>,
+}
+
+impl LineReader for Reader {
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem> {
+        let Some((_, said)) = line.split_once("cyclic:") else { return Ok(()) };
+        let said = said.trim();
+        if let Some(rest) = said.strip_prefix("sched ") {
+            return self.begin(number, rest);
+        }
+        let Some(series) = self.series.last_mut() else { return Ok(()) };
+        for part in said.split(',') {
+            let Some((name, value)) = part.trim().split_once(':') else { continue };
+            let Some(value) = number::length(value.trim().trim_end_matches("ns"), Unit::Ns) else { continue };
+            match name.trim() {
+                "mean" => series.mean = Some(value),
+                "min" => series.min = Some(value),
+                "max" => series.max = Some(value),
+                name => series.points.extend(ppm(name).map(|ppm| (ppm, value))),
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Run, Problem> {
+        if self.series.is_empty() {
+            return Err(Problem::new(
+                "no `cyclic: sched …` is in it: stress-ng measured nothing, or not with --cyclic",
+            ));
+        }
+        let mut notes = vec!["lost: there is no histogram in it, only the percentiles that stress-ng chose".to_owned()];
+        if self.series.iter().any(|series| series.stated_count >= Some(KEPT)) {
+            notes.push(format!("doubted: stress-ng keeps {KEPT} samples and drops what comes later: the maximum is that of the first ones"));
+        }
+        for series in &mut self.series {
+            let is_whole = series.max.is_some() && series.points.iter().any(|(ppm, _)| *ppm == LAST);
+            if !is_whole && series.stated_count != Some(0) {
+                series.unfit = Some(Unfit::Doubted);
+                notes.push(format!(
+                    "doubted: {}: the file was cut off: stress-ng prints the maximum and percentiles up to 99.99 %",
+                    series.label
+                ));
+            }
+        }
+        Ok(Run {
+            format: Format::StressNg,
+            program: Some("stress-ng --cyclic".to_owned()),
+            machine: std::mem::take(&mut self.policy),
+            series: std::mem::take(&mut self.series),
+            notes,
+            ..Run::default()
+        })
+    }
+}
+
+impl Reader {
+    /// `SCHED_FIFO: 1000000 ns delay, 3850 samples`
+    fn begin(&mut self, line: u64, text: &str) -> Result<(), Problem> {
+        let (policy, rest) = text.split_once(':').ok_or_else(|| Problem::at(line, "no policy is named"))?;
+        let mut numbers = rest.split_whitespace().filter_map(number::count);
+        let (period, samples) = (numbers.next().map(Nanos::from_ns), numbers.next());
+        if self.series.len() >= MOST_COLUMNS {
+            return Err(Problem::at(line, "more stressors than any machine has CPUs"));
+        }
+        if self.policy.is_empty() {
+            self.policy.push(("policy".to_owned(), policy.to_owned()));
+        }
+        let label = format!("stressor {}", self.series.len());
+        let grain = Nanos::from_ns(1);
+        self.series.push(Series { label, period, stated_count: samples, grain, ..Series::default() });
+        Ok(())
+    }
+}
+
+/// `99.90%` in parts per million.
+fn ppm(name: &str) -> Option<u32> {
+    // A percent has as many decimals below a part in a million as a microsecond below ten nanoseconds.
+    let percent = number::number(name.strip_suffix('%')?.as_bytes(), Unit::Us)?;
+    u32::try_from(percent.ns.checked_mul(10)?).ok().filter(|ppm| *ppm <= 1_000_000)
+}

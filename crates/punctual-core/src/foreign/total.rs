@@ -1,0 +1,52 @@
+//! All series of a run as one: what is the same in all stays, what one of them leaves open is left open.
+
+use super::{Beyond, Cell, Series};
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+
+/// All series of one quantity and context as one; `None` where there are fewer than two, or values of different kinds.
+pub fn total(series: &[Series]) -> Option<Series> {
+    let first = series.first().filter(|_| series.len() > 1)?;
+    let alike = |one: &Series| one.quantity == first.quantity && one.context == first.context && !one.cells.is_empty();
+    if !series.iter().all(alike) {
+        return None;
+    }
+    let mut cells = BTreeMap::new();
+    for cell in series.iter().flat_map(|one| &one.cells) {
+        let count: &mut u64 = cells.entry((cell.low, cell.high)).or_default();
+        *count = count.saturating_add(cell.count);
+    }
+    let beyond = series.iter().filter_map(|one| one.beyond);
+    let beyond = beyond.reduce(|a, b| Beyond { from: a.from.min(b.from), count: a.count.saturating_add(b.count) });
+    Some(Series {
+        label: "all".to_owned(),
+        quantity: first.quantity,
+        cells: cells.into_iter().map(|((low, high), count)| Cell { low, high, count }).collect(),
+        beyond,
+        context: first.context.clone(),
+        min: series.iter().map(Series::smallest).min().flatten(),
+        mean: mean_of(series),
+        // Of one whose largest is not known, it may be larger than all others.
+        max: series.iter().map(Series::largest).collect::<Option<Vec<Nanos>>>().and_then(|all| all.into_iter().max()),
+        grain: first.grain,
+        skipped: series.iter().filter_map(|one| one.skipped).reduce(u64::saturating_add),
+        stated_count: stated_of(series),
+        unfit: series.iter().find_map(|one| one.unfit),
+        ..Series::default()
+    })
+}
+
+/// The mean over all series, where each states its own.
+fn mean_of(series: &[Series]) -> Option<Nanos> {
+    let sums =
+        series.iter().map(|one| Some((u128::from(one.mean?.as_ns()) * u128::from(one.counted()), one.counted())));
+    let sums: Option<Vec<(u128, u64)>> = sums.collect();
+    let (sum, count) =
+        sums?.into_iter().fold((0u128, 0u128), |(sum, count), (s, c)| (sum.saturating_add(s), count + u128::from(c)));
+    u64::try_from(sum.checked_div(count)?).ok().map(Nanos::from_ns)
+}
+
+/// How many values there are in all, where each series states its own.
+fn stated_of(series: &[Series]) -> Option<u64> {
+    series.iter().try_fold(0u64, |sum, one| Some(sum.saturating_add(one.stated_count?)))
+}

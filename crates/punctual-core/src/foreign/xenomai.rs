@@ -1,0 +1,198 @@
+//! `latency -g` of Xenomai: three comments, the configuration, then the histogram for gnuplot.
+//!
+//! Each row is the centre of a cell and its count plus one, so that logarithmic axes work. The first and the last row
+//! stand at the edges of the histogram, each with a one that counts nothing. Cells are 32-bit numbers with a sign: a run
+//! of days overruns them (`wrapped` finds it). One CPU, whose number is not in the file.
+//!
+//! What `latency` and `latmus` print on a terminal is read, too: the last line of numbers, which has no histogram.
+
+use super::import::LineReader;
+use super::number::{self, Unit};
+use super::run::{Series, Stated};
+use super::table::TOO_LONG;
+use super::{Cell, Format, MOST_CELLS, Problem, Run};
+use punctual_hist::Nanos;
+
+#[derive(Default)]
+pub(super) struct Reader {
+    comments: Vec<String>,
+    /// Centre or edge in nanoseconds, and what is printed beside it.
+    rows: Vec<(u64, Nanos, i64)>,
+    /// The last line of numbers on the terminal, and the last title.
+    live: Option<String>,
+    live_title: Option<String>,
+}
+
+impl LineReader for Reader {
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem> {
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix('#') {
+            self.comments.push(comment.trim().to_owned());
+            if self.comments.len() > 10_000 {
+                return Err(Problem::at(number, "more comments than latency writes"));
+            }
+            return Ok(());
+        }
+        if line.starts_with("RTD|") || line.starts_with("RTS|") {
+            self.live = Some(line.chars().take(1_000).collect());
+        } else if let Some(title) = line.strip_prefix("RTT|") {
+            self.live_title = Some(title.trim().chars().take(1_000).collect());
+        }
+        if line.is_empty() || line.contains('|') || line.starts_with("---") || line.starts_with("==") {
+            return Ok(());
+        }
+        // What a terminal shows besides: the mode, that it warms up.
+        let is_text = !line.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        if is_text && self.comments.is_empty() && self.rows.is_empty() {
+            return Ok(());
+        }
+        let bad =
+            || Problem::at(number, "neither a comment nor the centre of a cell with its count; decimals need a point");
+        let mut words = line.split_whitespace();
+        let (Some(centre), Some(count), None) = (words.next(), words.next(), words.next()) else { return Err(bad()) };
+        let centre = number::length(centre, Unit::Us).ok_or_else(bad)?;
+        let count: i64 = count.parse().map_err(|_| bad())?;
+        if self.rows.last().is_some_and(|(_, last, _)| *last >= centre) {
+            return Err(Problem::at(
+                number,
+                "this row is not above the one before; are these two results in one file?",
+            ));
+        }
+        if self.rows.len() >= MOST_CELLS || centre >= TOO_LONG {
+            return Err(Problem::at(number, "more rows, or a longer latency, than any result of latency has"));
+        }
+        self.rows.push((number, centre, count));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Run, Problem> {
+        let mut notes = Vec::new();
+        let cells = if self.rows.is_empty() && self.live.is_some() {
+            notes.push("there is no histogram in it: percentiles are not known (run it with -g FILE)".to_owned());
+            Vec::new()
+        } else {
+            self.cells(&mut notes)?
+        };
+        let [min, mean, max] = self.numbers();
+        let (length, period) = self.title();
+        let series = Series {
+            label: "the sampler".to_owned(),
+            period,
+            cells,
+            min,
+            mean,
+            max,
+            grain: Nanos::from_ns(1),
+            skipped: self.overruns(),
+            ..Series::default()
+        };
+        let program = self.comments.iter().find_map(|comment| comment.strip_prefix("Xenomai version:"));
+        Ok(Run {
+            format: Format::Xenomai,
+            program: Some(program.map_or("latency".to_owned(), |version| format!("latency, {}", version.trim()))),
+            duration: length.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
+            machine: self
+                .comments
+                .iter()
+                .filter(|c| !c.contains('|'))
+                .map(|c| ("says".to_owned(), c.clone()))
+                .collect(),
+            series: vec![series],
+            notes,
+            ..Run::default()
+        })
+    }
+}
+
+impl Reader {
+    /// Takes off the ones and the rows at the edges.
+    fn cells(&self, notes: &mut Vec<String>) -> Result<Vec<Cell>, Problem> {
+        let inner = match self.rows.as_slice() {
+            [(_, _, 1), inner @ .., (_, _, 1)] => inner,
+            [] | [_] | [_, _] => return Err(Problem::new("there is no histogram in it (latency -g writes one)")),
+            _ => {
+                return Err(Problem::new(
+                    "the first and the last row are not the ones that `latency -g` adds: the file was cut off or edited",
+                ));
+            }
+        };
+        let width = width(inner).ok_or_else(|| {
+            let line = inner.first().map(|(line, _, _)| *line);
+            Problem { line, what: "the centres of the cells do not lie on a grid of equal cells".to_owned() }
+        })?;
+        notes.push(format!(
+            "repaired: `latency -g` prints each count plus one and a row at each edge: one was taken off {} rows, and two \
+             rows were dropped",
+            inner.len()
+        ));
+        let mut cells = Vec::with_capacity(inner.len());
+        for (line, centre, printed) in inner {
+            let count = counted(*line, *printed, notes)?;
+            let low = centre.minus(width.divided_by(2));
+            let high = low.plus(width.minus(Nanos::from_ns(1)));
+            cells.push(Cell { low, high, count });
+        }
+        cells.retain(|cell| cell.count > 0);
+        Ok(cells)
+    }
+
+    /// The line below the heading `----lat min|----lat avg|…`.
+    fn numbers(&self) -> [Option<Nanos>; 3] {
+        let us = |index: usize| self.field(index).and_then(|text| number::length(text, Unit::Us));
+        [us(0), us(1), us(2)]
+    }
+
+    fn overruns(&self) -> Option<u64> {
+        self.field(3).and_then(number::count)
+    }
+
+    fn field(&self, index: usize) -> Option<&str> {
+        if let (Some(live), true) = (&self.live, self.rows.is_empty()) {
+            return live.split('|').nth(index.checked_add(1)?).map(str::trim);
+        }
+        let heading = self.comments.iter().position(|comment| comment.contains("----lat min|"))?;
+        let line = self.comments.get(heading.checked_add(1)?)?;
+        line.split('|').nth(index).map(str::trim)
+    }
+
+    /// `211:04:55 (periodic user-mode task, 100 us period, priority 99)`
+    fn title(&self) -> (Option<Nanos>, Option<Nanos>) {
+        let title = self.comments.iter().find(|comment| comment.contains("us period")).or(self.live_title.as_ref());
+        let title = title.map(String::as_str);
+        let length = title.and_then(|title| number::clock(title.split_whitespace().next()?));
+        // The closing line has the time it took, and the time it was to take.
+        let live = self.live.as_deref().filter(|live| live.starts_with("RTS|"));
+        let closing = live.and_then(|live| number::clock(live.split('|').nth(6)?.split('/').next()?));
+        let length = closing.or(length);
+        let period = title.and_then(|title| {
+            let before = title.split_once(" us period")?.0;
+            number::length(before.split_whitespace().next_back()?, Unit::Us)
+        });
+        (length, period)
+    }
+}
+
+/// The width of cells whose centres these are: the smallest step, of which every other is a multiple.
+fn width(rows: &[(u64, Nanos, i64)]) -> Option<Nanos> {
+    let steps = rows.iter().zip(rows.iter().skip(1)).map(|(a, b)| b.1.minus(a.1));
+    let first = rows.first()?.1;
+    // A single cell has its centre at half a width, or an odd number of halves; one microsecond is what everybody uses.
+    let width = steps.clone().min().unwrap_or(Nanos::from_us(1));
+    let fits = |length: Nanos| length.as_ns().checked_rem(width.as_ns()) == Some(0);
+    let half = width.divided_by(2);
+    (width > Nanos::ZERO && steps.clone().all(fits) && fits(first.plus(half))).then_some(width)
+}
+
+/// A count that has overrun half of its range is printed with a sign: it is still known.
+fn counted(line: u64, printed: i64, notes: &mut Vec<String>) -> Result<u64, Problem> {
+    let plain = printed.saturating_sub(1);
+    if let Ok(count) = u64::try_from(plain) {
+        return Ok(count);
+    }
+    let unsigned = u64::try_from(plain.saturating_add(1 << 32)).ok().filter(|count| *count >= 1 << 31);
+    let Some(count) = unsigned else { return Err(Problem::at(line, format!("{printed} is no count"))) };
+    notes.push(format!(
+        "repaired: line {line}: the counter has overrun 2^31 and is printed as {printed}: read as {count}"
+    ));
+    Ok(count)
+}

@@ -1,0 +1,67 @@
+//! The idle states of a machine, by the first of its CPUs: what a recording must know to tell a slow way out of idle
+//! from something worse.
+
+use crate::tree::{Tree, text};
+use punctual_hist::Nanos;
+
+const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
+
+/// An idle state; its number is its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// As the driver names it.
+    pub name: String,
+    /// How long leaving it takes at most, by the driver.
+    pub exit: Nanos,
+}
+
+impl IdleState {
+    /// All of them; none where the kernel does not describe them.
+    pub(super) fn read(tree: &dyn Tree) -> Vec<Self> {
+        let one = |number: usize| {
+            let known = |file: &str| text(tree, &format!("{FOLDER}/state{number}/{file}")).known().cloned();
+            let exit = known("latency")?.trim().parse().ok()?;
+            Some(Self { name: known("name")?, exit: Nanos::from_us(exit) })
+        };
+        // The kernel has at most ten.
+        (0..16).map_while(one).collect()
+    }
+
+    /// As a line: `POLL 0 us, C1 2 us`.
+    pub fn line(states: &[Self]) -> String {
+        let shown = |state: &Self| format!("{} {} us", state.name, state.exit.as_ns() / 1_000);
+        states.iter().map(shown).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What [`line`](Self::line) wrote; what is not of that form is left out with all that follows, because numbers are
+    /// places.
+    pub fn parse_line(line: &str) -> Vec<Self> {
+        let one = |state: &str| {
+            let (name, exit) = state.strip_suffix(" us")?.rsplit_once(' ')?;
+            Some(Self { name: name.to_owned(), exit: Nanos::from_us(exit.parse().ok()?) })
+        };
+        line.split(", ").map_while(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fact::Fact;
+    use crate::tree::MemTree;
+
+    #[test]
+    fn states_are_read_and_a_line_says_them_all() {
+        let mut tree = MemTree::new();
+        for (number, name, latency) in [(0, "POLL", "0"), (1, "C1 of ACPI", "2"), (2, "C6", "133")] {
+            tree.file(&format!("{FOLDER}/state{number}/name"), Fact::Known(name.into()));
+            tree.file(&format!("{FOLDER}/state{number}/latency"), Fact::Known(format!("{latency}\n").into()));
+        }
+        let states = IdleState::read(&tree);
+        let line = IdleState::line(&states);
+        assert_eq!(line, "POLL 0 us, C1 of ACPI 2 us, C6 133 us");
+        assert_eq!(IdleState::parse_line(&line), states);
+        assert_eq!(IdleState::parse_line("POLL 0 us, what?, C6 133 us").len(), 1);
+        assert_eq!(IdleState::parse_line(""), []);
+    }
+}

@@ -1,0 +1,197 @@
+//! What one candidate does to one number: by ranks within rounds, so that no single run decides and no drift does.
+//!
+//! In a round where nothing differs, the candidate's run is as likely the first, the second ... or the last by size
+//! among the runs of the machine as it was: the order was drawn by lot. Over rounds that is the test of van Elteren
+//! (1960), exact here because every round is of one size; limits are the differences at which the test would just not
+//! be convinced (Hodges and Lehmann 1963). Ties count against whatever is to be shown.
+
+use super::Response;
+
+/// Confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+/// A number is told where its limits leave no room for a change of so many margins.
+const TOLD_MARGINS: f64 = 2.5;
+
+/// So much wider than its limits is what a verdict asks for, about: odds that all tests share, against those of one.
+const VERDICT_WIDTH: f64 = 1.6;
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Median lateness.
+    P50,
+    /// 99.9 % of the releases were at most so late.
+    P99_9,
+    /// Misses per million releases.
+    Misses,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::P50, Self::P99_9, Self::Misses];
+
+    /// As tests take it: times as logarithms, so that a change is a factor.
+    fn of(self, response: &Response) -> f64 {
+        match self {
+            Self::P50 => float(response.p50.as_ns().max(1)).ln(),
+            Self::P99_9 => float(response.p99_9.as_ns().max(1)).ln(),
+            Self::Misses => 1e6 * float(response.missed) / float(response.due.max(1)),
+        }
+    }
+
+    /// As sums take it: all as logarithms. One per million more keeps nothing from being everything.
+    pub(super) fn logarithm(self, response: &Response) -> f64 {
+        match self {
+            Self::Misses => self.of(response).ln_1p(),
+            _ => self.of(response),
+        }
+    }
+}
+
+/// What a candidate does to a number. Times change by a factor: 0.8 is a fifth less; misses by so many per million.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// Which number.
+    pub metric: Metric,
+    /// Median of the rounds' medians as it was: nanoseconds, or misses per million.
+    pub baseline: f64,
+    /// The change, as far as one number can tell.
+    pub seen: f64,
+    /// Lower limit of the change; 0 or minus infinity where nobody knows.
+    pub low: f64,
+    /// Upper limit of the change; infinite where nobody knows.
+    pub high: f64,
+    /// Odds that chance alone makes it so much larger beyond the margin.
+    pub odds_up: f64,
+    /// Odds that chance alone makes it so much smaller beyond the margin.
+    pub odds_down: f64,
+    /// A change that matters would have been seen.
+    pub told: bool,
+    /// With so many times as many rounds it would be told, or shown to be better or worse, about; infinite where nobody
+    /// knows.
+    pub longer: f64,
+}
+
+/// One round: the machine as it was, a few times, and the candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stratum {
+    pub baselines: Vec<Response>,
+    pub with: Response,
+}
+
+impl Effect {
+    /// Over these rounds; nothing where there are none.
+    pub(super) fn of(metric: Metric, rounds: &[Stratum], margin: f64) -> Option<Self> {
+        let pairs: Vec<(Vec<f64>, f64)> = rounds
+            .iter()
+            .map(|round| (round.baselines.iter().map(|response| metric.of(response)).collect(), metric.of(&round.with)))
+            .collect();
+        let medians: Vec<f64> = pairs.iter().filter_map(|(baselines, _)| median(baselines)).collect();
+        let baseline = median(&medians)?;
+        let mut differences: Vec<f64> =
+            pairs.iter().flat_map(|(baselines, with)| baselines.iter().map(move |b| with - b)).collect();
+        differences.sort_by(f64::total_cmp);
+        let distribution = wins(rounds.len(), pairs.first()?.0.len());
+        let (low, high) = limits(&differences, &distribution);
+        let seen = median(&differences)?;
+        let beyond = match metric {
+            Metric::Misses => margin * baseline,
+            _ => margin.ln_1p(),
+        };
+        // A pair speaks for "smaller" by less than the margin, and so against it, where it is not clearly beyond.
+        let against_smaller = differences.iter().filter(|d| **d >= -beyond).count();
+        let against_larger = differences.iter().filter(|d| **d <= beyond).count();
+        let room = match metric {
+            Metric::Misses => TOLD_MARGINS * beyond,
+            _ => (TOLD_MARGINS * margin).ln_1p(),
+        };
+        let shown = |change: f64| if metric == Metric::Misses { change } else { change.exp() };
+        Some(Self {
+            metric,
+            baseline: shown(baseline),
+            seen: shown(seen),
+            low: shown(low),
+            high: shown(high),
+            odds_up: at_most(&distribution, against_larger),
+            odds_down: at_most(&distribution, against_smaller),
+            told: low >= -room && high <= room,
+            longer: longer(seen, (low, high), beyond, room),
+        })
+    }
+
+    /// Which way it goes at these odds: `Some(true)` for more lateness.
+    pub(super) fn shown(&self, odds: f64) -> Option<bool> {
+        match (self.odds_up <= odds, self.odds_down <= odds) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The change as a logarithm of a factor, to rank by.
+    pub(super) fn size(&self) -> f64 {
+        match self.metric {
+            // One per million more on both sides keeps nothing from being everything.
+            Metric::Misses => (((self.baseline + self.seen).max(0.0) + 1.0) / (self.baseline + 1.0)).ln(),
+            _ => self.seen.max(f64::MIN_POSITIVE).ln(),
+        }
+    }
+}
+
+/// Limits come closer by the root of how many rounds there are: with how many times as many they leave no room for a
+/// change that matters, or all of what is seen stands beyond the margin.
+fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> f64 {
+    let width = (high - seen).max(seen - low);
+    let times = |width: f64, left: f64| if left > 0.0 { (width / left).powi(2).max(1.0) } else { f64::INFINITY };
+    let times = times(width, room - seen.abs()).min(times(VERDICT_WIDTH * width, seen.abs() - beyond));
+    if times.is_finite() { times } else { f64::INFINITY }
+}
+
+/// Probabilities of each number of wins of the candidate over so many baselines in each of so many rounds.
+fn wins(rounds: usize, baselines: usize) -> Vec<f64> {
+    let each = 1.0 / float(baselines as u64 + 1);
+    let mut all = vec![1.0];
+    for _ in 0..rounds {
+        let mut next = vec![0.0; all.len() + baselines];
+        for (place, probability) in all.iter().enumerate() {
+            for slot in next.iter_mut().skip(place).take(baselines + 1) {
+                *slot += probability * each;
+            }
+        }
+        all = next;
+    }
+    all
+}
+
+fn at_most(distribution: &[f64], count: usize) -> f64 {
+    distribution.iter().take(count + 1).sum::<f64>().min(1.0)
+}
+
+/// The differences beyond which so few lie as chance alone would seldom leave there; infinite where there are too few.
+fn limits(sorted: &[f64], distribution: &[f64]) -> (f64, f64) {
+    let beyond = (1.0 - CONFIDENCE) / 2.0;
+    let mut sum = 0.0;
+    let within = |probability: &&f64| {
+        sum += **probability;
+        sum <= beyond
+    };
+    let outside = distribution.iter().take_while(within).count();
+    match outside.checked_sub(1).and_then(|k| Some((sorted.get(k)?, sorted.get(sorted.len().checked_sub(1 + k)?)?))) {
+        Some((low, high)) => (*low, *high),
+        None => (f64::NEG_INFINITY, f64::INFINITY),
+    }
+}
+
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    let is_odd = sorted.len() % 2 == 1;
+    Some(if is_odd { upper } else { f64::midpoint(*sorted.get(middle - 1)?, upper) })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "what is said of such numbers has fewer digits")]
+pub(super) fn float(n: u64) -> f64 {
+    n as f64
+}

@@ -1,0 +1,145 @@
+//! Exact largest lateness of each stretch of equal length, by load phase and CPU: seconds at first, joined two by two
+//! when there are too many, so that weeks take no more room than hours.
+
+use super::{Interval, schedule::BLOCK};
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+
+/// No more blocks than this for each phase and CPU.
+const BLOCKS_MAX: usize = 8192;
+/// No more in all (16 bytes each).
+const ALL_MAX: usize = 1 << 20;
+
+/// Block maxima.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// Seconds in a block: a power of two.
+    seconds: u32,
+    lists: BTreeMap<(u16, u32), BTreeMap<u32, Block>>,
+}
+
+/// The largest lateness of a block, and how many of its seconds are in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    max: Nanos,
+    seconds: u32,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self { seconds: 1, lists: BTreeMap::new() }
+    }
+}
+
+impl Block {
+    fn join(&mut self, other: Self) {
+        self.max = self.max.max(other.max);
+        self.seconds = self.seconds.saturating_add(other.seconds);
+    }
+}
+
+impl Blocks {
+    /// Length of a block.
+    pub fn length(&self) -> Nanos {
+        BLOCK.times(u64::from(self.seconds))
+    }
+
+    /// The phases and CPUs of which there are block maxima.
+    pub fn keys(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.lists.keys().copied()
+    }
+
+    /// The maxima of a phase over these CPUs together, as (number of the block since the epoch, largest), in order of
+    /// time. Only blocks of which each second of each of the CPUs is known.
+    pub fn of(&self, phase: u16, cpus: impl Fn(u32) -> bool) -> Vec<(u32, Nanos)> {
+        let lists: Vec<_> =
+            self.lists.iter().filter(|((p, cpu), _)| *p == phase && cpus(*cpu)).map(|(_, list)| list).collect();
+        let Some((first, others)) = lists.split_first() else { return Vec::new() };
+        let whole = |block: &Block| (block.seconds == self.seconds).then_some(block.max);
+        let of_all = |(index, block): (&u32, &Block)| {
+            let max = others.iter().try_fold(whole(block)?, |max, list| Some(max.max(whole(list.get(index)?)?)))?;
+            Some((*index, max))
+        };
+        first.iter().filter_map(of_all).collect()
+    }
+
+    pub(super) fn add(&mut self, interval: &Interval) {
+        for cpu in &interval.cpus {
+            let list = self.lists.entry((interval.phase, cpu.cpu)).or_default();
+            for (second, max) in &cpu.block_max {
+                let block = Block { max: *max, seconds: 1 };
+                let index = second / self.seconds;
+                list.entry(index).and_modify(|mine| mine.join(block)).or_insert(block);
+            }
+        }
+        while self.too_many() {
+            self.halve();
+        }
+    }
+
+    fn too_many(&self) -> bool {
+        let longest = self.lists.values().map(BTreeMap::len).max().unwrap_or_default();
+        let all = || self.lists.values().map(BTreeMap::len).sum::<usize>();
+        self.seconds < 1 << 30 && (longest > BLOCKS_MAX || all() > ALL_MAX)
+    }
+
+    fn halve(&mut self) {
+        self.seconds = self.seconds.saturating_mul(2);
+        for list in self.lists.values_mut() {
+            let mut joined: BTreeMap<u32, Block> = BTreeMap::new();
+            for (index, block) in std::mem::take(list) {
+                joined.entry(index / 2).and_modify(|mine| mine.join(block)).or_insert(block);
+            }
+            *list = joined;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::CpuInterval;
+
+    fn interval(phase: u16, maxima: &[(u32, u32, u64)]) -> Interval {
+        let cpu = |cpu: u32| CpuInterval {
+            cpu,
+            block_max: maxima.iter().filter(|m| m.0 == cpu).map(|m| (m.1, Nanos::from_ns(m.2))).collect(),
+            ..CpuInterval::default()
+        };
+        Interval { start: Nanos::ZERO, length: Nanos::from_secs(1), phase, cpus: vec![cpu(1), cpu(2)] }
+    }
+
+    #[test]
+    fn cpus_together_and_phases_apart() {
+        let mut blocks = Blocks::default();
+        blocks.add(&interval(0, &[(1, 0, 50), (2, 0, 70), (1, 1, 9)]));
+        blocks.add(&interval(1, &[(1, 2, 40), (2, 2, 30)]));
+        let ns = |list: Vec<(u32, Nanos)>| list.into_iter().map(|(i, max)| (i, max.as_ns())).collect::<Vec<_>>();
+        assert_eq!(ns(blocks.of(0, |_| true)), [(0, 70)], "CPU 2 has no second 1");
+        assert_eq!(ns(blocks.of(0, |cpu| cpu == 1)), [(0, 50), (1, 9)]);
+        assert_eq!(ns(blocks.of(1, |_| true)), [(2, 40)]);
+        assert!(blocks.of(2, |_| true).is_empty());
+    }
+
+    #[test]
+    fn weeks_take_no_more_room_and_lose_no_maximum() {
+        let mut blocks = Blocks::default();
+        for minute in 0..4_000u32 {
+            let seconds: Vec<_> = (0..60).map(|s| (1, minute * 60 + s, u64::from(minute))).collect();
+            blocks.add(&interval(0, &seconds));
+        }
+        let list = blocks.of(0, |cpu| cpu == 1);
+        assert_eq!(blocks.length(), Nanos::from_secs(32));
+        assert!(list.len() > 7_000 && list.len() <= BLOCKS_MAX, "{}", list.len());
+        assert_eq!(list.iter().map(|(_, max)| max.as_ns()).max(), Some(3_999));
+    }
+
+    #[test]
+    fn absurd_seconds_do_no_harm() {
+        let mut blocks = Blocks::default();
+        for n in 0..20_000u32 {
+            blocks.add(&interval(0, &[(1, n.wrapping_mul(2_654_435_761), 5), (1, u32::MAX, 6)]));
+        }
+        assert!(blocks.lists.values().all(|list| list.len() <= BLOCKS_MAX));
+    }
+}

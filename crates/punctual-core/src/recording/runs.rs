@@ -1,0 +1,213 @@
+//! Several runs of one scenario in one recording: each keeps its own stretch of time, its own events and causes.
+//!
+//! All times of a recording count from the epoch of its first run. The frames of a later run are moved there by a
+//! [`Place`], whether they come from a file or from a measurement that goes on, and a [`Further`] stands before them.
+//! Must not know where frames come from.
+
+use super::{End, Frame, Header, Interval, Mark, TraceTotal, Worst};
+use crate::trace::{LateList, Record, What, Window};
+use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Begins a further run of the same scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Further {
+    /// Its epoch, relative to that of the first run, in whole seconds.
+    pub at: Nanos,
+    /// Its own header, as it was measured.
+    pub header: Header,
+}
+
+/// One run of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its epoch, relative to that of the first run.
+    pub at: Nanos,
+    /// What was known before its first activation.
+    pub header: Header,
+    /// Activation time covered by its intervals.
+    pub covered: Nanos,
+    /// End of its last interval, relative to the epoch of the first run.
+    pub until: Nanos,
+    /// Activations that ran, on all CPUs.
+    pub ran: u64,
+    /// Releases that were skipped, on all CPUs.
+    pub skipped: u64,
+    /// How it ended; `None` when it was cut off.
+    pub end: Option<End>,
+}
+
+impl Run {
+    pub(super) fn new(header: &Header, at: Nanos) -> Self {
+        Self { at, header: header.clone(), covered: Nanos::ZERO, until: at, ran: 0, skipped: 0, end: None }
+    }
+
+    pub(super) fn add(&mut self, interval: &Interval) {
+        self.covered = self.covered.plus(interval.length);
+        self.until = self.until.max(interval.start.plus(interval.length));
+        let sum = |counts: &[(u16, u64)], to: u64| counts.iter().fold(to, |sum, (_, n)| sum.saturating_add(*n));
+        for cpu in &interval.cpus {
+            (self.ran, self.skipped) = (sum(&cpu.ran, self.ran), sum(&cpu.skipped, self.skipped));
+        }
+    }
+
+    /// Wall clock at the end of its last interval, nanoseconds since 1970.
+    pub fn until_unix_ns(&self) -> u64 {
+        self.header.started_unix_ns.saturating_add(self.until.minus(self.at).as_ns())
+    }
+}
+
+/// What earlier runs left behind that later frames would replace.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Earlier {
+    worst: BTreeMap<u32, Vec<Worst>>,
+    totals: Vec<TraceTotal>,
+}
+
+impl Earlier {
+    /// A run is over; what it left is kept from now on.
+    pub(super) fn keep(&mut self, worst: &BTreeMap<u32, Vec<Worst>>, totals: &[TraceTotal]) {
+        self.worst.clone_from(worst);
+        self.totals = totals.to_vec();
+    }
+
+    /// The worst of a CPU in all runs: no more than of one.
+    pub(super) fn with_worst(&self, cpu: u32, mut own: Vec<Worst>) -> Vec<Worst> {
+        let Some(earlier) = self.worst.get(&cpu) else { return own };
+        own.extend(earlier);
+        own.sort_by_key(|worst| (Reverse(worst.activation.lateness()), worst.activation.release));
+        own.truncate(WORST_K);
+        own
+    }
+
+    /// What the traces of all runs came to.
+    pub(super) fn with_totals(&self, own: Vec<TraceTotal>) -> Vec<TraceTotal> {
+        let mut sums: BTreeMap<u32, TraceTotal> = BTreeMap::new();
+        for total in self.totals.iter().copied().chain(own) {
+            let sum = sums.entry(total.cpu).or_insert(TraceTotal { cpu: total.cpu, ..TraceTotal::default() });
+            sum.records = sum.records.saturating_add(total.records);
+            sum.lost = sum.lost.saturating_add(total.lost);
+            sum.bytes = sum.bytes.saturating_add(total.bytes);
+        }
+        sums.into_values().collect()
+    }
+}
+
+/// Where the frames of one run go in a recording that began with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// So much later than they say, in whole seconds: the maxima of seconds keep their seconds.
+    later: Nanos,
+    /// By how much instants of the run's clock are moved.
+    by: Delta,
+    /// Slots of windows that are taken.
+    slots: u32,
+}
+
+const SECOND: Nanos = Nanos::from_secs(1);
+
+/// The whole second at or after `at`.
+pub(super) fn whole_second(at: Nanos) -> Nanos {
+    SECOND.times(at.as_ns().div_ceil(SECOND.as_ns()))
+}
+
+impl Place {
+    /// For frames whose times count from the epoch of `of`, moved by `later`, into a recording that begins with
+    /// `first`; with so many slots of windows taken.
+    pub fn new(first: &Header, of: &Header, later: Nanos, slots: u32) -> Self {
+        let later = whole_second(later);
+        Self { later, by: first.epoch.plus(later).minus_instant(of.epoch), slots }
+    }
+
+    /// For a run that begins at this wall clock, behind `until` in a recording that begins with `first`.
+    pub fn behind(first: &Header, of: &Header, until: Nanos, slots: u32) -> Self {
+        let apart = Nanos::from_ns(of.started_unix_ns.saturating_sub(first.started_unix_ns));
+        Self::new(first, of, apart.max(until), slots)
+    }
+
+    /// The frame where it belongs. A header becomes the beginning of a further run.
+    pub fn put(&self, frame: Frame) -> Frame {
+        match frame {
+            Frame::Header(header) => Frame::Run(Box::new(Further { at: self.later, header: *header })),
+            Frame::Run(mut further) => {
+                further.at = self.later(further.at);
+                Frame::Run(further)
+            }
+            Frame::Interval(interval) => Frame::Interval(self.interval(interval)),
+            Frame::Mark(mark) => Frame::Mark(Mark { at: self.later(mark.at), ..mark }),
+            Frame::Event(mut event) => {
+                event.at = self.later(event.at);
+                Frame::Event(event)
+            }
+            Frame::End(end) => Frame::End(End { at: self.later(end.at), ..end }),
+            Frame::Worst(mut worst) => {
+                for activation in worst.iter_mut().map(|worst| &mut worst.activation) {
+                    (activation.release, activation.woke) =
+                        (self.moved(activation.release), self.moved(activation.woke));
+                }
+                Frame::Worst(worst)
+            }
+            Frame::Late(list) => Frame::Late(self.late(list)),
+            Frame::Window(mut window) => {
+                self.window(&mut window);
+                Frame::Window(window)
+            }
+            timeless @ (Frame::Threads(_)
+            | Frame::Findings(_)
+            | Frame::InForce(_)
+            | Frame::WarmUp(_)
+            | Frame::LoadDone(_)
+            | Frame::Tracing(_)
+            | Frame::TraceTotals(_)) => timeless,
+        }
+    }
+
+    fn later(&self, at: Nanos) -> Nanos {
+        at.plus(self.later)
+    }
+
+    /// An instant of the run as the whole recording has it.
+    pub fn moved(&self, at: MonoTime) -> MonoTime {
+        at.moved(self.by)
+    }
+
+    fn interval(&self, mut interval: Interval) -> Interval {
+        let seconds = u32::try_from(self.later.whole(SECOND)).unwrap_or(u32::MAX);
+        interval.start = self.later(interval.start);
+        for cpu in &mut interval.cpus {
+            // A second that no number holds any more is left out: a run of a century.
+            let moved = |(second, max): &(u32, Nanos)| Some((second.checked_add(seconds)?, *max));
+            cpu.block_max = cpu.block_max.iter().filter_map(moved).collect();
+        }
+        interval
+    }
+
+    fn late(&self, mut list: LateList) -> LateList {
+        list.late.iter_mut().for_each(|late| late.release = self.moved(late.release));
+        list
+    }
+
+    fn window(&self, window: &mut Window) {
+        window.slot = window.slot.saturating_add(self.slots);
+        (window.release, window.woke) = (self.moved(window.release), self.moved(window.woke));
+        let elsewhere = window.elsewhere.iter_mut().map(|(_, record)| record);
+        window.records.iter_mut().chain(elsewhere).for_each(|record| self.record(record));
+        if let Some(around) = &mut window.around {
+            (around.from, around.to) = (self.moved(around.from), self.moved(around.to));
+        }
+    }
+
+    fn record(&self, record: &mut Record) {
+        record.at = self.moved(record.at);
+        match &mut record.what {
+            What::Noise { start, .. } => *start = self.moved(*start),
+            // On the timer's own clock, which for those that concern us is the monotonic one.
+            What::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

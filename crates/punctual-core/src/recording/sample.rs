@@ -1,0 +1,82 @@
+//! A small run, for the tests of what is done with several.
+
+use super::{
+    CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, Recording, RecordingReader, Worst, encode,
+    encode_preamble,
+};
+use crate::made_up;
+use crate::recording::Stretch;
+use crate::scenario::ProbeThread;
+use punctual_hist::{Activation, MonoTime, Nanos, bucket_index};
+
+/// Wall clock of the first run.
+pub(super) const STARTED: u64 = 1_800_000_000_000_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// A run of 10 s on CPU 1 that began so many seconds after the first, on a clock of its own.
+pub(crate) fn header(later_s: u64) -> Header {
+    let mut header = made_up::header(1, Nanos::from_secs(10));
+    header.started_unix_ns = STARTED + later_s * SECOND;
+    header.epoch = MonoTime::from_ns(7 * SECOND + 13 * later_s);
+    header.scenario.threads = vec![ProbeThread { cpu: 1, period: Nanos::from_ms(1) }];
+    header.machine = vec![("kernel".to_owned(), "6.12".to_owned())];
+    header.clock.source = Some("tsc".to_owned());
+    header
+}
+
+/// One second of 1000 activations that were all so late.
+pub(crate) fn second(second: u64, lateness: Nanos) -> Frame {
+    let bucket = u16::try_from(bucket_index(lateness.as_ns())).unwrap();
+    let cpu = CpuInterval {
+        cpu: 1,
+        ran: vec![(bucket, 1000)],
+        ran_sum: lateness.times(1000),
+        ran_min: Some(lateness),
+        ran_max: Some(lateness),
+        block_max: vec![(u32::try_from(second).unwrap(), lateness)],
+        ..CpuInterval::default()
+    };
+    let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
+    Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu] })
+}
+
+pub(super) fn worst(header: &Header, at: Nanos, lateness: Nanos) -> Worst {
+    let release = header.epoch.plus(at);
+    Worst { cpu: 1, activation: Activation { release, woke: release.plus(lateness), cpu: 1, ..Activation::default() } }
+}
+
+/// The frames of a run of so many seconds; second `n` is `lateness + n` microseconds late.
+pub(super) fn run(later_s: u64, seconds: u64, lateness_us: u64, end: Option<EndReason>) -> Vec<Frame> {
+    let header = header(later_s);
+    let mut frames = vec![Frame::Header(Box::new(header.clone()))];
+    frames.push(Frame::Mark(Mark { at: Nanos::ZERO, kind: MarkKind::PhaseStart(0) }));
+    for n in 0..seconds {
+        let lateness = Nanos::from_us(lateness_us + n);
+        frames.push(second(n, lateness));
+        let so_far = (0..=n).map(|n| worst(&header, Nanos::from_secs(n), Nanos::from_us(lateness_us + n)));
+        frames.push(Frame::Worst(so_far.collect()));
+    }
+    let at = Nanos::from_secs(seconds);
+    frames.push(Frame::Mark(Mark { at, kind: MarkKind::PhaseEnd(0) }));
+    frames.extend(end.map(|reason| Frame::End(End { at, reason, write_error: None })));
+    frames
+}
+
+pub(super) fn bytes(frames: &[Frame]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_preamble(&mut bytes);
+    for frame in frames {
+        encode(frame, &mut bytes).unwrap();
+    }
+    bytes
+}
+
+pub(super) fn fold(frames: &[Frame]) -> Recording {
+    super::read(&bytes(frames)).unwrap()
+}
+
+pub(super) fn fold_stretch(frames: &[Frame], stretch: Stretch) -> Recording {
+    let mut reader = RecordingReader::of_stretch(stretch);
+    reader.feed(&bytes(frames)).unwrap();
+    reader.finish().unwrap()
+}

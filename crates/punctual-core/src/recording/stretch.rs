@@ -1,0 +1,156 @@
+//! A stretch of a recording as a recording of its own: only what happened in it is folded.
+//!
+//! Intervals are the finest there is: the stretch is widened to their edges. What is known of the whole run alone is
+//! left out: warm-ups, what loads achieved, what the trace came to.
+
+use super::{Event, Frame, Header, Interval, Mark, MarkKind, Worst};
+use crate::trace::{LateList, LateTotal};
+use punctual_hist::{MonoTime, Nanos, WORST_K};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// A stretch of time, relative to the epoch of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its beginning as asked for.
+    pub from: Nanos,
+    /// Its end as asked for.
+    pub to: Nanos,
+    /// The intervals that lie in it, if only in part: (start of the first, end of the last). `None`: there is none.
+    pub told: Option<(Nanos, Nanos)>,
+}
+
+impl Stretch {
+    /// From one moment to another.
+    pub fn new(from: Nanos, to: Nanos) -> Self {
+        Self { from, to, told: None }
+    }
+
+    /// Whether it had to be widened to the edges of intervals.
+    pub fn is_widened(&self) -> bool {
+        self.told.is_some_and(|(first, last)| first < self.from || last > self.to)
+    }
+
+    fn holds(&self, at: Nanos) -> bool {
+        self.from <= at && at < self.to
+    }
+
+    fn touches(&self, start: Nanos, end: Nanos) -> bool {
+        start < self.to && end > self.from
+    }
+
+    fn take(&mut self, interval: &Interval) -> bool {
+        let end = interval.start.plus(interval.length);
+        let inside = self.touches(interval.start, end);
+        if inside {
+            let (first, last) = self.told.unwrap_or((interval.start, end));
+            self.told = Some((first.min(interval.start), last.max(end)));
+        }
+        inside
+    }
+}
+
+/// Lets through what happened in a stretch.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    stretch: Stretch,
+    epoch: MonoTime,
+    /// The latest activations of the run that lie in the stretch, by CPU and release.
+    worst: BTreeMap<u32, BTreeMap<MonoTime, Worst>>,
+}
+
+impl Filter {
+    pub(super) fn new(stretch: Stretch) -> Self {
+        Self { stretch: Stretch { told: None, ..stretch }, epoch: MonoTime::default(), worst: BTreeMap::new() }
+    }
+
+    pub(super) fn begin(&mut self, header: &Header) {
+        self.epoch = header.epoch;
+    }
+
+    pub(super) fn stretch(&self) -> Stretch {
+        self.stretch
+    }
+
+    /// The part of the frame that belongs to the stretch.
+    pub(super) fn pass(&mut self, frame: Frame) -> Option<Frame> {
+        match frame {
+            Frame::Interval(interval) => self.stretch.take(&interval).then(|| Frame::Interval(whole_seconds(interval))),
+            Frame::Mark(mark) => self.says(&mark).then_some(Frame::Mark(mark)),
+            Frame::Event(event) => self.saw(&event).then_some(Frame::Event(event)),
+            Frame::Worst(list) => self.latest(list),
+            Frame::Window(window) => self.is_due(window.release).then_some(Frame::Window(window)),
+            Frame::Late(list) => Some(Frame::Late(self.late(list))),
+            Frame::WarmUp(_) | Frame::LoadDone(_) | Frame::TraceTotals(_) => None,
+            Frame::Run(further) => {
+                // Lists of the worst are by run.
+                self.worst.clear();
+                Some(Frame::Run(further))
+            }
+            whole @ (Frame::Header(_)
+            | Frame::Threads(_)
+            | Frame::Findings(_)
+            | Frame::InForce(_)
+            | Frame::Tracing(_)
+            | Frame::End(_)) => Some(whole),
+        }
+    }
+
+    fn is_due(&self, release: MonoTime) -> bool {
+        self.stretch.holds(release.since(self.epoch))
+    }
+
+    /// Phases are needed to name the stretch; what was said before the run concerns all of it.
+    fn says(&self, mark: &Mark) -> bool {
+        match mark.kind {
+            MarkKind::PhaseStart(_) | MarkKind::PhaseEnd(_) => true,
+            MarkKind::LoadSkipped(..) | MarkKind::Note(_) => mark.at == Nanos::ZERO || self.stretch.holds(mark.at),
+        }
+    }
+
+    fn saw(&self, event: &Event) -> bool {
+        self.stretch.holds(event.at) || self.stretch.touches(event.at.minus(event.length), event.at)
+    }
+
+    /// A list holds the worst of the run so far; those of the stretch are gathered from all of them.
+    fn latest(&mut self, list: Vec<Worst>) -> Option<Frame> {
+        let due: Vec<Worst> = list.into_iter().filter(|worst| self.is_due(worst.activation.release)).collect();
+        for worst in due {
+            let mine = self.worst.entry(worst.cpu).or_default();
+            mine.insert(worst.activation.release, worst);
+            if mine.len() > WORST_K {
+                let least = mine.values().map(|w| w.activation).min_by_key(|a| (a.lateness(), Reverse(a.release)));
+                least.and_then(|least| mine.remove(&least.release));
+            }
+        }
+        let all: Vec<Worst> = self.worst.values().flat_map(BTreeMap::values).copied().collect();
+        (!all.is_empty()).then_some(Frame::Worst(all))
+    }
+
+    fn late(&self, list: LateList) -> LateList {
+        let every = list.late.len();
+        let late: Vec<_> = list.late.into_iter().filter(|late| self.is_due(late.release)).collect();
+        if late.len() == every && every > 0 {
+            return LateList { late, totals: list.totals };
+        }
+        let of = |total: &LateTotal| {
+            let own = || late.iter().filter(|late| late.cpu == total.cpu);
+            let lateness = own().fold(Nanos::ZERO, |sum, late| sum.plus(late.lateness));
+            LateTotal { count: own().count() as u64, lateness, passed_over: 0, ..*total }
+        };
+        let totals = list.totals.iter().map(of).filter(|total| total.count > 0).collect();
+        LateList { late, totals }
+    }
+}
+
+/// Without the maxima of seconds that began before the interval did.
+fn whole_seconds(mut interval: Interval) -> Interval {
+    let first = interval.start.as_ns() / Nanos::from_secs(1).as_ns();
+    for cpu in &mut interval.cpus {
+        cpu.block_max.retain(|(second, _)| u64::from(*second) >= first);
+    }
+    interval
+}
+
+#[cfg(test)]
+mod tests;

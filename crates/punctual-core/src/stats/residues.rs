@@ -1,0 +1,57 @@
+//! Whether events fall on every k-th of a series: the tick that meets every fourth activation, say.
+
+/// Fewer events than this tell nothing.
+const LEAST: usize = 12;
+/// Longest cycle that is looked for.
+const LONGEST: u64 = 64;
+/// This part of all events must fall on the same place of the cycle.
+const FITTING: f64 = 0.9;
+/// Odds that are believed, corrected for how many cycles were tried.
+const BELIEVED: f64 = 1e-3;
+
+/// The shortest cycle that explains why events come at these indices of a series: `None` where chance would do it, too.
+pub fn cycle(indices: &[u64]) -> Option<u64> {
+    let events = indices.len() as u64;
+    if indices.len() < LEAST {
+        return None;
+    }
+    let fits = |cycle: u64| {
+        let residue = |index: &u64| index % cycle;
+        let mut counts = std::collections::BTreeMap::<u64, u64>::new();
+        indices.iter().map(residue).for_each(|residue| *counts.entry(residue).or_default() += 1);
+        let most = counts.values().copied().max().unwrap_or_default();
+        #[allow(clippy::cast_precision_loss, reason = "a list of a few dozen")]
+        let (share, one_of) = (most as f64 / events as f64, 1.0 / cycle as f64);
+        let tried = (2..=LONGEST).sum::<u64>();
+        #[allow(clippy::cast_precision_loss, reason = "about 2000")]
+        let odds = super::binomial::at_least(most, events, one_of) * tried as f64;
+        share >= FITTING && odds < BELIEVED
+    };
+    // What falls on every fourth falls on every second, too: the longest is the whole truth.
+    (2..=LONGEST).rev().find(|cycle| fits(*cycle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_on_every_fourth_is_found_and_chance_is_not() {
+        let fourth: Vec<u64> = (0..30u64).map(|i| i * i * 28 + 3).collect();
+        assert_eq!(cycle(&fourth), Some(28));
+        let fourth: Vec<u64> = [1u64, 5, 2, 9, 14, 33, 7, 21, 40, 77, 101, 205, 17].iter().map(|i| i * 4 + 3).collect();
+        assert_eq!(cycle(&fourth), Some(4));
+        for seed in 0..200 {
+            let random: Vec<u64> = crate::stats::tests::uniform(seed)
+                .take(32)
+                .map(|u| {
+                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+                    let index = (u * 1e6) as u64;
+                    index
+                })
+                .collect();
+            assert_eq!(cycle(&random), None);
+        }
+        assert_eq!(cycle(&[4, 8, 12]), None, "three events are nothing");
+    }
+}

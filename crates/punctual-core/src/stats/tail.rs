@@ -1,0 +1,296 @@
+//! The law of exceedances: which generalised Pareto distribution fits what lies above a threshold, and which level is
+//! exceeded once in so long.
+//!
+//! What is fitted may be values or counts in bins. It may also be the largest of each block: then an exceedance is the
+//! largest of an unknown number of clusters, Poisson distributed with mean `several`, and
+//! `P(Y > y) = (1 - exp(-several w(y))) / (1 - exp(-several))` with `w` the survival function of the Pareto law. For
+//! `several` near 0 this is peaks over threshold, for a large one it is the law of block maxima (GEV) above the
+//! threshold: one model for both, without a choice between them.
+//!
+//! Intervals are by profile likelihood, because those by standard errors are much too short for so few values.
+//! Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapters 3 and 4. Shapes below -1/2 have no
+//! regular likelihood (Smith 1985) and are not searched.
+
+use super::optimum::{crossing, near, simplex};
+use std::cell::Cell;
+
+/// Shapes that are searched.
+pub const SHAPES: (f64, f64) = (-0.5, 1.0);
+/// Quantile of the chi-squared distribution with one degree of freedom at 95 %: how far below its top the profile of a
+/// two-sided 95 % interval may lie, doubled.
+const CHI_95: f64 = 3.841_458_820_694_124;
+
+/// What lies above a threshold, as distances from it in any unit.
+#[derive(Clone, Debug, Default)]
+pub struct Exceedances {
+    values: Vec<f64>,
+    /// (from, to, how many).
+    bins: Vec<(f64, f64, f64)>,
+    several: f64,
+    size: f64,
+    mean: f64,
+    max: f64,
+}
+
+/// A generalised Pareto law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// Scale, in the unit of the data; above 0.
+    pub scale: f64,
+    /// Shape: below 0 the law has an end, at 0 it is exponential, above 0 it is heavy.
+    pub shape: f64,
+}
+
+/// A law fitted to data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The most likely law.
+    pub law: Law,
+    /// The natural logarithm of its likelihood.
+    pub ln_likelihood: f64,
+}
+
+/// A value with the interval that holds it with 95 % confidence. A limit that the data do not give is infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Best guess.
+    pub value: f64,
+    /// Lower limit.
+    pub low: f64,
+    /// Upper limit.
+    pub high: f64,
+}
+
+impl Law {
+    /// ln P(Y > y).
+    fn ln_survival(&self, y: f64) -> f64 {
+        if y <= 0.0 {
+            return 0.0;
+        }
+        let reduced = y / self.scale;
+        if self.shape.abs() < 1e-8 {
+            return -reduced;
+        }
+        let grown = self.shape * reduced;
+        if grown <= -1.0 { f64::NEG_INFINITY } else { -grown.ln_1p() / self.shape }
+    }
+
+    /// P(Y > y).
+    pub fn survival(&self, y: f64) -> f64 {
+        self.ln_survival(y).exp()
+    }
+
+    /// The level that is exceeded with probability `1/times`, so once in `times` exceedances.
+    pub fn level(&self, times: f64) -> f64 {
+        self.scale * stretch(self.shape, times)
+    }
+}
+
+/// (times^shape - 1) / shape, the level of a law of scale 1.
+fn stretch(shape: f64, times: f64) -> f64 {
+    let ln = times.ln();
+    if (shape * ln).abs() < 1e-8 { ln } else { (shape * ln).exp_m1() / shape }
+}
+
+impl Exceedances {
+    /// Values above a threshold, as distances from it; what is not positive and finite is left out.
+    pub fn of_values(values: impl IntoIterator<Item = f64>, several: f64) -> Self {
+        let mut values: Vec<f64> = values.into_iter().filter(|y| y.is_finite() && *y > 0.0).collect();
+        values.sort_by(f64::total_cmp);
+        Self { values, several: several.max(0.0), ..Self::default() }.summed()
+    }
+
+    /// Counts in bins above a threshold, (from, to, how many), as distances from it. `to` may be infinite.
+    pub fn of_bins(bins: impl IntoIterator<Item = (f64, f64, u64)>, several: f64) -> Self {
+        let sane = |(from, to, n): &(f64, f64, u64)| from.is_finite() && *from >= 0.0 && to > from && *n > 0;
+        #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
+        let mut bins: Vec<(f64, f64, f64)> =
+            bins.into_iter().filter(sane).map(|(from, to, n)| (from, to, n as f64)).collect();
+        bins.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self { bins, several: several.max(0.0), ..Self::default() }.summed()
+    }
+
+    /// The same, but of the largest `left_out` no more is known than that they lie above all others; of bins, that they
+    /// lie above where the last of them begins.
+    #[must_use]
+    pub fn censored(&self, left_out: usize) -> Self {
+        if self.values.is_empty() {
+            return self.censored_bins(left_out);
+        }
+        let keep = self.values.len().saturating_sub(left_out);
+        let (kept, largest) = self.values.split_at_checked(keep).unwrap_or((&self.values, &[]));
+        let above = kept.last().copied().unwrap_or_default();
+        #[allow(clippy::cast_precision_loss, reason = "a handful")]
+        let bin = (above, f64::INFINITY, largest.len() as f64);
+        let bins = (!largest.is_empty()).then_some(bin).into_iter().collect();
+        Self { values: kept.to_vec(), bins, several: self.several, ..Self::default() }.summed()
+    }
+
+    fn censored_bins(&self, left_out: usize) -> Self {
+        #[allow(clippy::cast_precision_loss, reason = "a handful")]
+        let wanted = (left_out as f64).min(self.size);
+        let (mut bins, mut taken, mut above) = (self.bins.clone(), 0.0, 0.0);
+        while let Some(bin) = bins.last_mut().filter(|_| taken < wanted) {
+            above = bin.0;
+            let more = bin.2.min(wanted - taken);
+            (taken, bin.2) = (taken + more, bin.2 - more);
+            if bin.2 <= 0.0 {
+                bins.pop();
+            }
+        }
+        bins.extend((taken > 0.0).then_some((above, f64::INFINITY, taken)));
+        Self { bins, several: self.several, ..Self::default() }.summed()
+    }
+
+    /// The value number `place` from the largest, which is 1; of bins, where the bin it lies in begins.
+    pub fn largest(&self, place: usize) -> Option<f64> {
+        if let Some(place) = self.values.len().checked_sub(place) {
+            return self.values.get(place).copied();
+        }
+        let mut above = 0.0;
+        #[allow(clippy::cast_precision_loss, reason = "a handful")]
+        let holds = |bin: &&(f64, f64, f64)| {
+            above += bin.2;
+            above >= place as f64
+        };
+        self.bins.iter().rev().find(holds).map(|bin| bin.0)
+    }
+
+    /// The values, ascending.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    fn summed(mut self) -> Self {
+        let middle = |(from, to, _): &(f64, f64, f64)| if to.is_finite() { f64::midpoint(*from, *to) } else { *from };
+        #[allow(clippy::cast_precision_loss, reason = "numbers of values")]
+        let values = self.values.len() as f64;
+        self.size = values + self.bins.iter().map(|bin| bin.2).sum::<f64>();
+        let sum = self.values.iter().sum::<f64>() + self.bins.iter().map(|bin| middle(bin) * bin.2).sum::<f64>();
+        self.mean = if self.size > 0.0 { sum / self.size } else { 0.0 };
+        // Nothing is known of where in its bin the largest lies: the law must reach at least to where it begins.
+        self.max = self.bins.iter().map(|bin| bin.0).chain(self.values.last().copied()).fold(0.0, f64::max);
+        self
+    }
+
+    /// How many there are.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// The largest; of bins, where the last one begins.
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+
+    /// Mean number of clusters in each block; 0 where each exceedance is one.
+    pub fn several(&self) -> f64 {
+        self.several
+    }
+
+    /// P(Y > y) of what is fitted, under `law`.
+    pub fn survival(&self, law: &Law, y: f64) -> f64 {
+        let w = law.survival(y);
+        if self.several < 1e-9 { w } else { (-self.several * w).exp_m1() / (-self.several).exp_m1() }
+    }
+
+    /// The natural logarithm of the likelihood of `law`.
+    pub fn ln_likelihood(&self, law: &Law) -> f64 {
+        let sane = law.scale > 0.0 && law.scale.is_finite() && law.shape.is_finite();
+        if !sane || law.shape * self.max / law.scale <= -1.0 {
+            return f64::NEG_INFINITY;
+        }
+        let block = if self.several < 1e-9 { 0.0 } else { (self.several / -(-self.several).exp_m1()).ln() };
+        let density = |y: &f64| {
+            let ln_w = law.ln_survival(*y);
+            let crowd = if self.several < 1e-9 { 0.0 } else { self.several * ln_w.exp() };
+            (1.0 + law.shape) * ln_w - crowd
+        };
+        #[allow(clippy::cast_precision_loss, reason = "numbers of values")]
+        let common = self.values.len() as f64 * (block - law.scale.ln());
+        let values: f64 = self.values.iter().map(density).sum();
+        let bin = |(from, to, n): &(f64, f64, f64)| n * (self.survival(law, *from) - self.survival(law, *to)).ln();
+        common + values + self.bins.iter().map(bin).sum::<f64>()
+    }
+
+    /// The most likely law. `None` with fewer than 10 exceedances, or where no law is better than others.
+    pub fn fit(&self) -> Option<Fit> {
+        if self.size < 10.0 || self.mean <= 0.0 {
+            return None;
+        }
+        let law = |[ln_scale, shape]: [f64; 2]| Law { scale: ln_scale.exp() * self.mean, shape };
+        let inside = |shape: f64| (SHAPES.0..=SHAPES.1).contains(&shape);
+        let height = |x: [f64; 2]| if inside(x[1]) { self.ln_likelihood(&law(x)) } else { f64::NEG_INFINITY };
+        let (best, ln_likelihood) = simplex(height, [0.0, 0.05], [0.2, 0.1]);
+        ln_likelihood.is_finite().then(|| Fit { law: law(best), ln_likelihood })
+    }
+
+    /// The largest likelihood among the laws of this shape. The logarithm of the scale is looked for from `near_by` on.
+    fn of_shape(&self, shape: f64, near_by: &Cell<f64>) -> f64 {
+        let scale = |ln: f64| Law { scale: ln.exp(), shape };
+        let around = near_by.get();
+        let (ln, height) = near(|ln| self.ln_likelihood(&scale(ln)), around, 0.05, around - 3.0, around + 3.0);
+        if height.is_finite() {
+            near_by.set(ln);
+        }
+        height
+    }
+
+    /// The shape with its interval, within the shapes that are searched.
+    pub fn shape(&self, fit: &Fit) -> Estimate {
+        let limit = |end: f64| {
+            let near_by = Cell::new(fit.law.scale.ln());
+            let inside = |shape: f64| self.of_shape(shape, &near_by) - fit.ln_likelihood + CHI_95 / 2.0;
+            if inside(end) > 0.0 { end } else { crossing(inside, fit.law.shape, end) }
+        };
+        Estimate { value: fit.law.shape, low: limit(SHAPES.0), high: limit(SHAPES.1) }
+    }
+
+    /// How far the likelihood falls, its logarithm taken twice, where the level exceeded by one in `times` exceedances is
+    /// held to be `level`.
+    pub fn drop(&self, fit: &Fit, times: f64, level: f64) -> f64 {
+        self.drop_near(fit, times, level, &Cell::new(fit.law.shape))
+    }
+
+    /// The same, with the shape looked for from `near_by` on.
+    fn drop_near(&self, fit: &Fit, times: f64, level: f64, near_by: &Cell<f64>) -> f64 {
+        let at = |shape: f64| self.ln_likelihood(&Law { scale: level / stretch(shape, times), shape });
+        let (shape, height) = near(at, near_by.get(), 0.05, SHAPES.0, SHAPES.1);
+        if height.is_finite() {
+            near_by.set(shape);
+        }
+        2.0 * (fit.ln_likelihood - height)
+    }
+
+    /// A level that exceedances pass with this probability is passed by one cluster in so many.
+    pub fn times(&self, probability: f64) -> f64 {
+        if self.several < 1e-9 {
+            return 1.0 / probability;
+        }
+        -self.several / (probability * (-self.several).exp_m1()).ln_1p()
+    }
+
+    /// The level that is exceeded by one in `times` exceedances (of clusters, not of blocks), with its interval: where
+    /// the profile is no further below its top than `wider` times what suffices for many data. 1 is the textbook's.
+    pub fn level(&self, fit: &Fit, times: f64, wider: f64) -> Option<Estimate> {
+        if times <= 1.0 || !times.is_finite() {
+            return None;
+        }
+        let value = fit.law.level(times);
+        let beyond = |factor: f64| {
+            let near_by = Cell::new(fit.law.shape);
+            let inside = |level: f64| wider * CHI_95 - self.drop_near(fit, times, level, &near_by);
+            let mut reach = value;
+            for _ in 0..40 {
+                let next = reach * factor;
+                if inside(next) <= 0.0 {
+                    return Some(crossing(inside, reach, next));
+                }
+                reach = next;
+            }
+            None
+        };
+        let (low, high) = (beyond(1.0 / 1.25).unwrap_or(0.0), beyond(1.25).unwrap_or(f64::INFINITY));
+        (value.is_finite() && value > 0.0).then_some(Estimate { value, low, high })
+    }
+}

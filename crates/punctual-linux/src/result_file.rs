@@ -1,0 +1,106 @@
+//! A file with a result in it, whoever wrote it: a recording of ours, or a run of another program.
+//!
+//! Opened once and read in pieces, so that it may be a pipe, and memory does not grow with it. What the bytes mean is known
+//! to `punctual_core` alone.
+
+use crate::recording::RecordingError;
+use punctual_core::foreign::{Import, Options, Problem, Run, SNIFFED};
+use punctual_core::recording::{Recording, RecordingReader, begins_like_a_recording};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// How much is read at once.
+const PIECE: usize = 1 << 18;
+
+/// What is in the file.
+pub enum ResultFile {
+    /// A recording.
+    Recording(Box<Recording>),
+    /// What another program measured.
+    Foreign(Box<Run>),
+}
+
+/// Why there is no result: path, operation, reason, remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultError {
+    /// It is a recording, and cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The file cannot be read.
+    #[error("{}: read result: {reason}. Check the name and that you may read it", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The file was read, and is no result that is understood.
+    #[error("{}: import: {problem}", path.display())]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        problem: Problem,
+    },
+}
+
+/// Reads a file. With `options` that name a format it is taken for that, and else for what its first bytes say.
+pub fn read_result(path: &Path, options: Options) -> Result<ResultFile, ResultError> {
+    let unread = |reason| ResultError::Read { path: path.to_owned(), reason };
+    let mut file = File::open(path).map_err(unread)?;
+    let mut first = Vec::with_capacity(SNIFFED);
+    (&mut file).take(SNIFFED as u64).read_to_end(&mut first).map_err(unread)?;
+    if options.format.is_none() && (first.is_empty() || begins_like_a_recording(&first)) {
+        return recording(path, &first, &mut file);
+    }
+    let problem = |problem| ResultError::Import { path: path.to_owned(), problem };
+    let mut import = Import::begin(&first, options).map_err(problem)?;
+    import.feed(&first).map_err(problem)?;
+    drop(first);
+    in_pieces(&mut file, |piece| import.feed(piece).map_err(problem), unread)?;
+    import.finish().map(Box::new).map(ResultFile::Foreign).map_err(problem)
+}
+
+/// Writes a file in one step: whoever reads it finds what was there before, or all of what is there now.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no name of a file"))?;
+    // Collectors read files by their ending, and leave this one alone.
+    let mut beside = name.to_owned();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = folder.join(beside);
+    let written = File::create_new(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let done = written.and_then(|()| std::fs::rename(&beside, path));
+    done.inspect_err(|_| {
+        let _best_effort = std::fs::remove_file(&beside);
+    })
+}
+
+fn recording(path: &Path, first: &[u8], file: &mut File) -> Result<ResultFile, ResultError> {
+    let unread = |reason| ResultError::from(RecordingError::Read { path: path.to_owned(), reason });
+    let unreadable = |reason| ResultError::from(RecordingError::Unreadable { path: path.to_owned(), reason });
+    let mut reader = RecordingReader::new();
+    reader.feed(first).map_err(unreadable)?;
+    in_pieces(file, |piece| reader.feed(piece).map_err(unreadable), unread)?;
+    reader.finish().map(Box::new).map(ResultFile::Recording).map_err(unreadable)
+}
+
+fn in_pieces(
+    file: &mut File,
+    mut take: impl FnMut(&[u8]) -> Result<(), ResultError>,
+    unread: impl Fn(io::Error) -> ResultError,
+) -> Result<(), ResultError> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) => take(piece.get(..length).unwrap_or_default())?,
+            Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => {}
+            Err(reason) => return Err(unread(reason)),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Whether a campaign measures this machine now: a note for whoever else would measure it, since one disturbs the other.
+//!
+//! Every user can read it, and root alone writes it; it is believed as long as the process lives that wrote it. Must not
+//! know what a campaign is, nor what is done about one.
+
+use crate::apply::{is_alive, this_process};
+use crate::journal::Owner;
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Gone with the boot, as is the process.
+const NOTE: &str = "/run/punctual-campaign";
+const NEW: &str = "new";
+/// Everybody is to see it.
+const MODE: u32 = 0o644;
+
+/// The campaign that measures now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// The process that does it.
+    pub pid: u32,
+    /// Where the campaign is kept.
+    pub folder: String,
+}
+
+/// The note, which is taken away with this.
+#[derive(Debug)]
+pub struct Note(PathBuf);
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        // One that stays is not believed any more.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Another process's campaign, if one measures now.
+pub fn under_way() -> Option<UnderWay> {
+    read(Path::new(NOTE), 0)
+}
+
+/// Says that this process measures for the campaign in this folder, as long as the note lives.
+///
+/// # Errors
+/// It cannot be written.
+pub fn say_so(folder: &Path) -> io::Result<Note> {
+    write(Path::new(NOTE), folder)
+}
+
+fn read(note: &Path, writer: u32) -> Option<UnderWay> {
+    if fs::symlink_metadata(note).ok().filter(fs::Metadata::is_file)?.uid() != writer {
+        return None;
+    }
+    let text = fs::read_to_string(note).ok()?;
+    let mut words = text.trim_end_matches('\n').splitn(3, ' ');
+    let owner = Owner { pid: words.next()?.parse().ok()?, started: words.next()?.parse().ok()? };
+    let folder = words.next()?.to_owned();
+    (owner.pid != std::process::id() && is_alive(owner)).then_some(UnderWay { pid: owner.pid, folder })
+}
+
+fn write(note: &Path, folder: &Path) -> io::Result<Note> {
+    let Owner { pid, started } = this_process()?;
+    let new = note.with_extension(NEW);
+    // One that a process left behind. What is made anew follows no link.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&new)?;
+    file.set_permissions(Permissions::from_mode(MODE))?;
+    file.write_all(format!("{pid} {started} {}\n", folder.display()).as_bytes())?;
+    fs::rename(&new, note)?;
+    Ok(Note(note.to_path_buf()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Of whoever runs the tests.
+    fn me() -> u32 {
+        rustix::process::geteuid().as_raw()
+    }
+
+    /// A note of a process, as that would have written it.
+    fn noted(path: &Path, pid: u32, started: u64) {
+        fs::write(path, format!("{pid} {started} /srv/my campaign\n")).unwrap();
+    }
+
+    #[test]
+    fn it_is_believed_as_long_as_its_process_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("note");
+        assert_eq!(read(&path, me()), None);
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let started: u64 = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap();
+        noted(&path, child.id(), started);
+        assert_eq!(read(&path, me()), Some(UnderWay { pid: child.id(), folder: "/srv/my campaign".to_owned() }));
+        assert_eq!(read(&path, me() + 1), None, "another user wrote it");
+        noted(&path, child.id(), started + 1);
+        assert_eq!(read(&path, me()), None, "its number is another process's by now");
+        noted(&path, child.id(), started);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(read(&path, me()), None);
+    }
+
+    #[test]
+    fn ours_is_no_other_and_goes_with_us() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("note");
+        fs::write(path.with_extension(NEW), "half of one that was killed").unwrap();
+        let note = write(&path, Path::new("/srv/campaign")).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(&format!("{} ", std::process::id())) && text.ends_with(" /srv/campaign\n"), "{text}");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, MODE);
+        assert_eq!(read(&path, me()), None);
+        drop(note);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_no_note_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("note");
+        for text in ["", "1", "1 x /srv", "-1 2 /srv", "\u{fffd}"] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(read(&path, me()), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `punctual compare`.
+
+#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
+
+use super::result::ImportArgs;
+use super::value::{parse_duration, parse_percent};
+use clap::{Args, ValueEnum};
+use punctual_hist::Nanos;
+use std::path::PathBuf;
+
+/// `punctual compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Recordings, or results of other programs; each is held against the first of them, or against --baseline. --from,
+    /// --unit and --period are for files that do not say themselves what they are
+    #[arg(required = true, value_name = "RECORDING")]
+    pub recordings: Vec<PathBuf>,
+    /// What the files are.
+    #[command(flatten)]
+    pub import: ImportArgs,
+    /// Hold all of them against this recording
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// A change of less than this part of the first is called neither better nor worse
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
+    pub margin: f64,
+    /// Count activations later than this as misses [default: the budget of the recordings]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// Compare what should not be compared; the result says so
+    #[arg(long)]
+    pub anyway: bool,
+    /// Exit with 2 when a recording is this bad
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub fail_on: Option<CompareLevel>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Write a page with overlaid pictures here
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+    /// Write JUnit XML here, for CI
+    #[arg(long, value_name = "PATH")]
+    pub junit: Option<PathBuf>,
+}
+
+/// From which verdicts of a comparison on the exit code is 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareLevel {
+    /// Recordings that are worse, in part or in all
+    Worse,
+    /// Recordings of which there is not enough data to tell, too
+    Unsure,
+}

@@ -1,0 +1,41 @@
+//! What can be typed about runs that are long, or were made one after the other.
+
+use super::value::{When, parse_when};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `punctual merge`.
+#[derive(Args, Clone, Debug)]
+pub struct MergeArgs {
+    /// The recordings: runs of one scenario on one machine, one after the other
+    #[arg(required = true, value_name = "FILE")]
+    pub recordings: Vec<PathBuf>,
+    /// Recording to write
+    #[arg(long, short, value_name = "PATH")]
+    pub out: PathBuf,
+}
+
+/// How `punctual measure` goes on with a recording.
+#[derive(Args, Clone, Debug)]
+pub struct ResumeArgs {
+    /// Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or
+    /// as much more as --duration or --activations say
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "cpus", "period", "policy", "priority", "runtime", "mechanism", "phase", "seed", "warm_up", "budget", "limit",
+            "dma_latency", "load", "load_cpus", "suite", "out", "explain", "list_loads"
+        ]
+    )]
+    pub resume: Option<PathBuf>,
+}
+
+/// Which part of a recording `punctual report` tells.
+#[derive(Args, Clone, Debug)]
+pub struct BetweenArgs {
+    /// Tell only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or
+    /// with an offset as in +01:00)
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"], value_parser = parse_when, allow_hyphen_values = true)]
+    pub between: Option<Vec<When>>,
+}

@@ -1,0 +1,114 @@
+//! `punctual optimize`.
+
+#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
+
+use super::tune::BlastName;
+use super::value::{parse_cpus, parse_duration, parse_loads, parse_percent};
+use super::{Loads, Profile};
+use clap::{Args, ValueEnum};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::optimize::Strategy;
+use punctual_hist::Nanos;
+use std::path::PathBuf;
+
+/// How knobs are gone through, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StrategyName {
+    /// Each alone, against the machine as it was
+    OneAtATime,
+    /// Many at once first, then the most promising each alone; for many knobs
+    Screening,
+    /// Each alone; the less promising half goes, again and again
+    Race,
+}
+
+impl From<StrategyName> for Strategy {
+    fn from(name: StrategyName) -> Self {
+        match name {
+            StrategyName::OneAtATime => Self::OneAtATime,
+            StrategyName::Screening => Self::Screening,
+            StrategyName::Race => Self::Race,
+        }
+    }
+}
+
+/// `punctual optimize`.
+#[derive(Args, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct OptimizeArgs {
+    /// CPUs of the real-time work, which are measured [default: chosen as tune does]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpus: Option<CpuSet>,
+    /// Time for all of it
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = parse_duration)]
+    pub budget: Nanos,
+    /// Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub knobs: Vec<String>,
+    /// How they are gone through
+    #[arg(long, value_enum, default_value_t = StrategyName::OneAtATime)]
+    pub strategy: StrategyName,
+    /// Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it
+    #[arg(long)]
+    pub boots: bool,
+    /// With --boots: a boot is not measured before the machine is up for so long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub settle: Nanos,
+    /// Length of one measurement; many short ones tell more than few long ones
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    pub run: Nanos,
+    /// Load to measure under, loads joined by +, phases by commas; `none` for no load
+    #[arg(long, value_name = "NAMES", default_value = "none", value_parser = parse_loads)]
+    pub load: Loads,
+    /// Directory for the files of I/O loads [default: the campaign's]
+    #[arg(long, value_name = "DIR")]
+    pub load_dir: Option<PathBuf>,
+    /// Time between releases
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
+    pub period: Nanos,
+    /// Largest lateness you can live with: what is later is a miss [default: only skipped releases are]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub late: Option<Nanos>,
+    /// SCHED_FIFO priority, 1 to 95
+    #[arg(long, value_name = "N", default_value_t = 90)]
+    pub priority: u8,
+    /// Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
+    pub dma_latency: Option<u32>,
+    /// Kind of work the machine is for
+    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
+    pub profile: Profile,
+    /// What a change may do to the machine at work; what can do more is left out
+    #[arg(long, value_enum, value_name = "RADIUS", default_value_t = BlastName::Disturbing)]
+    pub blast: BlastName,
+    /// A change of less than this part is called neither better nor worse
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
+    pub margin: f64,
+    /// Seed of the order [default: from the clock]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with the campaign in this folder, with what it was begun with
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cpus", "knobs", "out", "dry_run", "boots"])]
+    pub resume: Option<PathBuf>,
+    /// Goes on after a boot, with nobody there
+    #[arg(long, hide = true, requires = "resume")]
+    pub at_boot: bool,
+    /// Show what would be tried and how long it takes; change nothing
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Write a page with a picture of the effects here
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}

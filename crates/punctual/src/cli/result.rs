@@ -1,0 +1,128 @@
+//! What can be typed about files with results in them.
+
+#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
+
+use super::value::parse_duration;
+use super::{BetweenArgs, PlotArgs};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use punctual_core::foreign::{Format, Options, Unit};
+use punctual_hist::Nanos;
+use std::path::{Path, PathBuf};
+
+/// `punctual report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The recording, or the result of another program
+    pub recording: PathBuf,
+    /// What the file is.
+    #[command(flatten)]
+    pub import: ImportArgs,
+    /// Write an HTML report here
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Print text, in full [default unless another form is asked for]
+    #[arg(long)]
+    pub text: bool,
+    /// A part of it.
+    #[command(flatten)]
+    pub between: BetweenArgs,
+    /// Charts.
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+/// What a file of another program does not say itself.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ImportArgs {
+    /// Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger,
+    /// jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub from: Option<Format>,
+    /// Unit of numbers, where the file does not say it: ns, us, ms or s
+    #[arg(long, value_parser = parse_unit)]
+    pub unit: Option<Unit>,
+    /// Time between releases, where the file does not say it
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub period: Option<Nanos>,
+}
+
+impl ImportArgs {
+    /// Refuses what a recording of ours says itself.
+    pub fn refuse_beside_recording(self, file: &Path) -> Result<()> {
+        if self.unit.is_some() || self.period.is_some() {
+            let file = file.display();
+            bail!(
+                "{file} is a recording of punctual, which says its unit and period itself: leave --unit and --period out"
+            );
+        }
+        Ok(())
+    }
+
+    /// As the import takes them.
+    pub fn options(self) -> Options {
+        Options { format: self.from, unit: self.unit, period: self.period }
+    }
+}
+
+/// `punctual export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The recording, or the result of another program
+    pub file: PathBuf,
+    /// In which format
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// Largest lateness you can live with, for formats that pass or fail [default: the recording's]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// What the run is called in the table of --format parquet [default: the file's name]
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    /// What the machine is called in that table [default: its name or model, where the file says it]
+    #[arg(long, value_name = "NAME")]
+    pub machine_name: Option<String>,
+    /// What the file is.
+    #[command(flatten)]
+    pub import: ImportArgs,
+}
+
+/// Formats that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// The histogram of cyclictest -h, for plotting scripts
+    Cyclictest,
+    /// The JSON of rt-tests, for KernelCI and OpenShift
+    RtTestsJson,
+    /// Columns for gnuplot, with a heading
+    Gnuplot,
+    /// One line for each cell, for spreadsheets and data frames
+    Csv,
+    /// HdrHistogram log, version 2
+    Hdr,
+    /// Metrics for the textfile collector of Prometheus; a file is replaced in one step
+    Prometheus,
+    /// KTAP, version 1, as tests of the kernel print
+    Ktap,
+    /// Test cases as LAVA collects them
+    Lava,
+    /// JUnit XML, for CI
+    Junit,
+    /// Parquet, one table for all runs of a fleet, over time; needs --out
+    Parquet,
+}
+
+fn parse_format(name: &str) -> Result<Format, String> {
+    let known = || Format::IMPORTED.map(Format::name).join(", ");
+    Format::named(name).ok_or_else(|| format!("'{name}' is not one of {}", known()))
+}
+
+fn parse_unit(name: &str) -> Result<Unit, String> {
+    Unit::named(name).ok_or_else(|| format!("'{name}' is not one of ns, us, ms, s"))
+}

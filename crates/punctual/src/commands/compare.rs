@@ -1,0 +1,68 @@
+//! `punctual compare`: recordings held against a first one.
+
+use crate::cli::{CompareArgs, CompareLevel};
+use crate::commands::session::{title, write_new};
+use crate::commands::source::result;
+use crate::exit::Exit;
+use crate::render::{self, compare};
+use anyhow::{Result, anyhow};
+use punctual_core::compare::{Comparison, Measured, Options, Verdict};
+use punctual_linux::result_file::ResultFile;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Reads, compares, renders. What cannot be told, should not have been compared or cannot be trusted exits with 3; worse is no failure
+/// unless `--fail-on` says so.
+pub fn run(args: &CompareArgs) -> Result<Exit> {
+    let paths: Vec<&PathBuf> = args.baseline.iter().chain(&args.recordings).collect();
+    let read = paths.iter().map(|path| result(path, args.import.options())).collect::<Result<Vec<ResultFile>>>()?;
+    for path in one_file(&paths) {
+        render::say(&format!("note: {} is the first file itself: nothing can differ", path.display()));
+    }
+    let options = Options { margin: args.margin, budget: args.budget, anyway: args.anyway, ..Options::default() };
+    let named: Vec<(String, Measured<'_>)> =
+        paths.iter().zip(&read).map(|(path, file)| (path.display().to_string(), measured(file))).collect();
+    let comparison =
+        Comparison::of(&named, options).map_err(|refused| anyhow!(render::words::compare::refused(&refused)))?;
+    if let Some(path) = &args.html {
+        let heading = paths.iter().map(|path| title(path)).collect::<Vec<_>>().join(" / ");
+        let page = compare::html(&comparison, &heading)?;
+        write_new(path, |mut file| file.write_all(page.as_bytes()))?;
+    }
+    if let Some(path) = &args.junit {
+        let document = compare::junit(&comparison, args.fail_on == Some(CompareLevel::Unsure))?;
+        write_new(path, |mut file| file.write_all(document.as_bytes()))?;
+    }
+    let json = args.json.then(|| compare::json(&comparison)).transpose()?;
+    render::print(&json.unwrap_or_else(|| compare::text(&comparison, args.html.as_deref(), render::style())))?;
+    Ok(exit_of(&comparison, args.fail_on))
+}
+
+/// Those that are the first file by another name, or the same.
+fn one_file<'a>(paths: &[&'a PathBuf]) -> Vec<&'a PathBuf> {
+    let Some((first, others)) = paths.split_first() else { return Vec::new() };
+    let Ok(first) = first.canonicalize() else { return Vec::new() };
+    others.iter().filter(|other| other.canonicalize().is_ok_and(|other| other == first)).copied().collect()
+}
+
+fn measured(file: &ResultFile) -> Measured<'_> {
+    match file {
+        ResultFile::Recording(recording) => Measured::Recording(recording),
+        ResultFile::Foreign(run) => Measured::Imported(run),
+    }
+}
+
+fn exit_of(comparison: &Comparison, fail_on: Option<CompareLevel>) -> Exit {
+    let any = |wanted: &[Verdict]| comparison.others.iter().any(|other| wanted.contains(&other.verdict));
+    let worse = any(&[Verdict::Worse, Verdict::Mixed]);
+    let unsure = any(&[Verdict::NotEnoughData]);
+    let fails = match fail_on {
+        Some(CompareLevel::Worse) => worse,
+        Some(CompareLevel::Unsure) => worse || unsure,
+        None => false,
+    };
+    let refused = comparison.others.iter().any(|other| other.refused);
+    let sides = std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side));
+    let doubted = sides.into_iter().any(|side| !side.doubts.is_empty());
+    Exit::exceeded_if(fails).and(Exit::doubtful_if(unsure || refused || doubted))
+}

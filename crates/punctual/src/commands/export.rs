@@ -1,0 +1,127 @@
+//! `punctual export`: a recording, or what another program measured, in a format of somebody else.
+
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::commands::session::write_new;
+use crate::commands::source::refuse_pipe;
+use crate::exit::Exit;
+use crate::render::{self, units, words};
+use anyhow::{Context, Error, Result, bail};
+use punctual_core::export::{Gate, doubts, gate, hdr_over_time, run_of};
+use punctual_core::foreign::Run;
+use punctual_core::recording::Recording;
+use punctual_core::report::{DUE_WANTED, Report};
+use punctual_hist::Nanos;
+use punctual_linux::result_file::{ResultFile, read_result, replace};
+use std::io::Write;
+
+/// Reads, writes. What was repaired in the file or doubted of it is said beside the result, since most formats have no
+/// place for it. What a gate could not tell exits with 3.
+pub fn run(args: &ExportArgs) -> Result<Exit> {
+    let is_table = args.format == ExportFormat::Parquet;
+    if !is_table && (args.run.is_some() || args.machine_name.is_some()) {
+        bail!("--run and --machine-name are columns of --format parquet: other formats have no place for them");
+    }
+    refuse_pipe(&args.file)?;
+    let file = read_result(&args.file, args.import.options())?;
+    if matches!(file, ResultFile::Recording(_)) {
+        args.import.refuse_beside_recording(&args.file)?;
+    }
+    let cut_off = matches!(&file, ResultFile::Recording(recording) if recording.cut_off.is_some());
+    let told = if is_table {
+        table(args, &file)?;
+        Exit::Fine
+    } else {
+        text(args, &file)?
+    };
+    Ok(told.and(Exit::doubtful_if(cut_off)))
+}
+
+fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
+    let of_recording;
+    let (run, budget) = match file {
+        ResultFile::Recording(recording) => {
+            let budget = args.budget.or(recording.header.scenario.budget);
+            of_recording = judged(recording, budget);
+            (&of_recording, budget)
+        }
+        ResultFile::Foreign(run) => (&**run, args.budget),
+    };
+    let text = match file {
+        // Of all texts this one alone has a place for when.
+        ResultFile::Recording(recording) if args.format == ExportFormat::Hdr => {
+            hdr_over_time(recording, run).map_err(Error::from)
+        }
+        _ => render::export::text(args.format, run, budget),
+    };
+    let text = text.with_context(|| format!("export {}", args.file.display()))?;
+    write(args, &text)?;
+    say_notes(run);
+    let is_gate = matches!(args.format, ExportFormat::Ktap | ExportFormat::Lava | ExportFormat::Junit);
+    let open = |series| {
+        let gate = gate(run, series, budget);
+        gate.is_open() || (gate != Gate::NoBudget && doubts(run, series).next().is_some())
+    };
+    Ok(Exit::doubtful_if(is_gate && run.series.iter().any(open)))
+}
+
+fn say_notes(run: &Run) {
+    run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
+}
+
+/// The run of a recording, with what its report has against it as doubts, so that no gate passes what the report doubts.
+fn judged(recording: &Recording, budget: Option<Nanos>) -> Run {
+    let report = Report::of(recording);
+    let mut run = run_of(recording);
+    run.started = units::mail_date(recording.header.started_unix_ns);
+    let mut doubts: Vec<String> = report.trust.reasons.iter().map(words::distrust).collect();
+    // One miss is enough to know, however little else there is.
+    let may_pass = run.series.iter().any(|series| gate(&run, series, budget) == Gate::Held);
+    if may_pass && report.verdict.due < DUE_WANTED {
+        let due = units::counted(report.verdict.due, "release");
+        doubts.push(format!("only {due} came due, too few for a verdict"));
+    }
+    let idle = report.cpus.iter().filter(|cpu| cpu.row.ran == 0);
+    doubts.extend(idle.map(|cpu| format!("CPU {} has no samples at all", cpu.cpu)));
+    run.notes.extend(doubts.iter().map(|doubt| format!("doubted: {doubt}").replace(units::THIN, " ")));
+    run
+}
+
+fn write(args: &ExportArgs, text: &str) -> Result<()> {
+    match &args.out {
+        None => render::print(text)?,
+        // A collector reads the file at any time, and the next run replaces it.
+        Some(path) if args.format == ExportFormat::Prometheus => {
+            replace(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+        }
+        Some(path) => write_new(path, |mut file| file.write_all(text.as_bytes()))?,
+    }
+    Ok(())
+}
+
+#[cfg(feature = "parquet")]
+fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
+    use punctual_core::export::{fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
+    use render::export::parquet::parquet;
+    let Some(out) = &args.out else { bail!("Parquet is no text: name the file to write with --out") };
+    let name = args.run.clone().unwrap_or_else(|| crate::commands::session::title(&args.file));
+    let mut run = match file {
+        ResultFile::Recording(recording) => fleet_run(recording),
+        ResultFile::Foreign(run) => foreign_fleet_run(run),
+    };
+    run.machine = args.machine_name.clone().or(run.machine);
+    let bytes = match file {
+        ResultFile::Recording(recording) => parquet(&name, &run, fleet_rows(recording)),
+        ResultFile::Foreign(foreign) => parquet(&name, &run, foreign_fleet_rows(foreign)),
+    };
+    let bytes = bytes.with_context(|| format!("export {}", args.file.display()))?;
+    write_new(out, |mut file| file.write_all(&bytes))?;
+    if let ResultFile::Foreign(run) = file {
+        say_notes(run);
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "parquet"))]
+fn table(_: &ExportArgs, _: &ResultFile) -> Result<()> {
+    bail!("this program was built without Parquet: build it with --features parquet, or export csv")
+}

@@ -1,0 +1,24 @@
+//! `punctual merge`: several runs of one scenario become one recording.
+
+use crate::cli::MergeArgs;
+use crate::commands::source::refuse_pipe;
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Result, bail};
+use punctual_core::recording::{Merging, Recording};
+use punctual_linux::merge::merge;
+use punctual_linux::recording::read_file;
+
+/// Reads all, refuses what does not belong together, writes one. Exits with 3 when one of them was cut off.
+pub fn run(args: &MergeArgs) -> Result<Exit> {
+    args.recordings.iter().try_for_each(|path| refuse_pipe(path))?;
+    let recordings = args.recordings.iter().map(|path| read_file(path)).collect::<Result<Vec<Recording>, _>>()?;
+    let merging = match Merging::of(&recordings) {
+        Ok(merging) => merging,
+        Err(against) => bail!("{}", render::words::runs::unmergeable(&against, &args.recordings)),
+    };
+    let bytes = merge(&merging, &args.recordings, &args.out)?;
+    let merged = read_file(&args.out)?;
+    render::print(&render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style()))?;
+    Ok(Exit::doubtful_if(recordings.iter().any(|recording| recording.cut_off.is_some())))
+}

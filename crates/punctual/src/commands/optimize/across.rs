@@ -1,0 +1,257 @@
+//! A campaign across boots, done: boot entries and the unit that goes on are transactions of the journal, so that
+//! `punctual revert` takes them away at any time. The core says what is next.
+
+use super::bench::Bench;
+use super::kept::Folder;
+use super::ours::{also, both, is_entry, keeps, revert, standing, take_away};
+use super::time;
+use crate::cli::OptimizeArgs;
+use crate::commands::source::Source;
+use crate::commands::tune::place;
+use crate::render::{self, optimize as shown};
+use anyhow::{Context, Result, anyhow, bail};
+use punctual_core::knobs::Blast;
+use punctual_core::machine::Machine;
+use punctual_core::optimize::across::{Across, Ending, Entry, Hands, Seen, go_on};
+use punctual_core::optimize::format::Kept;
+use punctual_core::optimize::{Campaign, Outcome, Stage};
+use punctual_core::plan::lasting::Starts;
+use punctual_core::plan::{self, Change, Invocation, Keep};
+use punctual_hist::Nanos;
+use punctual_linux::apply::{self, Fate, Hand, Request, Transaction, now};
+use punctual_linux::journal::{Asked, Kind, Session, Stage as Progress};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether somebody wants to end it, while the machine comes to rest.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What this boot is, as a campaign across boots has to know it.
+pub fn begun() -> Result<Across> {
+    let machine = Machine::read(Source::open(None)?.tree.as_ref());
+    let present = now(&apply::Machine::here()).context("cannot tell one boot from another")?;
+    let (line, release) = line_and_release(&machine)?;
+    Ok(Across::begun(line, release, present.boot))
+}
+
+/// What has to be known of a boot with these words; or why it cannot be tried here.
+pub fn limits(machine: &Machine, source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
+    if !keeps.iter().all(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_))) {
+        let why = "what it keeps is read by every boot, so that after one that fails there would be no old one";
+        return Err(format!("{why}; measure before and after with `punctual compare`"));
+    }
+    match plan::trial(source.tree.as_ref(), machine, keeps) {
+        Ok((Some(_), Starts::NextBoot | Starts::Reboot(_), limits)) => Ok(limits),
+        Ok((Some(_), Starts::Menu(_), _)) => {
+            Err("this boot loader tries an entry only by hand, from its menu".to_owned())
+        }
+        Ok(_) => Err("the boot entry has its words already, and this boot was not given them".to_owned()),
+        Err(why) => Err(why.to_string()),
+    }
+}
+
+/// The machine's own words and kernel.
+fn line_and_release(machine: &Machine) -> Result<(String, String)> {
+    let line = machine
+        .cmdline
+        .known()
+        .context("the command line of this boot cannot be read, so one boot cannot be told from another")?;
+    let release = machine.kernel.release.known().context("the kernel does not say its release")?;
+    Ok((line.for_the_kernel(), release.clone()))
+}
+
+/// Goes on until another boot is needed, or nothing is left to be done.
+pub fn drive(
+    args: &OptimizeArgs,
+    folder: &Folder,
+    kept: &mut Kept,
+    bench: &mut Bench<'_>,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Ending> {
+    let Some(mut across) = kept.across.clone() else { bail!("{}: it is no campaign across boots", folder.display()) };
+    let mut campaign = kept.campaign.clone();
+    let hand = apply::Machine::here();
+    kept.spent = kept.spent.plus(time::of_boot(&across, &time::present(&hand)?, args.at_boot));
+    let mut boots = Boots { args, folder, kept, bench, interrupted, hand, counted: Instant::now() };
+    let ending = go_on(&mut boots, &mut campaign, &mut across, args.at_boot);
+    let goes_on = match &ending {
+        Ok(Ending::Stuck(_)) | Err(_) => false,
+        // Whoever ended it wants it to end; a machine that goes down ends it as well, and comes up again.
+        Ok(Ending::Interrupted) => args.at_boot,
+        Ok(_) => true,
+    };
+    let put_back = if goes_on { Ok(()) } else { both(boots.leave(), boots.unhook()) };
+    let ending = match (ending, put_back) {
+        (Ok(ending), put_back) => put_back.map(|()| ending)?,
+        (Err(error), Ok(())) => return Err(error),
+        (Err(error), Err(second)) => return Err(also(error, &second)),
+    };
+    (kept.campaign, kept.across) = (campaign, Some(across));
+    Ok(ending)
+}
+
+struct Boots<'a, 'b> {
+    args: &'a OptimizeArgs,
+    folder: &'a Folder,
+    kept: &'a mut Kept,
+    bench: &'a mut Bench<'b>,
+    interrupted: &'a Arc<AtomicBool>,
+    hand: apply::Machine,
+    /// Until then time counts against the budget.
+    counted: Instant,
+}
+
+impl Boots<'_, '_> {
+    /// The folder, as a unit and the journal name it.
+    fn name(&self) -> Result<String> {
+        self.folder.path().to_str().map(str::to_owned).context("the name of the campaign's folder is not text")
+    }
+
+    /// What of this campaign stands in the journal.
+    fn standing(&self) -> Result<Vec<Session>> {
+        standing(&self.hand, &self.name()?)
+    }
+
+    fn apply(&self, change: &Change, keeps: &[Keep]) -> Result<Option<String>> {
+        let ids = keeps.iter().map(|keep| (change.id.clone(), keep.clone())).collect();
+        let asked = Asked { keeps: ids, ..self.bench.asked().clone() };
+        let request = Request { kind: Kind::Campaign { folder: self.name()? }, asked, confirm_within: None };
+        let applied = Transaction::begin(&self.hand, &request)?.apply(std::slice::from_ref(change), Blast::Harmless)?;
+        let why = applied.changes.iter().find_map(|tried| match &tried.fate {
+            Fate::TakenBack { why } | Fate::Stuck { why, .. } | Fate::Partly { why, .. } => Some(why.clone()),
+            _ => None,
+        });
+        if why.is_some() && applied.stands {
+            revert(&self.hand, applied.transaction)?;
+        }
+        Ok(why)
+    }
+
+    fn take_away(&self, is_it: impl Fn(&Session) -> bool) -> Result<()> {
+        take_away(&self.hand, self.standing()?.iter().filter(|session| is_it(session)))
+    }
+
+    /// How the next boot comes.
+    fn way(&self) -> Result<Option<Invocation>> {
+        let source = Source::open(None)?;
+        let machine = Machine::read(source.tree.as_ref());
+        for session in self.standing()?.iter().filter(|session| is_entry(session)) {
+            if let Ok((_, Starts::Reboot(special), _)) = plan::trial(source.tree.as_ref(), &machine, &keeps(session)) {
+                return Ok(Some(special));
+            }
+        }
+        Ok(machine.boot.is_systemd().then(|| Invocation::new("systemctl", ["reboot"])))
+    }
+
+    /// Waits until the machine is up for as long as was asked for. False: somebody wants to end it.
+    fn settled(&self) -> Result<bool> {
+        loop {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            if now(&self.hand)?.boottime_ns >= self.args.settle.as_ns() {
+                return Ok(true);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Hands for Boots<'_, '_> {
+    type Error = anyhow::Error;
+
+    fn look(&mut self) -> Result<Seen> {
+        let machine = Machine::read(Source::open(None)?.tree.as_ref());
+        let (line, release) = line_and_release(&machine)?;
+        let standing = self.standing()?;
+        let present = time::present(&self.hand)?;
+        let is_after_a_pause = time::is_after_a_pause(self.args, self.kept, &present);
+        if is_after_a_pause {
+            // What is begun anew for it, and this, are written down together.
+            self.kept.last = Some(present.clone());
+        }
+        let is_whole = |session: &&Session| session.stage == Progress::Applied;
+        let entry = standing.iter().find(|session| is_entry(session)).map(|session| Entry {
+            keeps: if is_whole(&session) { keeps(session) } else { Vec::new() },
+            made_in: session.begun.as_ref().map(|begun| begun.boot.clone()).unwrap_or_default(),
+        });
+        Ok(Seen {
+            boot: present.boot,
+            line,
+            release,
+            entry,
+            hooked: standing.iter().any(|session| !is_entry(session)),
+            can_hook: machine.boot.is_systemd() && place().is_ok(),
+            is_late: self.kept.spent > self.args.budget,
+            is_after_a_pause,
+        })
+    }
+
+    fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<()> {
+        self.kept.campaign = campaign.clone();
+        self.kept.across = Some(across.clone());
+        let spent = u64::try_from(self.counted.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        (self.kept.spent, self.counted) = (self.kept.spent.plus(Nanos::from_ns(spent)), Instant::now());
+        self.folder.write(self.kept)
+    }
+
+    fn hook(&mut self) -> Result<()> {
+        let exe = place().map_err(|why| anyhow!("{why}"))?;
+        let machine = Machine::read(Source::open(None)?.tree.as_ref());
+        let change = plan::hook(&machine, &exe, &self.name()?)?;
+        match self.apply(&change, &[])? {
+            Some(why) => bail!("the unit that goes on after a boot could not be made: {why}"),
+            None => Ok(()),
+        }
+    }
+
+    fn unhook(&mut self) -> Result<()> {
+        self.take_away(|session| !is_entry(session))
+    }
+
+    fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>> {
+        let source = Source::open(None)?;
+        let machine = Machine::read(source.tree.as_ref());
+        match plan::trial(source.tree.as_ref(), &machine, keeps) {
+            Ok((Some(change), Starts::NextBoot | Starts::Reboot(_), _)) => self.apply(&change, keeps),
+            Ok(_) => Ok(Some("this boot loader would not boot it once by itself".to_owned())),
+            Err(why) => Ok(Some(why.to_string())),
+        }
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        self.take_away(is_entry)
+    }
+
+    fn reboot(&mut self) -> Result<bool> {
+        // Only where somebody goes on by himself.
+        let is_hooked = self.standing()?.iter().any(|session| !is_entry(session));
+        let Some(way) = self.way()?.filter(|_| is_hooked) else { return Ok(false) };
+        render::say("The machine starts again; the campaign goes on by itself. To end it: punctual revert");
+        let ran = self.hand.run(&way).with_context(|| format!("run {}", way.program))?;
+        if !ran.well {
+            bail!("{} {}: {} {}", way.program, way.arguments.join(" "), ran.how, ran.said);
+        }
+        Ok(true)
+    }
+
+    fn measure(&mut self, arm: &[usize], stage: Stage, round: u32) -> Result<Option<Outcome>> {
+        if !self.settled()? {
+            return Ok(None);
+        }
+        if !self.args.quiet {
+            render::say(&shown::step(&self.kept.campaign, arm, stage, round));
+        }
+        let number = self.kept.campaign.runs.len() + 1;
+        let candidates = &self.kept.campaign.design.candidates;
+        let is_at_once = |place: &&usize| candidates.get(**place).is_some_and(|candidate| candidate.boot.is_empty());
+        let at_once: Vec<usize> = arm.iter().filter(is_at_once).copied().collect();
+        let outcome = self.bench.run(arm, &at_once, &self.folder.recording(number))?;
+        self.kept.doubts = self.bench.doubts.clone();
+        if outcome.is_some() {
+            self.kept.last = Some(time::present(&self.hand)?);
+        }
+        Ok(outcome)
+    }
+}

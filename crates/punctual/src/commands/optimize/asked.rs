@@ -1,0 +1,202 @@
+//! What is asked for, checked before anything is done; and as it is kept, so that it is understood after a boot, too.
+
+use super::candidates::{Found, SCRIPT};
+use super::time::{WARM_UP, each};
+use crate::cli::{OptimizeArgs, StrategyName};
+use crate::commands::adopt;
+use crate::commands::here::Here;
+use crate::commands::source::Source;
+use crate::commands::tune::{is_roots_alone, place};
+use crate::render;
+use anyhow::{Context, Result, anyhow, bail};
+use punctual_core::machine::Machine;
+use punctual_core::optimize::{Design, SCREENED_MAX, Strategy};
+use punctual_core::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_hist::Nanos;
+use punctual_linux::load::LoadSpec;
+use punctual_linux::{apply, journal};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Fewer releases in a run leave nothing beyond p99.9.
+const RELEASES_MIN: u64 = 1_200;
+const LOAD_DIR: &str = "--load-dir";
+
+/// The campaign that fits into the budget.
+pub fn design(args: &OptimizeArgs, found: &Found) -> Result<Design> {
+    let releases = args.run.whole(args.period).saturating_mul(found.cpus.len() as u64);
+    if releases < RELEASES_MIN {
+        bail!(
+            "in {} there are {releases} releases, and p99.9 takes {RELEASES_MIN} at least: lengthen --run",
+            render::units::duration(args.run)
+        );
+    }
+    let each = each(args);
+    let runs = args.budget.as_ns() / each.as_ns().max(1);
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()));
+    let seed = args.seed.unwrap_or_else(clock);
+    let listed: Vec<_> = found.candidates.iter().map(|found| found.candidate.clone()).collect();
+    if args.strategy == StrategyName::Screening && listed.len() > SCREENED_MAX {
+        bail!("screening takes {SCREENED_MAX} knobs at most, and there are {}: name fewer with --knobs", listed.len());
+    }
+    Design::new(listed, Strategy::from(args.strategy), seed, args.margin, runs).map_err(|short| {
+        let needed = Nanos::from_ns(each.as_ns().saturating_mul(short.needed));
+        anyhow!(
+            "in {} there is time for {} of {}, and fewer than {} cannot tell anything: give it --budget {}s, \
+             or name fewer knobs, or shorten --run",
+            render::units::duration(args.budget),
+            render::units::counted(short.have, "measurement"),
+            render::units::duration(args.run),
+            short.needed,
+            needed.as_ns().div_ceil(1_000_000_000)
+        )
+    })
+}
+
+/// What is measured each time.
+pub fn scenario(args: &OptimizeArgs, found: &Found) -> Result<Scenario> {
+    let here = Here::read();
+    let threads = found.cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period }).collect();
+    let scenario = Scenario {
+        threads,
+        policy: Policy::Fifo(args.priority),
+        mechanism: Mechanism::Absolute,
+        phase: TimerPhase::Auto,
+        warm_up: Amount::Time(WARM_UP),
+        length: Amount::Time(args.run),
+        budget: args.late,
+        limit: None,
+        dma_latency_us: args.dma_latency,
+        load_phases: args.load.0.clone(),
+        load_cpus: None,
+        suite: None,
+    };
+    scenario.checked(&here.cpus).map_err(render::words::scenario_error)
+}
+
+/// What was typed, and the CPUs that were chosen: a boot with another command line might have others chosen. Who goes on
+/// may stand in another folder.
+pub fn arguments(args: &OptimizeArgs, found: &Found) -> Result<Vec<String>> {
+    let mut words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(dir) = &args.load_dir {
+        let whole = dir.canonicalize().with_context(|| format!("--load-dir: open the folder {}", dir.display()))?;
+        name_whole(&mut words, whole.to_str().context("--load-dir: its path is not text")?);
+    }
+    if args.cpus.is_none() {
+        words.extend(["--cpus".to_owned(), found.cpus.to_string()]);
+    }
+    Ok(words)
+}
+
+/// The folder of the loads' files, whichever way it was typed.
+fn name_whole(words: &mut [String], whole: &str) {
+    let mut is_next = false;
+    for word in words {
+        if is_next {
+            whole.clone_into(word);
+        } else if word.starts_with(&format!("{LOAD_DIR}=")) {
+            *word = format!("{LOAD_DIR}={whole}");
+        }
+        is_next = word == LOAD_DIR;
+    }
+}
+
+/// Where the campaign is kept. What the superuser takes up again after a boot is to be nobody else's.
+pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
+    let name = || format!("punctual-optimize-{}", render::units::file_stamp());
+    if !args.boots {
+        return Ok(args.out.clone().unwrap_or_else(|| PathBuf::from(name())));
+    }
+    let path = args.out.clone().unwrap_or_else(|| Path::new("/var/lib").join(name()));
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = parent.canonicalize().with_context(|| format!("open the folder {}", parent.display()))?;
+    is_roots_alone(&parent).map_err(|why| anyhow!("{why}: a campaign across boots is taken up by root after each"))?;
+    if let Err(why) = place() {
+        render::say(&format!("Nothing goes on by itself after a boot: {why}. Without that, each takes you."));
+    }
+    Ok(parent.join(path.file_name().context("--out: name a folder")?))
+}
+
+/// On top of a command line that waits to be tried no other one is.
+pub fn no_line_waits() -> Result<()> {
+    let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
+    let machine = Machine::read(Source::open(None)?.tree.as_ref());
+    if adopt::trial(&contents, &machine).is_some_and(|trial| !trial.is_adopted) {
+        bail!(
+            "a new command line of `punctual tune` is not the default yet: punctual status --confirm, or revert, first"
+        );
+    }
+    Ok(())
+}
+
+/// Root runs it after each boot, from another folder and with nobody there.
+pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
+    let scripts = args.knobs.iter().filter_map(|word| word.strip_prefix(SCRIPT));
+    if let Some(script) = scripts.map(Path::new).find(|path| !path.is_absolute()) {
+        bail!("script:{}: name it with its whole path: with --boots it is run from elsewhere", script.display());
+    }
+    for name in args.load.0.iter().flat_map(|phase| &phase.loads) {
+        let LoadSpec::Program(words) = LoadSpec::parse(name)? else { continue };
+        let program = Path::new(words.first().map_or("", String::as_str));
+        if !program.is_absolute() {
+            bail!("load {name}: name the program with its whole path: with --boots root runs it after each boot");
+        }
+        let real = program.canonicalize().with_context(|| format!("load {name}: look at {}", program.display()))?;
+        // The way to it, and where that leads.
+        is_roots_alone(program)
+            .and_then(|()| is_roots_alone(&real))
+            .map_err(|why| anyhow!("load {name}: {why}: with --boots root runs it after each boot"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_found_after_a_boot, name_whole};
+    use crate::cli::{Cli, Command, OptimizeArgs};
+    use clap::Parser;
+
+    /// What is asked for with these words.
+    fn asked(words: &[&str]) -> OptimizeArgs {
+        let words = [&["punctual", "optimize", "--boots"][..], words].concat();
+        let Command::Optimize(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
+        *args
+    }
+
+    #[test]
+    fn what_root_runs_after_each_boot_is_roots_alone_and_is_found_from_anywhere() {
+        let dir = tempfile::tempdir().unwrap();
+        // Folders for temporary files are everybody's.
+        let mine = dir.path().join("mine");
+        std::fs::write(&mine, "").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("/bin/true", &link).unwrap();
+        for (option, value, why) in [
+            ("--load", "cmd:stress --cpu 1", "whole path"),
+            ("--load", "cmd:./mine", "whole path"),
+            ("--load", &format!("cmd:{}", mine.display()), "root's alone"),
+            ("--load", &format!("idle,cmd:{} --now", mine.display()), "root's alone"),
+            ("--load", &format!("cmd:{}", link.display()), "root's alone"),
+            ("--load", "cmd:/there/is/no/such", "look at"),
+            ("--knobs", "script:mine", "whole path"),
+        ] {
+            let told = format!("{:#}", is_found_after_a_boot(&asked(&[option, value])).unwrap_err());
+            assert!(told.contains(why), "{value}: {told}");
+        }
+        for words in [["--load", "cmd:/bin/true"], ["--load", "cpu+memory"], ["--knobs", "script:/bin/true"]] {
+            is_found_after_a_boot(&asked(&words)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_folder_of_the_loads_is_kept_with_its_whole_path() {
+        let kept = |typed: &[&str]| {
+            let mut words: Vec<String> = typed.iter().map(|&word| word.to_owned()).collect();
+            name_whole(&mut words, "/srv/loads");
+            words.join(" ")
+        };
+        assert_eq!(kept(&["optimize", "--load-dir", "loads", "-y"]), "optimize --load-dir /srv/loads -y");
+        assert_eq!(kept(&["optimize", "--load-dir=loads", "-y"]), "optimize --load-dir=/srv/loads -y");
+        assert_eq!(kept(&["optimize", "--load", "cpu"]), "optimize --load cpu");
+    }
+}

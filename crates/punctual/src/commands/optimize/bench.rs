@@ -1,0 +1,202 @@
+//! One run: candidates set through the journal, measured, put back, whatever happens in between.
+
+use super::candidates::{Found, Trial};
+use crate::cli::OptimizeArgs;
+use crate::commands::here::Here;
+use crate::commands::session::{self, Outputs};
+use crate::commands::tune::GUARD;
+use crate::render;
+use anyhow::{Context, Result, anyhow, bail};
+use punctual_core::knobs::Blast;
+use punctual_core::optimize::format::{Doubts, Kept};
+use punctual_core::optimize::{Outcome, Response};
+use punctual_core::plan::Change;
+use punctual_core::recording::EndReason;
+use punctual_core::report::Distrust;
+use punctual_core::scenario::Scenario;
+use punctual_linux::apply::guard::{Program, Tied, revert_patiently};
+use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
+use punctual_linux::journal::{Asked, Kind};
+use punctual_linux::measure::Setting;
+use std::mem::{Discriminant, discriminant};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// So many reasons to doubt are told at most: each process of a campaign across boots may meet the same kind anew.
+const REASONS_MAX: usize = 6;
+
+/// Nobody ended it: so measured, the work got no CPU.
+const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
+
+/// What it takes to set candidates and to measure.
+pub struct Bench<'a> {
+    /// By their places in the campaign; nothing where one is not to be had any more.
+    trials: Vec<Option<&'a Trial>>,
+    scenario: Scenario,
+    setting: Setting,
+    guard: Program,
+    request: Request,
+    blast: Blast,
+    interrupted: &'a Arc<AtomicBool>,
+    /// Why measurements are to be doubted, those of earlier processes among them.
+    pub doubts: Doubts,
+    kinds: Vec<Discriminant<Distrust>>,
+}
+
+impl<'a> Bench<'a> {
+    /// For this campaign.
+    pub fn new(
+        args: &OptimizeArgs,
+        found: &'a Found,
+        kept: &Kept,
+        scenario: Scenario,
+        load_dir: std::path::PathBuf,
+        interrupted: &'a Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let trial = |id: &str| found.candidates.iter().find(|trial| trial.candidate.id == id);
+        let asked = Asked {
+            cpus: found.cpus.to_string(),
+            profile: punctual_core::profile::Kind::from(args.profile).name().to_owned(),
+            arguments: kept.arguments.clone(),
+            keeps: Vec::new(),
+        };
+        // Of the kind that goes back when its process is gone.
+        let command = std::iter::once("punctual".to_owned()).chain(kept.arguments.iter().cloned()).collect();
+        Ok(Self {
+            trials: kept.campaign.design.candidates.iter().map(|candidate| trial(&candidate.id)).collect(),
+            scenario,
+            setting: Here::read().setting(load_dir, Vec::new(), false),
+            guard: Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?,
+            request: Request { kind: Kind::ForCommand { command }, asked, confirm_within: None },
+            blast: args.blast.into(),
+            interrupted,
+            doubts: kept.doubts.clone(),
+            kinds: Vec::new(),
+        })
+    }
+
+    /// What is asked for, as the journal keeps it.
+    pub fn asked(&self) -> &Asked {
+        &self.request.asked
+    }
+
+    /// Sets those of an arm that are set in a machine that runs, measures, puts back. Nothing: it was interrupted, and
+    /// does not count.
+    pub fn run(&mut self, arm: &[usize], set: &[usize], recording: &Path) -> Result<Option<Outcome>> {
+        let outcome = if set.is_empty() { self.measured(recording) } else { self.changed(set, recording) }?;
+        told_of(arm, outcome)
+    }
+
+    fn changed(&mut self, set: &[usize], recording: &Path) -> Result<Option<Outcome>> {
+        let trials: Option<Vec<&Trial>> = set.iter().map(|place| self.trials.get(*place).copied().flatten()).collect();
+        let Some(trials) = trials else {
+            return Ok(Some(Outcome::Refused("this machine has nothing to change about it any more".to_owned())));
+        };
+        let changes: Vec<Change> = trials.iter().map(|trial| trial.change.clone()).collect();
+        let hand = Machine::here();
+        let transaction = Transaction::begin(&hand, &self.request)?;
+        let number = transaction.number();
+        let tied = match Tied::start(&self.guard, number) {
+            Ok(tied) => tied,
+            Err(error) => {
+                transaction.cancel()?;
+                return Err(error.into());
+            }
+        };
+        // An error that leaves something behind leaves it to the guard, which acts when we have ended.
+        let applied = transaction.apply(&changes, self.blast)?;
+        let hold = trials.iter().filter_map(|trial| trial.hold_us).min();
+        let outcome = match refusal(&applied) {
+            Some(why) => Ok(Some(Outcome::Refused(why))),
+            None => self.held(hold, recording),
+        };
+        let reverted = revert_patiently(&hand, Extent::Only(number))?;
+        tied.dismiss();
+        if let Some(trouble) = reverted.trouble.first() {
+            bail!("not put back: {}; see `punctual status`, then `punctual revert`", trouble.why);
+        }
+        outcome
+    }
+
+    fn held(&mut self, hold_us: Option<u32>, recording: &Path) -> Result<Option<Outcome>> {
+        let held = hold_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX))).transpose();
+        match held {
+            Ok(_held) => self.measured(recording),
+            Err(error) => Ok(Some(Outcome::Refused(format!("the limit on the CPUs' sleep cannot be held: {error}")))),
+        }
+    }
+
+    fn measured(&mut self, recording: &Path) -> Result<Option<Outcome>> {
+        let outputs = Outputs { recording: recording.to_path_buf(), html: None, progress: false, live: false };
+        // The thread that measures keeps to the CPUs of housekeeping from then on; this one is to stay as it is, since
+        // what it starts inherits that.
+        let finished = std::thread::scope(|scope| {
+            let run = || session::run_until(&self.scenario, &self.setting, &outputs, self.interrupted);
+            scope.spawn(run).join()
+        });
+        let finished = finished
+            .map_err(|_| anyhow!("the measurement ended in a panic, which is a defect: please report it"))??;
+        let report = &finished.report;
+        if report.end != Some(EndReason::Completed) {
+            return Ok(unfinished(report.end));
+        }
+        if let Some(error) = &report.write_error {
+            bail!("{error}");
+        }
+        self.doubts.runs += usize::from(!report.trust.ok());
+        for reason in &report.trust.reasons {
+            let kind = discriminant(reason);
+            if !self.kinds.contains(&kind) {
+                self.kinds.push(kind);
+                let told = render::words::distrust(reason);
+                if !self.doubts.reasons.contains(&told) && self.doubts.reasons.len() < REASONS_MAX {
+                    self.doubts.reasons.push(told);
+                }
+            }
+        }
+        let response = Response::of(report).context("too little was measured to tell p99.9: lengthen --run")?;
+        Ok(Some(Outcome::Measured(response)))
+    }
+}
+
+/// Without candidates it is the machine itself that cannot be measured, and nothing can be held against it.
+fn told_of(arm: &[usize], outcome: Option<Outcome>) -> Result<Option<Outcome>> {
+    match outcome {
+        Some(Outcome::Refused(why)) if arm.is_empty() => bail!("{why}, with the machine as it was"),
+        outcome => Ok(outcome),
+    }
+}
+
+/// What a measurement comes to that did not run to its end: of one that somebody ended, nothing.
+fn unfinished(end: Option<EndReason>) -> Option<Outcome> {
+    (end == Some(EndReason::Stalled)).then(|| Outcome::Refused(STALLED.to_owned()))
+}
+
+/// Why what was applied is not what was asked for, if so.
+fn refusal(applied: &Applied) -> Option<String> {
+    applied.changes.iter().find_map(|tried| match &tried.fate {
+        Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Partly { .. } => None,
+        Fate::Gone => Some(format!("{}: what it is about is not there", tried.id)),
+        Fate::TooBroad { blast } => Some(format!("{}: it is {}", tried.id, blast.name())),
+        Fate::TakenBack { why } | Fate::Stuck { why, .. } => Some(format!("{}: {why}", tried.id)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_is_told_as_one_and_what_somebody_ended_does_not_count() {
+        let stalled = unfinished(Some(EndReason::Stalled));
+        assert_eq!(stalled, Some(Outcome::Refused(STALLED.to_owned())));
+        assert_eq!(told_of(&[1], stalled.clone()).unwrap(), stalled);
+        let why = told_of(&[], stalled).unwrap_err().to_string();
+        assert!(why.contains("stalled") && why.contains("the machine as it was"), "{why}");
+        for end in [None, Some(EndReason::Interrupted), Some(EndReason::LimitExceeded)] {
+            assert_eq!(unfinished(end), None, "{end:?}");
+            assert_eq!(told_of(&[], unfinished(end)).unwrap(), None);
+        }
+    }
+}

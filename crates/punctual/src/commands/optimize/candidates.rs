@@ -1,0 +1,195 @@
+//! What can be tried on this machine: knobs of the plan that take effect at once, and programs of the user's.
+
+use super::across;
+use crate::cli::OptimizeArgs;
+use crate::commands::source::Source;
+use crate::commands::tune::{is_roots_alone, planned};
+use crate::render::tune::why;
+use anyhow::{Result, anyhow, bail};
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::knobs::{self, Blast};
+use punctual_core::machine::Machine;
+use punctual_core::optimize::Candidate;
+use punctual_core::plan::remedies::Needs;
+use punctual_core::plan::{Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes};
+use punctual_core::profile::Need;
+use std::path::{Path, PathBuf};
+
+/// What makes a word of `--knobs` a program.
+pub const SCRIPT: &str = "script:";
+
+/// What can be tried, and on which CPUs it is measured.
+pub struct Found {
+    /// The candidates, in the order in which they are best applied.
+    pub candidates: Vec<Trial>,
+    /// Knobs that are not tried, and why.
+    pub left_out: Vec<(String, String)>,
+    /// What has to be known of boots with another command line, one sentence each.
+    pub limits: Vec<String>,
+    /// The CPUs of the real-time work.
+    pub cpus: CpuSet,
+}
+
+/// A candidate, and what is done to set it.
+#[derive(Clone)]
+pub struct Trial {
+    /// It.
+    pub candidate: Candidate,
+    /// What is changed.
+    pub change: Change,
+    /// The longest time to wake from idle that has to be asked for meanwhile, in microseconds.
+    pub hold_us: Option<u32>,
+}
+
+/// Looks what there is.
+pub fn find(args: &OptimizeArgs) -> Result<Found> {
+    let (scripts, ids): (Vec<&String>, Vec<&String>) = args.knobs.iter().partition(|word| word.starts_with(SCRIPT));
+    for id in &ids {
+        if knobs::find(id).is_none() {
+            let near = knobs::near(id);
+            let hint = if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
+            bail!("there is no knob '{id}'{hint}; `punctual audit --all` lists them");
+        }
+    }
+    let source = Source::open(None)?;
+    let machine = Machine::read(source.tree.as_ref());
+    let wishes = wishes(args, &ids);
+    let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
+    let all = planned(source.tree.as_ref(), &machine, &Wishes { lasting: true, ..wishes })?;
+    let mut found =
+        Found { candidates: Vec::new(), left_out: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
+    if scripts.is_empty() || !ids.is_empty() {
+        found.take(&plan, &all, &ids, args.boots.then_some((&machine, &source)));
+    }
+    for word in scripts {
+        let trial = script(Path::new(word.trim_start_matches(SCRIPT)))?;
+        if !found.is_told(&trial.candidate.id) {
+            found.candidates.push(trial);
+        }
+    }
+    Ok(found)
+}
+
+impl Found {
+    /// Where it goes across boots, on this machine.
+    fn take(&mut self, plan: &Plan, all: &Plan, ids: &[&String], boots: Option<(&Machine, &Source)>) {
+        // Where each measurement takes a boot, what does not need one is tried if it is named.
+        let is_tried = |change: &&Change| change.takes == Takes::Now && (boots.is_none() || !ids.is_empty());
+        self.candidates = plan.changes.iter().filter(is_tried).cloned().map(Trial::of_knob).collect();
+        // What is only done by name is not missed by who named nothing.
+        let is_told = |reason: &Reason| !matches!(reason, Reason::Excepted | Reason::Unasked(_));
+        let left = plan.left.iter().filter(|left| is_told(&left.reason));
+        self.left_out = left.map(|left| (left.id.clone(), why(&left.reason))).collect();
+        let ours = |id: &str| [FILES, ENTRY, DEFAULT].contains(&id);
+        for change in all.changes.iter().filter(|change| !ours(&change.id)) {
+            // What takes no boot is for another campaign, where it is not named.
+            if self.is_told(&change.id) || (boots.is_some() && change.takes == Takes::Now) {
+                continue;
+            }
+            let limits = match boots {
+                Some((machine, source)) => across::limits(machine, source, &change.keeps),
+                None => Err("it takes a boot: --boots tries it".to_owned()),
+            };
+            match limits {
+                Err(why) => self.left_out.push((change.id.clone(), why)),
+                Ok(limits) => {
+                    self.candidates.push(Trial::of_boot(change));
+                    let known = std::mem::take(&mut self.limits);
+                    let new: Vec<String> = limits.into_iter().filter(|limit| !known.contains(limit)).collect();
+                    self.limits = known.into_iter().chain(new).collect();
+                }
+            }
+        }
+        for left in all.left.iter().filter(|left| is_told(&left.reason)) {
+            if !self.is_told(&left.id) {
+                self.left_out.push((left.id.clone(), why(&left.reason)));
+            }
+        }
+        for id in ids {
+            if !self.is_told(id) {
+                self.left_out.push(((*id).clone(), "there is nothing to change about it here".to_owned()));
+            }
+        }
+    }
+
+    fn is_told(&self, id: &str) -> bool {
+        let tried = self.candidates.iter().any(|trial| trial.candidate.id == id);
+        tried || self.left_out.iter().any(|(left, _)| left == id)
+    }
+}
+
+impl Trial {
+    fn of_knob(change: Change) -> Self {
+        let held = |keep: &Keep| match keep {
+            Keep::Hold(us) => Some(*us),
+            _ => None,
+        };
+        Self {
+            hold_us: change.keeps.iter().find_map(held),
+            candidate: candidate(&change, Vec::new()),
+            change: Change { keeps: Vec::new(), ..change },
+        }
+    }
+
+    /// Nothing of it is set in a machine that runs.
+    fn of_boot(change: &Change) -> Self {
+        let bare = Change { keeps: Vec::new(), steps: Vec::new(), ..change.clone() };
+        Self { candidate: candidate(change, change.keeps.clone()), change: bare, hold_us: None }
+    }
+}
+
+fn candidate(change: &Change, boot: Vec<Keep>) -> Candidate {
+    Candidate { id: change.id.clone(), title: change.title.clone(), cost: change.cost.clone(), boot }
+}
+
+fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
+    Wishes {
+        need: Need {
+            kind: args.profile.into(),
+            period: Some(args.period),
+            budget: args.late,
+            cpus: args.cpus.clone().unwrap_or_default(),
+        },
+        only: ids.iter().map(|id| (*id).clone()).collect(),
+        except: Vec::new(),
+        blast: args.blast.into(),
+        needs: Needs { priority: Some(u32::from(args.priority)), ..Needs::default() },
+        lasting: false,
+        holds: true,
+        standing: Vec::new(),
+        exe: Err("nothing is to last".to_owned()),
+    }
+}
+
+/// A program of the user's, which the superuser runs, also to put things back: nobody else may be able to change it.
+fn script(path: &Path) -> Result<Trial> {
+    let path: PathBuf = match path.canonicalize() {
+        Ok(path) if path.is_file() => path,
+        Ok(path) => bail!("{}: not a program", path.display()),
+        Err(error) => bail!("{}: {error}; name a program with its whole path", path.display()),
+    };
+    is_roots_alone(&path).map_err(|why| anyhow!("{why}: the superuser runs it, also to put things back"))?;
+    let Some(text) = path.to_str() else { bail!("{}: its path is not text", path.display()) };
+    let name = path.file_stem().map_or_else(|| text.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let id = format!("{SCRIPT}{text}");
+    let call = |word: &str| Some(Invocation::new("env", [text, word]));
+    let change = Change {
+        id: id.clone(),
+        title: name.clone(),
+        before: "as it was".to_owned(),
+        after: format!("{text} on"),
+        why: "asked for".to_owned(),
+        cost: "not known to punctual".to_owned(),
+        risk: "not known to punctual".to_owned(),
+        blast: Blast::Harmless,
+        lasts: Lasts::Reboot,
+        takes: Takes::Now,
+        undo: format!("{text} off"),
+        proof: "it ends with success".to_owned(),
+        steps: vec![Step::Run { doing: call("on"), undoing: call("off") }],
+        keeps: Vec::new(),
+        also: Vec::new(),
+        is_apart: false,
+    };
+    Ok(Trial { candidate: candidate(&change, Vec::new()), change, hold_us: None })
+}

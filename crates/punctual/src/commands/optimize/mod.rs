@@ -1,0 +1,150 @@
+//! `punctual optimize`: tries knobs one set at a time, measures each, and tells which help.
+//!
+//! ```text
+//! words -> asked -> candidates -> Design -> rounds | across (set -> measured -> put back ...) -> Standing -> told
+//! ```
+//! What to do next is the core's to say; here it is done. Each setting is a transaction of the journal with a guard, as
+//! `tune --for` makes them, so that it goes back whatever ends us; the campaign's file (`kept`) tells what was measured.
+//! What takes a boot is done in `across`.
+
+mod across;
+mod asked;
+mod bench;
+mod candidates;
+mod kept;
+mod ours;
+mod rounds;
+#[cfg(test)]
+pub mod simulated;
+mod time;
+mod told;
+
+use super::campaign::{no_campaign_but, none_measures};
+use super::session;
+use super::tune::{allowed_to_change, is_agreed, nothing_waits};
+use crate::cli::{Cli, Command, OptimizeArgs};
+use crate::exit::Exit;
+use crate::render::{self, optimize as shown};
+use anyhow::{Context, Result, bail};
+use bench::Bench;
+use candidates::{Found, find};
+use clap::Parser;
+use kept::{Folder, Held};
+use punctual_core::optimize::Campaign;
+use punctual_core::optimize::format::{Doubts, Kept};
+use punctual_hist::Nanos;
+use punctual_linux::apply::{Hand, Machine};
+use punctual_linux::{interrupt, under_way};
+use std::path::Path;
+
+/// Begins a campaign or goes on with one, and shows what it came to.
+pub fn run(args: &OptimizeArgs) -> Result<Exit> {
+    let Some(path) = &args.resume else { return begin(args) };
+    if args.at_boot { unattended(&Machine::here(), args, path) } else { resume(args, &Folder::open(path)?) }
+}
+
+/// Goes on with nobody there: nothing stays of a campaign that cannot go on, and the reason is written down.
+fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit> {
+    match Folder::open(path) {
+        // Somebody else goes on with it.
+        Err(error) if error.is::<Held>() => Err(error),
+        Err(error) => Err(told::abandoned(hand, path, None, error)),
+        Ok(folder) => resume(args, &folder).map_err(|error| told::abandoned(hand, path, Some(&folder), error)),
+    }
+}
+
+fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
+    let mut kept = folder.kept()?;
+    let words = std::iter::once("punctual".to_owned()).chain(kept.arguments.iter().cloned());
+    let Ok(Cli { command: Command::Optimize(begun) }) = Cli::try_parse_from(words) else {
+        bail!("{}: the words this campaign was begun with are not understood by this version", folder.display());
+    };
+    let ways =
+        OptimizeArgs { json: args.json, html: args.html.clone(), quiet: args.quiet, at_boot: args.at_boot, ..*begun };
+    nothing_else(Some(folder.path()))?;
+    if kept.across.is_some() {
+        asked::no_line_waits()?;
+    }
+    let mut found = find(&ways)?;
+    if let Some(across) = &mut kept.across {
+        // What a boot of the campaign has already is tried all the same.
+        found.left_out.retain(|(id, _)| kept.campaign.design.candidates.iter().all(|tried| tried.id != *id));
+        if !args.at_boot {
+            across.take_up();
+        }
+    }
+    go_on(&ways, folder, kept, &found)
+}
+
+/// Nothing else changes or measures the machine, nor is about to, but the campaign in this folder itself.
+fn nothing_else(own: Option<&Path>) -> Result<()> {
+    allowed_to_change()?;
+    none_measures()?;
+    for (_, sentence) in super::status::put_back_abandoned()? {
+        render::say(&sentence);
+    }
+    nothing_waits()?;
+    no_campaign_but(&Machine::here(), own)
+}
+
+fn begin(args: &OptimizeArgs) -> Result<Exit> {
+    if !args.dry_run {
+        nothing_else(None)?;
+        if args.boots {
+            asked::no_line_waits()?;
+            asked::is_found_after_a_boot(args)?;
+        }
+    }
+    let found = find(args)?;
+    if found.candidates.is_empty() {
+        bail!("nothing to try here: {}", shown::left_out(&found.left_out));
+    }
+    if args.boots && found.candidates.iter().all(|trial| trial.candidate.boot.is_empty()) {
+        bail!("nothing that is named takes a boot, so it is tried without --boots");
+    }
+    let design = asked::design(args, &found)?;
+    let intended = shown::intended(&design, &found.left_out, &found.limits, time::each(args), render::style());
+    if args.dry_run {
+        render::print(&intended)?;
+        return Ok(Exit::Fine);
+    }
+    render::say(intended.trim_end());
+    asked::scenario(args, &found)?;
+    if !args.yes && !is_agreed("Try these? [y/N] ")? {
+        render::say("Nothing was changed.");
+        return Ok(Exit::Fine);
+    }
+    let folder = asked::folder(args)?;
+    let kept = Kept {
+        arguments: asked::arguments(args, &found)?,
+        spent: Nanos::ZERO,
+        last: None,
+        campaign: Campaign::new(design),
+        across: args.boots.then(across::begun).transpose()?,
+        doubts: Doubts::default(),
+    };
+    let folder = Folder::create(&folder, &kept)?;
+    go_on(args, &folder, kept, &found)
+}
+
+fn go_on(args: &OptimizeArgs, folder: &Folder, mut kept: Kept, found: &Found) -> Result<Exit> {
+    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    let scenario = asked::scenario(args, found)?;
+    let load_dir = args.load_dir.clone().unwrap_or_else(|| folder.path().to_path_buf());
+    session::check_loads(&scenario.load_phases, &load_dir)?;
+    let note = under_way::say_so(folder.path());
+    if let Err(error) = &note {
+        render::say(&format!("Whoever else measures now is not told that a campaign does: {error}"));
+    }
+    let mut bench = Bench::new(args, found, &kept, scenario, load_dir, &interrupted)?;
+    if kept.across.is_some() {
+        let ending = across::drive(args, folder, &mut kept, &mut bench, &interrupted);
+        let ending = ending.with_context(|| told::goes_on(folder))?;
+        return told::tell_of_boots(args, folder, &kept, found, &ending);
+    }
+    let is_ended = rounds::drive(args, folder, &mut kept, &mut bench, &interrupted)?;
+    told::tell(args, folder, &kept, found, &told::Stand { stopped: !is_ended, is_home: true })
+}
+
+#[cfg(test)]
+mod tests;

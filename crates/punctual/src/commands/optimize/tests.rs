@@ -1,0 +1,87 @@
+//! What a boot finds where a campaign cannot go on: without anybody there, and without starting a machine again.
+
+use super::simulated::{self, ENTRY, UNIT};
+use super::*;
+use std::fs;
+use std::path::PathBuf;
+
+/// The machine, and the folder of a campaign that is under way on it.
+fn under_way() -> (tempfile::TempDir, Machine, PathBuf) {
+    let (dir, hand) = simulated::machine();
+    let folder = dir.path().join("campaign");
+    drop(Folder::create(&folder, &simulated::kept(&["optimize"])).unwrap());
+    // As the journal names it.
+    let folder = folder.canonicalize().unwrap();
+    simulated::under_way(&hand, folder.to_str().unwrap());
+    (dir, hand, folder)
+}
+
+fn at_boot(folder: &Path) -> OptimizeArgs {
+    let words = ["punctual", "optimize", "--resume", folder.to_str().unwrap(), "--at-boot"];
+    let Command::Optimize(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
+    *args
+}
+
+/// Fails, leaves neither entry nor unit, and says why in the folder.
+#[track_caller]
+fn assert_abandoned(dir: &Path, hand: &Machine, folder: &Path, reason: &str) {
+    let error = format!("{:#}", unattended(hand, &at_boot(folder), folder).err().unwrap());
+    assert!(error.contains(reason), "{error}");
+    assert!(!dir.join(ENTRY).exists() && !dir.join(UNIT).exists(), "something stands: {error}");
+    assert!(ours::standing(hand, folder.to_str().unwrap()).unwrap().is_empty());
+    let told = fs::read_to_string(folder.join("result.txt")).unwrap();
+    assert!(told.contains(reason) && told.contains("are taken away"), "{told}");
+    assert!(told.contains(&format!("punctual optimize --resume {}", folder.display())), "{told}");
+}
+
+#[test]
+fn a_campaign_whose_file_is_damaged_is_put_back_and_told() {
+    let (dir, hand, folder) = under_way();
+    fs::write(folder.join("campaign.json"), "{ half of it").unwrap();
+    assert_abandoned(dir.path(), &hand, &folder, "it is no campaign");
+}
+
+#[test]
+fn a_campaign_whose_file_is_gone_is_put_back_and_told() {
+    let (dir, hand, folder) = under_way();
+    fs::remove_file(folder.join("campaign.json")).unwrap();
+    assert_abandoned(dir.path(), &hand, &folder, "no campaign was begun here");
+}
+
+#[test]
+fn a_campaign_of_another_version_is_put_back_and_told() {
+    let (dir, hand, folder) = under_way();
+    Folder::open(&folder).unwrap().write(&simulated::kept(&["optimise-no-more"])).unwrap();
+    assert_abandoned(dir.path(), &hand, &folder, "not understood by this version");
+}
+
+#[test]
+fn a_folder_that_others_may_write_to_is_not_written_to_and_its_campaign_is_put_back() {
+    use std::os::unix::fs::PermissionsExt;
+    let (dir, hand, folder) = under_way();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let error = format!("{:#}", unattended(&hand, &at_boot(&folder), &folder).err().unwrap());
+    assert!(error.contains("others may write to it"), "{error}");
+    assert!(!dir.path().join(ENTRY).exists() && !dir.path().join(UNIT).exists());
+    assert!(!folder.join("result.txt").exists());
+}
+
+#[test]
+fn who_finds_the_campaign_held_by_another_leaves_it_alone() {
+    let (dir, hand, folder) = under_way();
+    let _held = Folder::open(&folder).unwrap();
+    let error = unattended(&hand, &at_boot(&folder), &folder).err().unwrap();
+    assert!(error.to_string().contains("another process is at work"), "{error}");
+    assert!(dir.path().join(ENTRY).exists() && dir.path().join(UNIT).exists());
+}
+
+#[test]
+fn what_does_not_go_is_told_with_how_it_is_mended() {
+    let (dir, hand, folder) = under_way();
+    fs::write(dir.path().join(UNIT), "somebody else's by now").unwrap();
+    fs::remove_file(folder.join("campaign.json")).unwrap();
+    unattended(&hand, &at_boot(&folder), &folder).err().unwrap();
+    assert!(!dir.path().join(ENTRY).exists(), "the entry goes first");
+    let told = fs::read_to_string(folder.join("result.txt")).unwrap();
+    assert!(told.contains("Not everything is put back") && told.contains("punctual revert"), "{told}");
+}

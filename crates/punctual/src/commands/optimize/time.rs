@@ -1,0 +1,69 @@
+//! What a campaign takes of time: of its budget, and between two of its measurements.
+
+use crate::cli::OptimizeArgs;
+use anyhow::{Context, Result};
+use punctual_core::optimize::across::Across;
+use punctual_core::optimize::format::Kept;
+use punctual_core::optimize::pause::Moment;
+use punctual_hist::Nanos;
+use punctual_linux::apply::{Hand, now};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What runs before statistics begin: the first activations after a change are not what it comes to.
+pub const WARM_UP: Nanos = Nanos::from_ms(200);
+/// What setting, starting loads and putting back takes for each run, about.
+const AROUND: Nanos = Nanos::from_ms(400);
+/// What a boot takes, about; where nobody has to come and go on, the time it really took counts.
+const BOOT: Nanos = Nanos::from_secs(60);
+
+/// How long a measurement takes with all that belongs to it, about.
+pub fn each(args: &OptimizeArgs) -> Nanos {
+    let alone = args.run.plus(WARM_UP).plus(AROUND);
+    if args.boots { alone.plus(args.settle).plus(BOOT) } else { alone }
+}
+
+/// Now, by all clocks.
+pub fn present(hand: &dyn Hand) -> Result<Moment> {
+    let present = now(hand).context("cannot tell the time since the machine was started")?;
+    let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    Ok(Moment { boot: present.boot, up: Nanos::from_ns(present.boottime_ns), unix_s })
+}
+
+/// Whether nobody measured for so long that what comes now is not held against what was before. Of what an older program
+/// kept nobody knows.
+pub fn is_after_a_pause(args: &OptimizeArgs, kept: &Kept, present: &Moment) -> bool {
+    let block = each(args).times(kept.campaign.design.block_at_most());
+    kept.last.as_ref().is_none_or(|last| last.is_long_before(present, block, kept.across.is_some()))
+}
+
+/// What a boot that was asked for took before this process began: all of it, unless somebody had to come first.
+pub fn of_boot(across: &Across, present: &Moment, is_at_boot: bool) -> Nanos {
+    match &across.asked {
+        Some(asked) if *asked != present.boot => {
+            if is_at_boot {
+                present.up
+            } else {
+                present.up.min(BOOT)
+            }
+        }
+        _ => Nanos::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_boot_counts_against_the_budget_and_waiting_for_somebody_does_not() {
+        let present = |up| Moment { boot: "b".to_owned(), up: Nanos::from_secs(up), unix_s: 0 };
+        let mut across = Across::begun("ro".to_owned(), "6.1".to_owned(), "a".to_owned());
+        assert_eq!(of_boot(&across, &present(500), true), Nanos::ZERO, "nobody asked for it");
+        across.asked = Some("a".to_owned());
+        assert_eq!(of_boot(&across, &present(95), true), Nanos::from_secs(95));
+        assert_eq!(of_boot(&across, &present(40), false), Nanos::from_secs(40));
+        assert_eq!(of_boot(&across, &present(3 * 86_400), false), BOOT, "somebody came three days later");
+        across.asked = Some("b".to_owned());
+        assert_eq!(of_boot(&across, &present(95), true), Nanos::ZERO, "it was asked for in this boot, and is to come");
+    }
+}

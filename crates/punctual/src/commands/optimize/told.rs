@@ -1,0 +1,117 @@
+//! How a campaign stands, told: on the terminal, in files where nobody may be there to read it, and as an exit code.
+
+use super::candidates::Found;
+use super::kept::Folder;
+use super::ours::abandon;
+use crate::cli::OptimizeArgs;
+use crate::commands::session;
+use crate::exit::Exit;
+use crate::render::{self, optimize as shown};
+use anyhow::{Result, bail};
+use punctual_core::optimize::Verdict;
+use punctual_core::optimize::across::Ending;
+use punctual_core::optimize::format::Kept;
+use punctual_linux::apply::Hand;
+use std::io::Write;
+use std::path::Path;
+
+/// With nobody there, nothing of a campaign that cannot go on stays, and the reason is written down.
+pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: anyhow::Error) -> anyhow::Error {
+    let (error, what) = match abandon(hand, path) {
+        Ok(()) => (error, "Its boot entry and its unit are taken away.".to_owned()),
+        Err(second) => {
+            let what = format!("Not everything is put back: {second:#}. See punctual status, then punctual revert.");
+            (error.context(what.clone()), what)
+        }
+    };
+    let Some(folder) = folder else { return error };
+    let text =
+        format!("The campaign ended: {error:#}.\n{what}\nTo go on: punctual optimize --resume {}\n", folder.display());
+    match folder.write_result("result.txt", &text) {
+        Ok(()) => error,
+        Err(second) => error.context(format!("the reason could not be written down ({second:#})")),
+    }
+}
+
+/// What to do when it could not go on.
+pub fn goes_on(folder: &Folder) -> String {
+    format!("ended; punctual optimize --resume {} goes on, once this is mended", folder.display())
+}
+
+/// How a campaign across boots stands. Nobody may be there to read it: its end is written down, too.
+pub fn tell_of_boots(
+    args: &OptimizeArgs,
+    folder: &Folder,
+    kept: &Kept,
+    found: &Found,
+    ending: &Ending,
+) -> Result<Exit> {
+    let is_given_up = kept.across.as_ref().is_some_and(|across| across.gave_up.is_some());
+    match ending {
+        Ending::Rebooting => return Ok(Exit::Fine),
+        Ending::RebootByHand => {
+            render::say(&format!(
+                "Start the machine again, then: punctual optimize --resume {}. To end it: punctual revert",
+                folder.display()
+            ));
+            return Ok(Exit::Doubtful);
+        }
+        Ending::Stuck(act) => bail!("what was done had no effect ({act:?}), and was put back; look at punctual status"),
+        Ending::Interrupted if args.at_boot => {
+            render::say("Ended from outside; it goes on by itself after the next boot. To end it: punctual revert");
+            return Ok(Exit::Doubtful);
+        }
+        Ending::Interrupted | Ending::PutBack => {
+            return tell(args, folder, kept, found, &Stand { stopped: true, is_home: false });
+        }
+        Ending::Ended { .. } => {}
+    }
+    let is_home = *ending == Ending::Ended { is_home: true };
+    tell(args, folder, kept, found, &Stand { stopped: is_given_up, is_home })
+}
+
+/// How it stands when it is told of.
+pub struct Stand {
+    /// It is not ended.
+    pub stopped: bool,
+    /// The machine is known to run as it did before it began.
+    pub is_home: bool,
+}
+
+/// Tells all of it.
+pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Found, stand: &Stand) -> Result<Exit> {
+    let Stand { stopped, is_home } = *stand;
+    let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
+    let is_given_up = gave_up.is_some();
+    let standing = kept.campaign.standing();
+    let result = shown::Result {
+        campaign: &kept.campaign,
+        standing: &standing,
+        left_out: &found.left_out,
+        doubts: &kept.doubts,
+        cpus: &found.cpus,
+        load: args.load.0.iter().map(punctual_core::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),
+        run: args.run,
+        late: args.late,
+        spent: kept.spent,
+        folder: folder.path(),
+        stopped,
+        gave_up,
+        is_home,
+        boots: kept.across.as_ref().map(|across| across.boots),
+    };
+    if let (Some(path), false) = (&args.html, stopped) {
+        let page = shown::html(&result)?;
+        session::write_new(path, |mut file| file.write_all(page.as_bytes()))?;
+    }
+    if kept.across.is_some() && (!stopped || is_given_up) {
+        let plain = render::text::Style::default();
+        folder.write_result("result.txt", &shown::text(&result, plain))?;
+        folder.write_result("result.json", &shown::json(&result)?)?;
+        folder.write_result("result.html", &shown::html(&result)?)?;
+    }
+    render::print(&if args.json { shown::json(&result)? } else { shown::text(&result, render::style()) })?;
+    let unclear =
+        standing.judged.iter().any(|judged| matches!(judged.verdict, Verdict::NotEnoughData | Verdict::Refused(_)));
+    Ok(Exit::doubtful_if(stopped || unclear))
+}

@@ -1,0 +1,88 @@
+//! `punctual measure --resume`: a recording that ended goes on, by its own scenario, in the same file.
+
+use super::measure::exit_of;
+use crate::cli::MeasureArgs;
+use crate::commands::here::Here;
+use crate::commands::session::{self, Outputs};
+use crate::commands::source::refuse_pipe;
+use crate::exit::Exit;
+use crate::render;
+use anyhow::{Result, anyhow, bail};
+use punctual_core::recording::{Moment, Recording, machine_differences, remaining};
+use punctual_core::scenario::Amount;
+use punctual_core::trace::{Rung, Tracing};
+use punctual_linux::in_force::{BOOT_ID, boot_id};
+use punctual_linux::measure::{Explain, Setting, now};
+use punctual_linux::recording::read_file;
+use punctual_linux::trace::EngineChoice;
+use std::path::Path;
+
+/// Reads the recording, makes sure that this is where it was measured, measures what is left.
+pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
+    refuse_pipe(path)?;
+    let recording = read_file(path)?;
+    recording.header.scenario.clone().checked(&machine.cpus).map_err(render::words::scenario_error)?;
+    let outputs = Outputs {
+        recording: path.to_path_buf(),
+        html: args.html.clone(),
+        progress: !args.quiet && !args.json,
+        live: args.live,
+    };
+    let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
+    let explain = recording.causes.tracing.as_ref().map(as_before);
+    let setting = Setting { explain, ..machine.setting(load_dir, Vec::new(), false) };
+    same_machine(&recording, &setting, path)?;
+    let asked = args.activations.map(Amount::Activations).or(args.duration.map(Amount::Time));
+    let scenario = remaining(&recording, asked)
+        .ok_or_else(|| anyhow!("{} has been measured to its end: say how much more with --duration", path.display()))?;
+    session::check_loads(&scenario.load_phases, &setting.load_dir)?;
+    let finished = session::go_on(&scenario, &setting, &outputs, recording)?;
+    let report = &finished.report;
+    render::print(&if args.json {
+        render::json::check(report, Some(path))
+    } else {
+        render::text::check(report, Some(path), outputs.html.as_deref(), render::style())
+    })?;
+    Ok(finished.exit(exit_of(report)))
+}
+
+/// Refuses another machine, another kernel and another boot: what was tuned may have been lost with the boot.
+fn same_machine(recording: &Recording, setting: &Setting, path: &Path) -> Result<()> {
+    let of = path.display();
+    let differences = machine_differences(&recording.header.machine, &setting.machine);
+    if !differences.is_empty() {
+        let told = render::words::runs::differences(&differences, "in the recording", "here");
+        bail!("{of} cannot be gone on with here, where it was not measured:\n{told}\nmeasure anew with --out");
+    }
+    let states = recording.in_force.iter().rev().filter(|state| state.moment == Moment::Before);
+    let then = states.flat_map(|state| &state.values).find(|(name, _)| name == BOOT_ID).map(|(_, id)| id.clone());
+    let last = recording.runs.last();
+    let ended = last.map(|run| run.header.epoch.plus(run.until.minus(run.at))).unwrap_or_default();
+    let another = match (&then, boot_id()) {
+        (Some(then), Some(here)) => *then != here,
+        _ => now() < ended,
+    };
+    if another {
+        bail!(
+            "{of} was measured before this machine was booted anew: measure into a recording of its own with --out, and \
+             put both together with punctual merge"
+        );
+    }
+    Ok(())
+}
+
+/// How causes were looked for, to do it again.
+fn as_before(tracing: &Tracing) -> Explain {
+    Explain {
+        threshold: tracing.threshold,
+        windows_max: tracing.windows_max,
+        buffer_bytes: Some(tracing.buffer_bytes).filter(|bytes| *bytes > 0),
+        phases: tracing.phases.clone(),
+        engine: match tracing.rung {
+            Rung::Timerlat => EngineChoice::Timerlat,
+            Rung::Tracefs => EngineChoice::Tracefs,
+            Rung::Bpf => EngineChoice::Bpf,
+            Rung::Deltas | Rung::InProcess => EngineChoice::Best,
+        },
+    }
+}

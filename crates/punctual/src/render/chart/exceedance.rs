@@ -1,0 +1,145 @@
+//! How often later than: the share of activations beyond each latency, both axes logarithmic, several results over each
+//! other. Where two curves are apart, one of the results is later, and by how much is read off across.
+
+use super::axis::{self, LogScale, as_f64};
+use super::shape::{Shape, range};
+use super::{Plot, escaped, px, series};
+use crate::render::units;
+use punctual_core::stats::binomial;
+use punctual_hist::Nanos;
+use std::fmt::Write as _;
+
+/// Up to so many beyond, limits are exact.
+const EXACT_MAX: u64 = 1_000;
+
+/// The picture; `None` where nothing was counted.
+pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
+    let (low, high) = range(shapes, budget)?;
+    let shapes: Vec<&Shape> = shapes.iter().filter(|shape| shape.count() > 0).collect();
+    let most = shapes.iter().map(|shape| shape.count()).max()?;
+    let plot = Plot { left: 74.0, top: 20.0, right: 886.0, bottom: 330.0 };
+    let x = LogScale::new(as_f64(low), as_f64(high), plot.left, plot.right);
+    // In millionths, because a scale ends at a tenth.
+    let least = (0.5e6 / as_f64(most)).max(1e-6);
+    let scale = 0.1 / least.min(0.1);
+    let y = LogScale::new(least * scale, 1e6 * scale, plot.bottom, plot.top);
+    let level = |share: f64| y.at(share * 1e6 * scale);
+    let names: Vec<&str> = shapes.iter().map(|shape| shape.name.as_str()).collect();
+    let says = escaped(&format!("Share of activations later than a latency: {}", names.join(", ")));
+    let mut out =
+        format!(r#"<svg class="exceedance" viewBox="0 0 900 360" role="img" tabindex="0" aria-label="{says}">"#);
+    axis::latencies_below(&mut out, &x, plot);
+    shares_left(&mut out, &y, least, scale, plot);
+    if let Some(budget) = budget {
+        let at = px(x.at_ns(budget));
+        let _ = write!(out, r#"<path class="limit" d="M{at} {}V{}"/>"#, px(plot.top - 6.0), px(plot.bottom));
+        let text = escaped(&format!("budget {}", units::latency(budget)));
+        let _ = write!(out, r#"<text class="limit-name end" x="{at}" y="{}">{text}</text>"#, px(plot.top - 7.0));
+    }
+    // All bands lie behind all curves.
+    let of_many = if shapes.len() > 1 { " of-many" } else { "" };
+    for shape in &shapes {
+        let _ = write!(
+            out,
+            r#"<path class="band{of_many} {}" d="{}"/>"#,
+            series(shape.number),
+            band(shape, &x, level, plot)
+        );
+    }
+    for shape in shapes {
+        let (path, apart) = steps(shape, &x, level, plot);
+        let (title, class) = (escaped(&shape.name), series(shape.number));
+        let _ = write!(out, r#"<path class="ran {class}" d="{path}"><title>{title}</title></path>"#);
+        if let Some(apart) = apart {
+            let _ = write!(out, r#"<path class="skipped {class}" d="{apart}"><title>{title}</title></path>"#);
+        }
+    }
+    let _ = write!(out, r#"<path class="axis" d="M{} {}H{}"/>"#, px(plot.left), px(plot.bottom), px(plot.right));
+    out.push_str("</svg>");
+    Some(out)
+}
+
+/// Where the curve falls, as far as that can be seen, and how many values are larger than that.
+fn falls(shape: &Shape, x: &LogScale) -> Vec<(String, u64)> {
+    let mut beyond = shape.count();
+    let mut falls: Vec<(String, u64)> = Vec::new();
+    for (at, count) in shape.falls() {
+        beyond = beyond.saturating_sub(count);
+        let at = px(x.at_ns(at));
+        match falls.last_mut() {
+            Some(last) if last.0 == at => last.1 = beyond,
+            _ => falls.push((at, beyond)),
+        }
+    }
+    falls
+}
+
+/// The curve, and what follows it where values were only counted: they lie somewhere along that, up to the largest.
+fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (String, Option<String>) {
+    let all = as_f64(shape.count());
+    let mut level = px(y(1.0));
+    let mut path = format!("M{} {level}", px(plot.left));
+    for (at, beyond) in falls(shape, x) {
+        level = px(if beyond > 0 { y(as_f64(beyond) / all) } else { plot.bottom });
+        let _ = write!(path, "H{at}V{level}");
+    }
+    let Some((apart, [from, to])) = shape.apart.zip(apart(shape, x)) else { return (path, None) };
+    let _ = write!(path, "H{from}");
+    // Where nobody knows the largest, nobody knows where the curve ends.
+    let end = if apart.to.is_some() { format!("V{}", px(plot.bottom)) } else { String::new() };
+    (path, Some(format!("M{from} {level}H{to}{end}")))
+}
+
+/// From where to where values lie that were only counted: above all cells.
+fn apart(shape: &Shape, x: &LogScale) -> Option<[String; 2]> {
+    let apart = shape.apart?;
+    let cells_end = shape.falls().last().map_or(0, |(at, _)| at.as_ns());
+    Some([apart.from.as_ns(), apart.end()].map(|at| px(x.at(as_f64(at.max(cells_end))))))
+}
+
+/// The limits of each share by itself, at 95 %: Clopper and Pearson, for activations that do not depend on each other.
+pub fn limits(beyond: u64, all: u64) -> (f64, f64) {
+    let upper = |k: u64| binomial::upper_bound(k, all, 0.975).unwrap_or(1.0);
+    if beyond <= EXACT_MAX {
+        let low = if beyond == 0 { 0.0 } else { 1.0 - upper(all.saturating_sub(beyond)) };
+        return (low, upper(beyond));
+    }
+    // The band is narrower than its line here.
+    let (k, n) = (as_f64(beyond), as_f64(all.max(1)));
+    let half = 1.96 * (k * (1.0 - k / n).max(0.0)).sqrt() / n;
+    (k / n - half, k / n + half)
+}
+
+/// The area between the limits: right along the upper ones, back along the lower ones.
+fn band(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> String {
+    let all = shape.count();
+    let mut path = format!("M{} {}", px(plot.left), px(y(1.0)));
+    let mut lower = vec![(px(plot.left), y(1.0))];
+    for (at, beyond) in falls(shape, x) {
+        let (low, high) = limits(beyond, all);
+        let _ = write!(path, "H{at}V{}", px(y(high)));
+        lower.push((at, if low > 0.0 { y(low) } else { plot.bottom }));
+    }
+    if let Some([_, to]) = apart(shape, x) {
+        let _ = write!(path, "H{to}");
+    }
+    for (from, level) in lower.iter().rev() {
+        let _ = write!(path, "V{}H{from}", px(*level));
+    }
+    path.push('Z');
+    path
+}
+
+/// Vertical axis of shares: each power of ten as one in so many.
+fn shares_left(out: &mut String, y: &LogScale, least: f64, scale: f64, plot: Plot) {
+    let mut millionths = 1e6;
+    let mut one_in = 1u64;
+    while millionths >= least {
+        let at = y.at(millionths * scale);
+        let _ = write!(out, r#"<path class="grid" d="M{} {}H{}"/>"#, px(plot.left), px(at), px(plot.right));
+        let text = if one_in == 1 { "all".to_owned() } else { escaped(&format!("1 in {}", axis::short(one_in))) };
+        let _ = write!(out, r#"<text class="tick end" x="{}" y="{}">{text}</text>"#, px(plot.left - 8.0), px(at + 4.0));
+        millionths /= 10.0;
+        one_in = one_in.saturating_mul(10);
+    }
+}

@@ -1,0 +1,140 @@
+//! Values in cells, whoever counted them: what histograms and curves are drawn from.
+//!
+//! A cell has edges, and nothing says where in it its values lie; what a program has only counted lies apart, and no
+//! further than is known. Must not know how any of it is drawn.
+
+use punctual_core::foreign::{Beyond, Cell, Run, Series, total};
+use punctual_hist::{Counts, Nanos};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Of a file with more series than this, those with the largest values are drawn.
+const DRAWN_MAX: usize = 16;
+
+/// Values under one name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shape {
+    /// Its place among all, which gives the colour.
+    pub number: usize,
+    /// What it is called.
+    pub name: String,
+    /// Cells that hold something.
+    pub cells: Vec<Cell>,
+    /// The largest value, where it is known.
+    pub largest: Option<Nanos>,
+    /// Values that are in no cell.
+    pub apart: Option<Apart>,
+}
+
+/// Values of which is known how many they are, and that they lie between these two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Apart {
+    /// None is smaller.
+    pub from: Nanos,
+    /// The largest of them; `None` where nobody knows.
+    pub to: Option<Nanos>,
+    /// How many.
+    pub count: u64,
+}
+
+impl Apart {
+    fn of(beyond: Beyond, largest: Option<Nanos>) -> Self {
+        // A largest value below contradicts them.
+        Self { from: beyond.from, to: largest.filter(|largest| *largest >= beyond.from), count: beyond.count }
+    }
+
+    /// Up to where they are drawn: a little further where nobody knows.
+    pub fn end(&self) -> u64 {
+        let from = self.from.as_ns();
+        self.to.map_or(from.saturating_add(from / 10), Nanos::as_ns).saturating_add(1)
+    }
+}
+
+impl Shape {
+    /// Values that we counted.
+    pub fn of_counts(number: usize, name: String, counts: &Counts) -> Self {
+        Self::of_series(number, &Series::of_counts(name, None, counts))
+    }
+
+    /// Values of a series, under its own label.
+    pub fn of_series(number: usize, series: &Series) -> Self {
+        Self {
+            number,
+            name: series.label.clone(),
+            cells: series.cells.clone(),
+            largest: series.max,
+            apart: series.beyond.map(|beyond| Apart::of(beyond, series.max)),
+        }
+    }
+
+    /// How many values there are.
+    pub fn count(&self) -> u64 {
+        let counts = self.cells.iter().map(|cell| cell.count).chain(self.apart.map(|apart| apart.count));
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// Where larger values become fewer, and by how many: at the end of each cell, so that no share is understated.
+    pub fn falls(&self) -> Vec<(Nanos, u64)> {
+        let mut falls: Vec<(Nanos, u64)> = self.cells.iter().map(|cell| (cell.end(self.largest), cell.count)).collect();
+        // Cells of several series may overlap.
+        falls.sort_by_key(|(at, _)| *at);
+        falls
+    }
+}
+
+/// The first value above a cell.
+pub fn above(cell: &Cell) -> u64 {
+    cell.high.as_ns().saturating_add(1)
+}
+
+/// From the smallest value to the first above all, the budget among them; `None` where there is nothing.
+pub fn range(shapes: &[Shape], budget: Option<Nanos>) -> Option<(u64, u64)> {
+    let all = || {
+        let cells = shapes.iter().flat_map(|shape| &shape.cells).map(|cell| (cell.low.as_ns(), above(cell)));
+        cells.chain(shapes.iter().filter_map(|shape| shape.apart).map(|apart| (apart.from.as_ns(), apart.end())))
+    };
+    let (first, end) = all().min()?;
+    // There is no zero on a logarithmic axis.
+    let low = if first == 0 { (end / 4).max(1) } else { first };
+    let high = all().map(|(_, above)| above).max()?;
+    let budget = budget.map(Nanos::as_ns);
+    Some((low.min(budget.unwrap_or(low)), high.max(budget.unwrap_or(high))))
+}
+
+/// The series of a file, with their places in it.
+pub fn of_run(run: &Run) -> Vec<Shape> {
+    let mut all: Vec<(usize, &Series)> = run.series.iter().enumerate().filter(|(_, one)| is_drawn(one)).collect();
+    // One whose largest is not known may be the largest of all.
+    all.sort_by_key(|(_, series)| Reverse(series.largest().unwrap_or(Nanos::MAX)));
+    all.truncate(DRAWN_MAX);
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(number, series)| Shape::of_series(number, series)).collect()
+}
+
+/// Whether a series has something to draw.
+pub fn is_drawn(series: &Series) -> bool {
+    !series.cells.is_empty() || series.beyond.is_some()
+}
+
+/// The series of a file, those of one context as one, to be laid over others: under the name of the file.
+pub fn by_context(name: &str, run: &Run) -> Vec<Shape> {
+    let mut contexts: BTreeMap<Option<&str>, Vec<Series>> = BTreeMap::new();
+    for series in run.series.iter().filter(|series| is_drawn(series)) {
+        contexts.entry(series.context.as_deref()).or_default().push(series.clone());
+    }
+    let parts: Vec<Series> = contexts.into_iter().flat_map(|(context, series)| whole(context, series)).collect();
+    let alone = parts.len() == 1;
+    let named = |part: &Series| {
+        let name = if alone { name.to_owned() } else { format!("{name}: {}", part.label) };
+        Shape { name, ..Shape::of_series(0, part) }
+    };
+    parts.iter().map(named).collect()
+}
+
+/// As one, called by what they have in common; as they are, where they are of different kinds.
+fn whole(context: Option<&str>, series: Vec<Series>) -> Vec<Series> {
+    match total(&series) {
+        Some(all) => vec![Series { label: context.map_or(all.label.clone(), str::to_owned), ..all }],
+        None => series,
+    }
+}

@@ -1,0 +1,31 @@
+//! A comparison as people and programs read it: text, a page with overlaid pictures, JSON, `JUnit` XML.
+//!
+//! All of it is drawn from the finished comparison; must not judge, only tell.
+
+mod html;
+mod json;
+mod junit;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use html::html;
+pub use json::json;
+pub use junit::junit;
+pub use text::text;
+
+use punctual_core::compare::{Against, GroupResult, Verdict};
+
+/// So many groups are told in full; of more, those that decide and the first few others.
+const GROUPS_TOLD: usize = 12;
+
+/// The groups that are told in full, in order, and how many are not.
+fn told(against: &Against) -> (Vec<&GroupResult>, usize) {
+    let decides = |group: &&GroupResult| matches!(group.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed);
+    let mut told: Vec<&GroupResult> = against.groups.iter().filter(decides).take(GROUPS_TOLD).collect();
+    let room = GROUPS_TOLD.saturating_sub(told.len());
+    told.extend(against.groups.iter().filter(|group| !decides(group)).take(room));
+    told.sort_by(|a, b| a.group.cmp(&b.group));
+    let left = against.groups.len().saturating_sub(told.len());
+    (told, left)
+}

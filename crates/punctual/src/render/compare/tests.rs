@@ -1,0 +1,136 @@
+//! A comparison made here, as every form shows it. `BLESS=1 cargo test` writes the golden files anew.
+
+use super::*;
+use crate::render::golden::assert_golden;
+use crate::render::text::Style;
+use punctual_core::compare::{Comparison, Options};
+use punctual_core::recording::{Clock, CpuInterval, Frame, Header, Interval, Placement, Recording};
+use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_hist::{MonoTime, Nanos, bucket_index};
+use std::path::Path;
+
+/// Thirty seconds on two CPUs; every latency so many times as long, and a spike of 300 us once in `spikes`.
+fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
+    let mut recording = Recording::new(Header {
+        tool_version: "0.1.0".to_owned(),
+        started_unix_ns: 1_763_718_077_000_000_000,
+        epoch: MonoTime::from_ns(0),
+        scenario: Scenario {
+            threads: [1, 2].map(|cpu| ProbeThread { cpu, period: Nanos::from_ms(1) }).to_vec(),
+            policy: Policy::Fifo(90),
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Activations(0),
+            length: Amount::Time(Nanos::from_secs(30)),
+            budget: Some(Nanos::from_us(100)),
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![LoadPhase { loads: vec!["cpu".to_owned()], parts: 1 }],
+            load_cpus: None,
+            suite: None,
+        },
+        machine: vec![("kernel".to_owned(), kernel.to_owned())],
+        placement: Placement::default(),
+        clock: Clock::default(),
+        checkpoint: Nanos::from_secs(1),
+    });
+    for at in 0..30u64 {
+        let bucket = |ns: u64| u16::try_from(bucket_index(ns)).unwrap();
+        // A body that wanders a little from second to second, and its tail.
+        let spiky = u64::from(at * 7 % 30 < 30 / spikes);
+        let mut ran: Vec<(u16, u64)> =
+            (0..10).map(|i| (bucket((5_000 + 500 * i) * times), 90 + (at * (i + 3)) % 20)).collect();
+        ran.push((bucket(20_000 * times), 10));
+        ran.push((bucket(300_000), spiky));
+        ran.retain(|(_, n)| *n > 0);
+        let cpu = |cpu| CpuInterval {
+            cpu,
+            ran: ran.clone(),
+            ran_min: Some(Nanos::from_ns(5_000 * times)),
+            ran_max: Some(Nanos::from_us(300)),
+            over_budget: spiky,
+            ..CpuInterval::default()
+        };
+        let (start, length) = (Nanos::from_secs(at), Nanos::from_secs(1));
+        recording.add(Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu(1), cpu(2)] }));
+    }
+    recording
+}
+
+fn comparison(anyway: bool) -> Comparison {
+    let (a, mut b, c) = (recording("6.12", 2, 3), recording("6.12-rt", 1, 30), recording("6.12", 2, 3));
+    if anyway {
+        b.header.scenario.mechanism = Mechanism::Relative;
+    }
+    let named =
+        [("before.punctual".to_owned(), &a), ("after.punctual".to_owned(), &b), ("again.punctual".to_owned(), &c)];
+    Comparison::of(&named, Options { resamples: 500, anyway, ..Options::default() }).unwrap()
+}
+
+fn on_80(comparison: &Comparison) -> String {
+    text(comparison, Some(Path::new("compare.html")), Style::default())
+}
+
+#[test]
+fn the_text() {
+    assert_golden("compare.txt", &on_80(&comparison(false)));
+}
+
+#[test]
+fn every_line_fits_and_nothing_claims_a_worst_case() {
+    for width in [80, 120] {
+        let text = text(&comparison(true), None, Style { width, colour: false });
+        assert!(text.is_ascii() && !text.to_lowercase().contains("worst case"), "{text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= width || !line.trim().contains(' '), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_should_not_be_compared_is_marked_everywhere() {
+    let anyway = comparison(true);
+    assert!(on_80(&anyway).contains("Not comparable"), "{}", on_80(&anyway));
+    assert!(!on_80(&comparison(false)).contains("Not comparable"));
+    let page = html(&anyway, "before / after").unwrap();
+    assert!(page.contains("Not comparable") && page.contains("way to wait"));
+    let document: serde_json::Value = serde_json::from_str(&json(&anyway).unwrap()).unwrap();
+    assert_eq!(document["others"][0]["comparable"], false);
+    assert_eq!(document["others"][1]["comparable"], true);
+    assert!(junit(&anyway, false).unwrap().contains("not-comparable"));
+}
+
+#[test]
+fn the_json_fits_its_schema_and_says_what_the_text_says() {
+    let document: serde_json::Value = serde_json::from_str(&json(&comparison(false)).unwrap()).unwrap();
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../../schemas/compare-1.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path)).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(document["others"][0]["verdict"], "better");
+    assert_eq!(document["others"][1]["verdict"], "no-difference-shown");
+    assert_eq!(document["others"][0]["groups"][0]["rows"][0]["verdict"], "better");
+    assert_eq!(document["others"][0]["differences"][0]["second"], "6.12-rt");
+}
+
+#[test]
+fn the_page_draws_each_group_once_and_loads_nothing() {
+    let page = html(&comparison(false), "a <b>").unwrap();
+    assert_eq!(page.matches(r#"<svg class="exceedance""#).count(), 2);
+    assert!(!page.contains("NaN") && !page.contains("http://") && !page.contains("https://"));
+    assert!(page.contains("a &lt;b&gt;") && page.contains("p99.9"));
+    let curves = page.matches(r#"<path class="ran c0"#).count();
+    assert!(curves >= 2, "{curves}");
+}
+
+#[test]
+fn junit_has_a_case_for_each_group_and_fails_where_it_is_worse() {
+    let document = junit(&comparison(false), false).unwrap();
+    assert_eq!((document.matches("<testsuite ").count(), document.matches("<testcase ").count()), (2, 4));
+    assert_eq!(document.matches("<failure").count(), 0);
+    let (a, b) = (recording("6.12", 1, 30), recording("6.12", 2, 3));
+    let named = [("a".to_owned(), &a), ("b".to_owned(), &b)];
+    let worse = Comparison::of(&named, Options { resamples: 500, ..Options::default() }).unwrap();
+    assert_eq!(junit(&worse, false).unwrap().matches("<failure").count(), 2);
+}

@@ -1,0 +1,168 @@
+//! A comparison on a terminal.
+
+use super::told;
+use crate::render::text::Style;
+use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::text::table::{Edge, Table};
+use crate::render::units;
+use crate::render::words::{self, compare as say};
+use punctual_core::compare::{Against, Comparison, GroupResult, Matters, Origin, Side, Verdict};
+use std::path::Path;
+
+/// So many differences that matter little or some are listed.
+const DIFFERENCES_TOLD: usize = 20;
+/// So many rows that decide.
+const DECIDED_TOLD: usize = 12;
+/// So many causes.
+const CAUSES_TOLD: usize = 8;
+
+/// The whole text.
+pub fn text(comparison: &Comparison, html: Option<&Path>, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    side(&mut sheet, "first", &comparison.first);
+    for other in &comparison.others {
+        against(&mut sheet, other, comparison);
+    }
+    sheet.heading("How to read it");
+    for caution in say::cautions(comparison) {
+        sheet.point(2, &caution);
+    }
+    if let Some(path) = html {
+        sheet.gap();
+        sheet.entry(2, 9, "page", &path.display().to_string());
+    }
+    sheet.finish()
+}
+
+fn side(sheet: &mut Sheet, label: &str, side: &Side) {
+    let started = say::started(&side.origin).map_or_else(String::new, |started| format!(", {started}"));
+    let measured = side.measured.map_or_else(String::new, |length| format!(", measured {}", units::duration(length)));
+    let by = match &side.origin {
+        Origin::Punctual { .. } => String::new(),
+        Origin::Imported { .. } => format!(", by {}", say::program(&side.origin)),
+    };
+    sheet.entry(2, 7, label, &format!("{}{started}{measured}{by}", side.name));
+    for doubt in &side.doubts {
+        sheet.toned_paragraph(10, Tone::Doubt, "not to be trusted:", &words::distrust(doubt));
+    }
+    for note in say::notes(&side.origin) {
+        sheet.toned_paragraph(10, Tone::Quiet, "note:", note);
+    }
+}
+
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Better => Tone::Good,
+        Verdict::Worse | Verdict::Mixed => Tone::Bad,
+        Verdict::NoDifferenceShown => Tone::Heading,
+        Verdict::NotEnoughData => Tone::Doubt,
+    }
+}
+
+fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
+    sheet.gap();
+    side(sheet, "second", &other.side);
+    sheet.heading("Verdict");
+    let word = format!("{}.", say::verdict(other.verdict).to_uppercase());
+    sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
+    if other.refused {
+        sheet.toned_paragraph(2, Tone::Doubt, "Not comparable:", "compared all the same, because --anyway was given.");
+    }
+    let (groups, left) = told(other);
+    let decided = say::all_decided(other);
+    for sentence in decided.iter().take(DECIDED_TOLD) {
+        sheet.point(2, sentence);
+    }
+    if let Some(more) = decided.len().checked_sub(DECIDED_TOLD).filter(|more| *more > 0) {
+        sheet.paragraph(2, &format!("and {} more, in the tables", units::count(more as u64)));
+    }
+    differences(sheet, other);
+    sheet.heading("Numbers (us, over the releases due)");
+    for group in groups {
+        numbers(sheet, group);
+    }
+    if left > 0 {
+        sheet.paragraph(
+            2,
+            &format!("and {} more; all are in the JSON document (--json)", units::counted(left as u64, "group")),
+        );
+    }
+    sheet.gap();
+    sheet.paragraph(2, &say::skipped(&comparison.first.origin, &other.side.origin));
+    let mut rows = other.groups.iter().flat_map(|group| &group.rows);
+    if let Some(budget) = rows.find_map(|row| say::budget(&row.what)) {
+        sheet.paragraph(2, &budget);
+    }
+    causes(sheet, other);
+}
+
+fn differences(sheet: &mut Sheet, other: &Against) {
+    sheet.heading("What differs beside the numbers");
+    if other.differences.is_empty() && other.left_out.is_empty() {
+        sheet.paragraph(2, "Nothing that a recording knows of.");
+    }
+    for (place, difference) in other.differences.iter().enumerate() {
+        let matters = difference.matters();
+        if place >= DIFFERENCES_TOLD && matters >= Matters::Some {
+            let more = units::count((other.differences.len() - place) as u64);
+            sheet.paragraph(2, &format!("and {more} more (--json has all)"));
+            break;
+        }
+        let tone = if matters <= Matters::Much { Tone::Doubt } else { Tone::Quiet };
+        sheet.hanging_paragraph(2, 4, tone, &format!("{}:", say::matters(matters)), &say::difference(difference));
+    }
+    if let Some(left) = say::left_out(&other.left_out) {
+        sheet.hanging_paragraph(2, 4, Tone::Quiet, "not compared:", &left);
+    }
+    for lacking in &other.lacks {
+        sheet.hanging_paragraph(2, 4, Tone::Quiet, "not known:", &say::lacking(lacking));
+    }
+}
+
+fn numbers(sheet: &mut Sheet, group: &GroupResult) {
+    sheet.gap();
+    sheet.toned_paragraph(
+        2,
+        Tone::Heading,
+        &format!("{}:", say::result_group(group)),
+        &format!("{} ({})", say::verdict(group.verdict), say::due(group)),
+    );
+    for why in say::unfit(group) {
+        sheet.toned_paragraph(4, Tone::Doubt, "unfit:", &why);
+    }
+    let mut table = Table::new(&[
+        ("", Edge::Left),
+        ("first", Edge::Right),
+        ("second", Edge::Right),
+        ("change", Edge::Right),
+        ("95 % interval", Edge::Right),
+        ("odds", Edge::Right),
+        ("difference", Edge::Left),
+    ]);
+    for row in &group.rows {
+        table.row([
+            say::what(&row.what),
+            say::number(row, false),
+            say::number(row, true),
+            say::change(row),
+            say::interval(row),
+            say::odds(row.odds_of_all),
+            say::row_verdict(row).to_owned(),
+        ]);
+    }
+    sheet.table(&table);
+    if let Some(delta) = group.delta {
+        sheet.paragraph(4, &format!("Effect: {}.", say::effect(delta)));
+    }
+}
+
+fn causes(sheet: &mut Sheet, other: &Against) {
+    let Some(causes) = &other.causes else { return };
+    sheet.heading("Causes of lateness (for information: no verdict rests on them)");
+    if causes.is_empty() {
+        sheet.paragraph(2, "None appeared, went, doubled or halved.");
+    }
+    for change in causes.iter().take(CAUSES_TOLD) {
+        sheet.point(2, &say::cause(change));
+    }
+}

@@ -1,0 +1,129 @@
+//! What another program measured, as a page: what the file says, what there is to doubt of it, and pictures of its cells.
+//!
+//! As on the terminal there is no verdict and no word about trust: a foreign file says nothing of either.
+
+use super::{SCRIPT, STYLE, rendered};
+use crate::render::{chart, plot, units, words};
+use minijinja::{Value, context};
+use punctual_core::foreign::{Quantity, Run, Series, total};
+use std::path::Path;
+
+const TEMPLATE: &str = include_str!("imported.html.jinja");
+
+/// The page. `title` is what the reader calls this result; `file` is where it lies.
+///
+/// # Errors
+/// Only when the template and this module do not belong together, which the tests rule out.
+pub fn imported_page(run: &Run, title: &str, file: &Path) -> Result<String, minijinja::Error> {
+    let drawn = chart::of_run(run);
+    let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
+    let facts = [
+        ("measured by", run.program.clone()),
+        ("called", run.command.clone()),
+        ("started", run.started.clone()),
+        ("length", run.duration.map(|stated| units::duration(stated.length))),
+    ];
+    let facts = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let facts: Vec<Value> =
+        facts.chain(run.machine.iter().cloned()).map(|(name, value)| context! { name, value }).collect();
+    let rows = run.series.iter().enumerate().map(|(number, series)| row(Some(number), series));
+    let rows: Vec<Value> = rows.chain(total(&run.series).map(|all| row(None, &all))).collect();
+    let left_out = run.series.iter().filter(|series| chart::is_drawn(series)).count().saturating_sub(drawn.len());
+    let legend = drawn.iter().map(|shape| context! { key => chart::series(shape.number), name => &shape.name });
+    let claims = words::claims::of_import(run);
+    let claims: Vec<Value> = claims.into_iter().map(|(name, lines)| context! { name, lines }).collect();
+    let context = context! {
+        css => STYLE,
+        js => SCRIPT,
+        title,
+        file => file.display().to_string(),
+        tool_version => env!("CARGO_PKG_VERSION"),
+        format => run.format.name(),
+        quantity => if noise { "Noise" } else { "Lateness" },
+        claims,
+        condition => words::claims::CONDITION_IMPORTED,
+        notes => &run.notes,
+        facts,
+        rows,
+        histogram => chart::cells(&drawn, None),
+        exceedance => chart::exceedance(&drawn, None),
+        band => if drawn.len() == 1 { plot::BAND } else { "" },
+        legend => legend.collect::<Vec<_>>(),
+        beyond => plot::only_counted(&drawn),
+        cautions => plot::cautions(run),
+        left_out => if left_out > 0 { format!("Drawn are the {} series with the largest values.", drawn.len()) } else { String::new() },
+    };
+    rendered(TEMPLATE, context)
+}
+
+fn row(number: Option<usize>, series: &Series) -> Value {
+    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| series.percentile_ppm(ppm));
+    let points = [series.smallest(), series.mean].into_iter().chain(percentiles).chain([series.largest()]);
+    context! {
+        key => number.filter(|_| chart::is_drawn(series)).map(chart::series),
+        name => &series.label,
+        count => series.count().map_or_else(|| units::ABSENT.to_owned(), units::count),
+        points => points.map(units::exact_us).collect::<Vec<_>>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::foreign::{Options, import};
+
+    fn run_of(name: &str) -> Run {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign").join(name);
+        import(&std::fs::read(path).unwrap(), Options::default()).unwrap()
+    }
+
+    fn page_of(run: &Run) -> String {
+        imported_page(run, "a run", Path::new("run.txt")).unwrap()
+    }
+
+    #[test]
+    fn a_page_tells_the_notes_the_numbers_and_draws_them() {
+        let page = page_of(&run_of("xenomai-latency-211h.txt")).replace(units::THIN, " ");
+        for said in ["2^32", "7 598 944 910", "23.110", "class=\"histogram\"", "class=\"exceedance\"", "band c0"] {
+            assert!(page.contains(said), "{said}");
+        }
+        assert!(!page.contains("NaN") && !page.to_lowercase().contains("worst case"));
+        assert!(page.contains("What these numbers can claim") && page.contains("if every value came by itself"));
+        let page = page_of(&run_of("cyclictest-dense.txt"));
+        let said = page.replace(units::THIN, " ").replace("\u{b5}s", "us");
+        assert!(said.contains("Dashed: only counted. thread 0: 215 values from 60 us to 2.26 ms"), "{said}");
+        assert_eq!(page.matches("class=\"skipped c0").count(), 2, "in the histogram and at the end of the curve");
+        let page = page_of(&run_of("stress-ng-cyclic.txt"));
+        assert!(!page.contains("class=\"histogram\"") && page.contains("cyclic"), "no cells, and numbers all the same");
+    }
+
+    #[test]
+    fn a_page_is_closed_and_loads_nothing_and_shows_what_comes_from_outside_as_text() {
+        const EVIL: &str = "</title><script>alert(1)</script>\"'><b>";
+        let mut run = run_of("cyclictest.json");
+        run.notes.push(EVIL.to_owned());
+        run.machine.push((EVIL.to_owned(), EVIL.to_owned()));
+        run.command = Some(EVIL.to_owned());
+        run.series[0].label = EVIL.to_owned();
+        let page = imported_page(&run, EVIL, Path::new(EVIL)).unwrap();
+        assert!(!page.contains("<script>alert") && page.matches("alert(1)").count() > 7);
+        assert_eq!(page.matches("<script>").count(), 1, "our own");
+        for tag in ["svg", "table", "tbody", "tr", "td", "section", "figure", "dl", "ul", "g", "p", "div"] {
+            let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+            assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+        for loads in ["http:", "https:", "src=", "@import", "url(", "<link", "<img"] {
+            assert!(!page.contains(loads), "{loads}");
+        }
+    }
+
+    #[test]
+    fn many_series_are_drawn_in_part_and_all_told() {
+        let mut run = run_of("cyclictest.json");
+        let first = run.series[0].clone();
+        run.series = (0..300).map(|cpu| Series { label: format!("CPU {cpu}"), ..first.clone() }).collect();
+        let page = page_of(&run);
+        assert!(page.contains("Drawn are the 16 series") && page.contains("CPU 299"));
+        assert!(page.len() < 600_000, "{}", page.len());
+    }
+}

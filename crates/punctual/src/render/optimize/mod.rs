@@ -1,0 +1,52 @@
+//! A campaign as people and programs read it: text, a page with a picture of the effects, JSON.
+//!
+//! All of it is drawn from the finished standing; must not judge, only tell.
+
+mod html;
+mod json;
+#[cfg(test)]
+mod tests;
+mod text;
+mod words;
+
+pub use html::html;
+pub use json::json;
+pub use text::{intended, left_out, step, text};
+
+use punctual_core::cpu_set::CpuSet;
+use punctual_core::optimize::format::Doubts;
+use punctual_core::optimize::{Campaign, Standing};
+use punctual_hist::Nanos;
+use std::path::Path;
+
+/// What there is to tell of a campaign.
+pub struct Result<'a> {
+    /// It.
+    pub campaign: &'a Campaign,
+    /// What it came to.
+    pub standing: &'a Standing,
+    /// Knobs that were not tried, and why.
+    pub left_out: &'a [(String, String)],
+    /// Why measurements are to be doubted.
+    pub doubts: &'a Doubts,
+    /// The CPUs that were measured.
+    pub cpus: &'a CpuSet,
+    /// The load, as the user wrote it.
+    pub load: String,
+    /// Length of one measurement.
+    pub run: Nanos,
+    /// Lateness beyond which a release is a miss.
+    pub late: Option<Nanos>,
+    /// Time spent on it.
+    pub spent: Nanos,
+    /// Where its recordings are.
+    pub folder: &'a Path,
+    /// It was interrupted, and can go on.
+    pub stopped: bool,
+    /// Why it was given up.
+    pub gave_up: Option<String>,
+    /// The machine is known to run as it did before it began.
+    pub is_home: bool,
+    /// Boots that were asked for, where it goes across them.
+    pub boots: Option<u32>,
+}

@@ -1,0 +1,66 @@
+//! What a campaign came to, in plain English.
+
+use crate::render::units;
+use punctual_core::optimize::{Effect, Metric, Verdict};
+use punctual_hist::Nanos;
+
+/// What follows for a candidate.
+pub fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Mixed => "better in some, worse in others",
+        Verdict::NoDifferenceShown => "no difference shown",
+        Verdict::NotEnoughData => "not enough data",
+        Verdict::LeftBehind => "left behind",
+        Verdict::Worse => "worse",
+        Verdict::Refused(_) => "could not be measured",
+    }
+}
+
+/// The name of a number.
+pub fn metric(metric: Metric) -> &'static str {
+    match metric {
+        Metric::P50 => "p50",
+        Metric::P99_9 => "p99.9",
+        Metric::Misses => "misses",
+    }
+}
+
+/// A change with its limits: `-38 % (-45 to -30)`; misses in so many per million.
+pub fn change(effect: &Effect) -> String {
+    let of = |value: f64| match effect.metric {
+        Metric::Misses => signed(value),
+        _ => signed(100.0 * (value - 1.0)),
+    };
+    let unit = if effect.metric == Metric::Misses { "ppm" } else { "%" };
+    let limits = match (effect.low.is_finite() && effect.low != 0.0, effect.high.is_finite()) {
+        (true, true) => format!("({} to {})", of(effect.low), of(effect.high)),
+        _ => "(limits unknown)".to_owned(),
+    };
+    // No change with limits of 0 is a change of misses where there are none.
+    let limits = if effect.metric == Metric::Misses && effect.low == 0.0 && effect.high.is_finite() {
+        format!("({} to {})", of(0.0), of(effect.high))
+    } else {
+        limits
+    };
+    format!("{} {unit} {limits}", of(effect.seen))
+}
+
+/// What it was before.
+pub fn baseline(effect: &Effect) -> String {
+    match effect.metric {
+        Metric::Misses => format!("{:.0} ppm", effect.baseline),
+        _ => units::latency(nanos(effect.baseline)),
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates; a latency is not negative")]
+fn nanos(value: f64) -> Nanos {
+    Nanos::from_ns(value.round() as u64)
+}
+
+fn signed(value: f64) -> String {
+    let rounded = value.round();
+    // Neither sign is that of nothing.
+    if rounded == 0.0 { "0".to_owned() } else { format!("{rounded:+.0}") }
+}

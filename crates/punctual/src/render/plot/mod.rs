@@ -1,0 +1,230 @@
+//! Charts of one result, or of several over each other: as a picture that stands by itself, and on a terminal.
+//!
+//! The drawing is that of the page; here it gets a title, a legend and colours of its own, since no page is around it.
+
+mod named;
+pub mod terminal;
+mod words;
+
+pub use named::{Measured, Named, names};
+pub use words::{BAND, cautions, nothing, only_counted};
+
+use super::chart::{self, COLOURS, Series, Shape, escaped};
+use super::units;
+use crate::cli::ChartName;
+use named::{budget_of, shapes, together};
+use punctual_core::report::{CpuRow, Report};
+use punctual_hist::{Counts, Nanos};
+use std::fmt::Write as _;
+use words::{caption, title};
+
+const STYLE: &str = include_str!("plot.css");
+const WIDTH: f64 = 900.0;
+/// Colours of series, those of the page on paper.
+const SERIES: [&str; COLOURS] =
+    ["#0b5fa5", "#c24e00", "#007f6d", "#9b3f86", "#8a6a00", "#2389b8", "#7a2e2e", "#59636e"];
+/// With more CPUs than this, those with the largest lateness are drawn.
+const CPUS_MAX: usize = 16;
+/// Room of one entry of the legend.
+const ENTRY: f64 = 140.0;
+/// So many characters of a caption fit beside each other.
+const CAPTION_CHARS: usize = 112;
+
+/// What a chart is made of.
+struct Drawn {
+    /// Pictures with their headings and heights.
+    pictures: Vec<(Option<String>, String, f64)>,
+    /// Names of series, with the numbers that give their colours.
+    legend: Vec<(usize, String)>,
+    /// What is said below.
+    caption: String,
+}
+
+/// The chart as a picture that stands by itself. `None` when there is nothing to draw.
+pub fn svg(chart: ChartName, all: &[Named]) -> Option<String> {
+    let drawn = match chart {
+        ChartName::Histogram => histogram(all)?,
+        ChartName::Exceedance => exceedance(all)?,
+        ChartName::OverTime => over_time(all)?,
+    };
+    let mut body = String::new();
+    let mut y = 62.0 + legend(&mut body, &drawn.legend, 62.0);
+    for (heading, picture, height) in &drawn.pictures {
+        if let Some(heading) = heading {
+            let _ = write!(body, r#"<text class="sub" x="74" y="{}">{}</text>"#, y + 12.0, escaped(heading));
+            y += 16.0;
+        }
+        let nested = picture.replacen("<svg ", &format!(r#"<svg x="0" y="{y}" width="{WIDTH}" height="{height}" "#), 1);
+        body.push_str(&nested);
+        y += height + 4.0;
+    }
+    for line in wrapped(&drawn.caption, CAPTION_CHARS) {
+        y += 16.0;
+        let _ = write!(body, r#"<text class="sub" x="74" y="{y}">{}</text>"#, escaped(&line));
+    }
+    Some(alone(chart, all, &body, y + 14.0))
+}
+
+/// Draws the legend from `top` on; its height.
+fn legend(body: &mut String, names: &[(usize, String)], top: f64) -> f64 {
+    let longest = names.iter().map(|(_, name)| cut(name).chars().count()).max().unwrap_or(0);
+    let entry = ENTRY.max(44.0 + 7.0 * chart::as_f64(longest as u64));
+    let columns = ((WIDTH - 88.0) / entry).floor().max(1.0);
+    for (place, (number, name)) in names.iter().enumerate() {
+        let at = chart::as_f64(place as u64);
+        let (x, y) = (74.0 + at % columns * entry, top + (at / columns).floor() * 17.0);
+        let class = chart::series(*number);
+        let name = escaped(&cut(name));
+        let _ = write!(
+            body,
+            r#"<path class="ran {class}" d="M{x} {}h18"/><text class="sub" x="{}" y="{y}">{name}</text>"#,
+            y - 4.0,
+            x + 24.0
+        );
+    }
+    (chart::as_f64(names.len() as u64) / columns).ceil() * 17.0
+}
+
+/// The picture around what was drawn.
+fn alone(chart: ChartName, all: &[Named], body: &str, height: f64) -> String {
+    let mut style = STYLE.to_owned();
+    for (number, colour) in SERIES.iter().enumerate() {
+        let _ = writeln!(
+            style,
+            ".c{number} {{ stroke: {colour}; }}\n.filled.c{number}, .band.c{number} {{ fill: {colour}; }}"
+        );
+    }
+    style.push_str(
+        ".band { stroke: none; fill-opacity: .16; }\n.of-many { fill-opacity: .11; }\n.d1 { stroke-dasharray: 7 2; }\n.d2 { stroke-dasharray: 2 2; }\n",
+    );
+    let (title, sub) = (escaped(title(chart)), escaped(&origin(all)));
+    format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">
+<title>{title}: {sub}</title>
+<style>
+{style}</style>
+<rect class="paper" width="{WIDTH}" height="{height}"/>
+<text class="head" x="74" y="26">{title}</text><text class="sub" x="74" y="43">{sub}</text>
+{body}
+</svg>
+"#
+    )
+}
+
+/// Whose numbers these are, and from when.
+fn origin(all: &[Named]) -> String {
+    let [one] = all else { return units::counted(all.len() as u64, "result") };
+    let name = cut(&one.name);
+    match &one.of {
+        Measured::Recording(report) => {
+            let (begun, length) = (units::date(report.started_unix_ns), units::duration(report.measured));
+            format!("{name}: {begun}, measured {length}")
+        }
+        Measured::Import(run) => {
+            let started = run.started.as_deref().map_or_else(String::new, |started| format!(", {}", cut(started)));
+            let length = run.duration.map(|stated| format!(", measured {}", units::duration(stated.length)));
+            format!("{name}: imported as {}{started}{}", run.format.name(), length.unwrap_or_default())
+        }
+    }
+}
+
+/// `text` in lines of at most so many characters, where words allow it; a number stays with its unit.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A name short enough for a legend.
+fn cut(name: &str) -> String {
+    if name.chars().count() <= 60 { name.to_owned() } else { name.chars().take(59).chain(['\u{2026}']).collect() }
+}
+
+/// Of one result each CPU or series, of several all CPUs together.
+fn histogram(all: &[Named]) -> Option<Drawn> {
+    let reports: Vec<&Report> = all.iter().filter_map(Named::report).collect();
+    if reports.len() < all.len() {
+        let shapes = of_each(all);
+        let picture = chart::cells(&shapes, budget_of(all))?;
+        return Some(drawn(picture, &shapes, caption(ChartName::Histogram, all, &shapes)));
+    }
+    if let [one] = reports.as_slice() {
+        let rows: Vec<CpuRow> = latest(one).into_iter().cloned().collect();
+        return drawn_histogram(all, &Series::of_cpus(&rows));
+    }
+    let sums: Vec<(Counts, Counts)> = reports.iter().map(|report| together(report)).collect();
+    let series = all.iter().zip(&sums);
+    let series = series.map(|(named, (ran, skipped))| Series { name: named.name.clone(), ran, skipped });
+    drawn_histogram(all, &series.collect::<Vec<_>>())
+}
+
+fn drawn_histogram(all: &[Named], series: &[Series<'_>]) -> Option<Drawn> {
+    let shown: Vec<usize> = (0..series.len()).collect();
+    let picture = chart::histogram_of(series, &shown, budget_of(all), false)?;
+    let legend = series.iter().map(|one| one.name.clone()).enumerate().collect();
+    Some(Drawn { pictures: vec![(None, picture, 360.0)], legend, caption: caption(ChartName::Histogram, all, &[]) })
+}
+
+fn exceedance(all: &[Named]) -> Option<Drawn> {
+    let shapes = of_each(all);
+    let said = format!("{} {BAND}", caption(ChartName::Exceedance, all, &shapes));
+    Some(drawn(chart::exceedance(&shapes, budget_of(all))?, &shapes, said))
+}
+
+fn drawn(picture: String, shapes: &[Shape], caption: String) -> Drawn {
+    let legend =
+        if shapes.len() > 1 { shapes.iter().map(|one| (one.number, one.name.clone())).collect() } else { Vec::new() };
+    Drawn { pictures: vec![(None, picture, 360.0)], legend, caption }
+}
+
+/// Of the file of another program each series, where there is nothing beside it.
+fn of_each(all: &[Named]) -> Vec<Shape> {
+    match all {
+        [Named { of: Measured::Import(run), .. }] => chart::of_run(run),
+        _ => shapes(all),
+    }
+}
+
+/// Of one recording each CPU, of several the latest CPU of each.
+fn over_time(all: &[Named]) -> Option<Drawn> {
+    let reports = || all.iter().filter_map(|one| Some((one.name.as_str(), one.report()?)));
+    let mut pictures = Vec::new();
+    // One scale for all, or they could not be held against each other.
+    let reaches: Vec<(Nanos, Nanos)> = reports().filter_map(|(_, report)| chart::reach(report)).collect();
+    let reach = (reaches.iter().map(|reach| reach.0).min()?, reaches.iter().map(|reach| reach.1).max()?);
+    for (name, report) in reports() {
+        let cpus = latest(report);
+        let few = if all.len() > 1 { 1 } else { cpus.len() };
+        let mut numbers: Vec<usize> =
+            cpus.iter().take(few).filter_map(|row| report.cpus.iter().position(|cpu| cpu.cpu == row.cpu)).collect();
+        numbers.sort_unstable();
+        let drawn = |number: &usize| {
+            let picture = chart::timeline(report, *number, reach, true, true)?;
+            let cpu = report.cpus.get(*number)?.cpu;
+            let heading = if all.len() > 1 { format!("{}, CPU {cpu}", cut(name)) } else { format!("CPU {cpu}") };
+            Some((Some(heading), picture, 172.0))
+        };
+        pictures.extend(numbers.iter().filter_map(drawn));
+    }
+    let caption = caption(ChartName::OverTime, all, &[]);
+    (!pictures.is_empty()).then_some(Drawn { pictures, legend: Vec::new(), caption })
+}
+
+/// The CPUs to draw, the latest first.
+fn latest(report: &Report) -> Vec<&CpuRow> {
+    let mut rows: Vec<&CpuRow> = report.cpus.iter().filter(|row| row.row.due > 0).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.row.latency_due.max));
+    rows.truncate(CPUS_MAX);
+    rows
+}
+
+#[cfg(test)]
+mod tests;

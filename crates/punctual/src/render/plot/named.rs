@@ -1,0 +1,85 @@
+//! What charts are drawn of: results under the names they are shown by, whoever measured them.
+
+use crate::render::chart::{self, Shape};
+use crate::render::text::sheet::visible;
+use punctual_core::foreign::Run;
+use punctual_core::report::Report;
+use punctual_hist::{Counts, Nanos};
+
+/// A result with the name it is shown by.
+pub struct Named {
+    /// As a reader calls it.
+    pub name: String,
+    /// Its numbers.
+    pub of: Measured,
+}
+
+/// What was measured, and by whom.
+pub enum Measured {
+    /// By us.
+    Recording(Box<Report>),
+    /// By another program.
+    Import(Box<Run>),
+}
+
+impl Named {
+    /// The numbers of a recording.
+    pub fn report(&self) -> Option<&Report> {
+        match &self.of {
+            Measured::Recording(report) => Some(report),
+            Measured::Import(_) => None,
+        }
+    }
+
+    /// The numbers of another program.
+    pub fn import(&self) -> Option<&Run> {
+        match &self.of {
+            Measured::Recording(_) => None,
+            Measured::Import(run) => Some(run),
+        }
+    }
+
+    /// Under its name as few shapes as mean one thing each: all CPUs together.
+    fn together(&self) -> Vec<Shape> {
+        match &self.of {
+            Measured::Recording(report) => vec![Shape::of_counts(0, self.name.clone(), &together(report).0)],
+            Measured::Import(run) => chart::by_context(&self.name, run),
+        }
+    }
+}
+
+/// All CPUs together: (ran, skipped).
+pub fn together(report: &Report) -> (Counts, Counts) {
+    let (mut ran, mut skipped) = (Counts::new(), Counts::new());
+    for cpu in &report.cpus {
+        ran.merge(&cpu.ran);
+        skipped.merge(&cpu.skipped);
+    }
+    (ran, skipped)
+}
+
+/// Each result by as few shapes as mean one thing each, in order.
+pub fn shapes(all: &[Named]) -> Vec<Shape> {
+    let shapes = all.iter().flat_map(Named::together).enumerate();
+    shapes.map(|(number, shape)| Shape { number, ..shape }).collect()
+}
+
+/// The budget, where all recordings have the same.
+pub fn budget_of(all: &[Named]) -> Option<Nanos> {
+    let mut budgets = all.iter().filter_map(Named::report).map(|report| report.need.budget);
+    let first = budgets.next()?;
+    first.filter(|_| budgets.all(|budget| budget == first))
+}
+
+/// Names of all results, each its own: the name of the file, or its path where names are the same.
+pub fn names(all: &[(String, String)]) -> Vec<String> {
+    let name = |(title, path): &(String, String)| {
+        let twice = all.iter().filter(|(other, _)| other == title).count() > 1;
+        printable(if twice { path } else { title })
+    };
+    all.iter().map(name).collect()
+}
+
+fn printable(name: &str) -> String {
+    name.chars().map(visible).collect()
+}

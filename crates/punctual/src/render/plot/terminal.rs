@@ -1,0 +1,230 @@
+//! Charts in characters: ASCII, because the machines this runs on are read over serial consoles.
+
+mod field;
+
+use super::named::{budget_of, shapes};
+use super::{BAND, Named, caption, title, wrapped};
+use crate::cli::ChartName;
+use crate::render::chart::{self, LogScale, Shape, Times, as_f64, limits, moment_label, round_moments, times};
+use crate::render::units;
+use field::{Field, HEIGHT, cell, ns};
+use punctual_core::report::TimelinePoint;
+use punctual_hist::Nanos;
+use std::fmt::Write as _;
+
+/// What marks the curves of several results.
+const MARKS: [char; 9] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+/// What marks values that were only counted.
+const APART: char = '-';
+
+/// The chart in so many columns; `None` when there is nothing to draw.
+pub fn draw(chart: ChartName, all: &[Named], columns: usize) -> Option<String> {
+    let shapes = shapes(all);
+    let names: Vec<&str> = match chart {
+        ChartName::OverTime => all.iter().map(|one| one.name.as_str()).collect(),
+        ChartName::Histogram | ChartName::Exceedance => shapes.iter().map(|shape| shape.name.as_str()).collect(),
+    };
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", title(chart));
+    match names.as_slice() {
+        [one] => {
+            let _ = writeln!(out, "{}", ascii(one));
+        }
+        several => {
+            for (mark, name) in MARKS.iter().zip(several) {
+                let _ = writeln!(out, "  {mark}  {}", ascii(name));
+            }
+        }
+    }
+    out.push('\n');
+    let drawn = shapes.get(..MARKS.len()).unwrap_or(&shapes);
+    let said = match chart {
+        ChartName::Histogram => histogram(&mut out, drawn, budget_of(all), columns)?,
+        ChartName::Exceedance => exceedance(&mut out, drawn, budget_of(all), columns)?,
+        ChartName::OverTime => over_time(&mut out, all, columns)?,
+    };
+    let left_out = names.len().saturating_sub(MARKS.len());
+    let left_out = if left_out > 0 { format!(" Not drawn: {left_out} more.") } else { String::new() };
+    out.push('\n');
+    let said = format!("{} {said}{left_out}", caption(chart, all, &shapes)).replace(units::THIN, " ");
+    for line in wrapped(&said, columns) {
+        let _ = writeln!(out, "{}", ascii(&line));
+    }
+    Some(out.replace(units::THIN, " "))
+}
+
+/// A name in characters that every terminal has.
+fn ascii(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
+}
+
+fn budget_said(budget: Option<Nanos>) -> String {
+    budget.map_or_else(String::new, |budget| format!("| the budget, {}.", units::latency(budget)))
+}
+
+/// A scale of all latencies, with a little room at its ends.
+fn latencies(field: &Field, shapes: &[Shape], budget: Option<Nanos>) -> Option<LogScale> {
+    let (low, high) = chart::range(shapes, budget)?;
+    Some(field.latencies(as_f64(low) / 1.02, as_f64(high) * 1.02))
+}
+
+fn histogram(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns: usize) -> Option<String> {
+    let mut field = Field::new(columns);
+    let x = latencies(&field, shapes, budget)?;
+    let columns = chart::columns(shapes, chart::range(shapes, budget)?, as_f64(field.width as u64));
+    let counted: Vec<Vec<u64>> = shapes.iter().map(|shape| chart::counts(&columns, shape)).collect();
+    let aparts = shapes.iter().filter_map(|shape| shape.apart.map(|apart| apart.count));
+    let most = counted.iter().flatten().copied().chain(aparts).max()?;
+    let y = LogScale::new(0.6, as_f64(most) * 1.2, as_f64(HEIGHT as u64), 0.0);
+    let line = |count: u64| cell(y.at(as_f64(count)), HEIGHT);
+    for ((shape, counts), mark) in shapes.iter().zip(&counted).zip(MARKS) {
+        if let Some(apart) = shape.apart {
+            let span = field.span(&x, apart.from.as_ns(), apart.end());
+            span.for_each(|at| field.put(at, line(apart.count), APART));
+        }
+        for (column, count) in columns.iter().zip(counts).filter(|(_, count)| **count > 0) {
+            for at in field.span(&x, column.low, column.above) {
+                if shapes.len() == 1 {
+                    (line(*count)..HEIGHT).for_each(|line| field.put(at, line, '#'));
+                } else {
+                    field.put(at, line(*count), mark);
+                }
+            }
+        }
+    }
+    if let Some(budget) = budget {
+        field.budget_line(cell(x.at_ns(budget), field.width));
+    }
+    field.label_latencies(&x);
+    field.label_left(&y, |n| units::count(whole(n)));
+    field.print(out);
+    Some(budget_said(budget))
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
+fn whole(n: f64) -> u64 {
+    n.round() as u64
+}
+
+fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns: usize) -> Option<String> {
+    let mut field = Field::new(columns);
+    let x = latencies(&field, shapes, budget)?;
+    let most = shapes.iter().map(Shape::count).max()?;
+    // In parts of the largest number, because a scale ends at a tenth.
+    let y = LogScale::new(0.5, as_f64(most), as_f64(HEIGHT as u64), 0.0);
+    let line = |share: f64| cell(y.at(share * as_f64(most)), HEIGHT);
+    for (shape, mark) in shapes.iter().zip(MARKS) {
+        curve(&mut field, shape, &x, line, (shapes.len() > 1).then_some(mark));
+    }
+    if let Some(budget) = budget {
+        field.budget_line(cell(x.at_ns(budget), field.width));
+    }
+    field.label_latencies(&x);
+    let mut one_in = 1u64;
+    while one_in <= most {
+        let label = if one_in == 1 { "all".to_owned() } else { format!("1 in {}", short(one_in)) };
+        field.left.push((line(1.0 / as_f64(one_in)), label));
+        one_in = one_in.saturating_mul(10);
+    }
+    field.print(out);
+    // Of several, bands would cover each other.
+    let band = if shapes.len() == 1 { format!("{BAND} ") } else { String::new() };
+    Some(format!("{band}{}", budget_said(budget)))
+}
+
+/// One of several under its mark, or one alone with its limits.
+fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> usize, mark: Option<char>) {
+    let total = shape.count();
+    let level = |share: f64| if share > 0.0 { line(share) } else { HEIGHT - 1 };
+    let level_of = |n: u64| level(as_f64(n) / as_f64(total.max(1)));
+    let mut points = vec![None; field.width];
+    let mut beyond = total;
+    for (at, count) in shape.falls() {
+        beyond = beyond.saturating_sub(count);
+        if let Some(point) = points.get_mut(cell(x.at_ns(at), field.width)) {
+            *point = Some(beyond);
+        }
+    }
+    let mut beyond = total;
+    let last = points.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    for (column, point) in points.iter().enumerate().take(last) {
+        let before = beyond;
+        beyond = point.unwrap_or(beyond);
+        if mark.is_none() {
+            let (low, high) = limits(beyond, total);
+            (line(high)..=level(low)).for_each(|line| field.put_behind(column, line, ':'));
+        }
+        // Down to the new level, as the curve falls here.
+        (level_of(before)..=level_of(beyond)).for_each(|line| field.put(column, line, mark.unwrap_or('*')));
+    }
+    if let Some(apart) = shape.apart {
+        let span = field.span(x, apart.from.as_ns(), apart.end());
+        let line = level_of(beyond);
+        (last..span.start).for_each(|column| field.put(column, line, mark.unwrap_or('*')));
+        (span.start.max(last)..span.end).for_each(|column| field.put(column, line, APART));
+    }
+}
+
+/// A power of ten in few characters.
+fn short(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..1_000_000 => format!("{}k", n / 1_000),
+        1_000_000..1_000_000_000 => format!("{}M", n / 1_000_000),
+        _ => format!("{}G", n / 1_000_000_000),
+    }
+}
+
+fn over_time(out: &mut String, all: &[Named], columns: usize) -> Option<String> {
+    let shown = || all.iter().filter_map(Named::report).take(MARKS.len());
+    let budget = budget_of(all);
+    let mut field = Field::new(columns);
+    let spans: Vec<Times> = shown().filter_map(times).collect();
+    let times = Times { from: spans.iter().map(|t| t.from).min()?, to: spans.iter().map(|t| t.to).max()? };
+    let points = || shown().flat_map(|report| report.timeline.iter());
+    let low = points().filter_map(|p| p.p50.or(p.min)).chain(budget).min()?;
+    let high = points().filter_map(|p| p.max).chain(budget).max()?;
+    let y = LogScale::new(as_f64(low.as_ns()) / 1.3, as_f64(high.as_ns()) * 1.1, as_f64(HEIGHT as u64), 0.0);
+    let width = field.width;
+    let column = |at: Nanos| {
+        let share = at.minus(times.from).as_secs_f64() / times.to.minus(times.from).as_secs_f64().max(1e-9);
+        cell(share * as_f64(width as u64), width)
+    };
+    if let Some(budget) = budget {
+        let line = cell(y.at_ns(budget), HEIGHT);
+        (0..width).for_each(|column| field.put(column, line, '-'));
+    }
+    for (report, mark) in shown().zip(MARKS) {
+        let mut draw = |value: fn(&TimelinePoint) -> Option<Nanos>, mark: char| {
+            let mut largest: Vec<Option<Nanos>> = vec![None; width];
+            for point in &report.timeline {
+                let end = point.start.plus(point.length).minus(Nanos::from_ns(1));
+                for slot in largest.iter_mut().take(column(end) + 1).skip(column(point.start)) {
+                    *slot = (*slot).max(value(point));
+                }
+            }
+            for (column, value) in largest.iter().enumerate() {
+                if let Some(value) = value {
+                    field.put(column, cell(y.at_ns(*value), HEIGHT), mark);
+                }
+            }
+        };
+        if all.len() == 1 {
+            draw(|p| p.p50, 'o');
+            draw(|p| p.p99_9, '+');
+            draw(|p| p.max, '^');
+        } else {
+            draw(|p| p.max, mark);
+        }
+    }
+    field.below = round_moments(times).map(|at| (column(at), moment_label(at).replace(units::THIN, " "))).collect();
+    field.label_left(&y, ns);
+    field.print(out);
+    let marks = if all.len() == 1 {
+        "o median, + 99.9 %, ^ largest, of whichever CPU is latest."
+    } else {
+        "Drawn is the largest of whichever CPU is latest."
+    };
+    let budget = budget.map_or_else(String::new, |budget| format!(" - the budget, {}.", units::latency(budget)));
+    Some(format!("{marks}{budget}"))
+}

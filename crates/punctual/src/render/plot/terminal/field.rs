@@ -1,0 +1,115 @@
+//! A field of characters with labels below and at the left.
+
+use crate::render::chart::{LogScale, as_f64};
+use crate::render::units;
+use punctual_hist::Nanos;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// Lines of a chart, without its axis.
+pub const HEIGHT: usize = 20;
+/// Columns of the labels at the left, and the axis.
+const LEFT: usize = 11;
+
+/// What is drawn, and what stands beside it.
+pub struct Field {
+    /// Columns of what is drawn.
+    pub width: usize,
+    /// Labels at the left: (line, text).
+    pub left: Vec<(usize, String)>,
+    /// Labels below: (column, text).
+    pub below: Vec<(usize, String)>,
+    cells: Vec<Vec<char>>,
+}
+
+/// A column or line, from a coordinate.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the field")]
+pub fn cell(at: f64, cells: usize) -> usize {
+    (at.max(0.0) as usize).min(cells.saturating_sub(1))
+}
+
+impl Field {
+    /// An empty one on a terminal of so many columns.
+    pub fn new(columns: usize) -> Self {
+        let width = columns.saturating_sub(LEFT + 1).max(20);
+        Self { width, cells: vec![vec![' '; width]; HEIGHT], left: Vec::new(), below: Vec::new() }
+    }
+
+    /// A mark.
+    pub fn put(&mut self, column: usize, line: usize, mark: char) {
+        if let Some(cell) = self.cells.get_mut(line).and_then(|line| line.get_mut(column)) {
+            *cell = mark;
+        }
+    }
+
+    /// A mark, only where nothing is yet.
+    pub fn put_behind(&mut self, column: usize, line: usize, mark: char) {
+        if self.cells.get(line).and_then(|line| line.get(column)) == Some(&' ') {
+            self.put(column, line, mark);
+        }
+    }
+
+    /// A scale of latencies from left to right.
+    pub fn latencies(&self, low: f64, high: f64) -> LogScale {
+        LogScale::new(low, high, 0.0, as_f64(self.width as u64))
+    }
+
+    /// Columns from one latency up to another; one at least.
+    pub fn span(&self, x: &LogScale, from: u64, to: u64) -> Range<usize> {
+        let [first, end] = [from, to].map(|at| cell(x.at(as_f64(at)), self.width));
+        first..end.max(first + 1)
+    }
+
+    /// Labels the latencies below.
+    pub fn label_latencies(&mut self, x: &LogScale) {
+        for (value, _) in x.ticks().iter().filter(|(_, labelled)| *labelled) {
+            self.below.push((cell(x.at(*value), self.width), ns(*value)));
+        }
+    }
+
+    /// Labels the lines at the left.
+    pub fn label_left(&mut self, y: &LogScale, text: impl Fn(f64) -> String) {
+        let powers = y.ticks().iter().filter(|(value, _)| is_power(*value)).count();
+        for (value, labelled) in y.ticks() {
+            if if powers >= 2 { is_power(value) } else { labelled } {
+                self.left.push((cell(y.at(value), HEIGHT), text(value)));
+            }
+        }
+    }
+
+    /// A line from top to bottom, behind all.
+    pub fn budget_line(&mut self, column: usize) {
+        (0..HEIGHT).for_each(|line| self.put_behind(column, line, '|'));
+    }
+
+    /// The field as text.
+    pub fn print(&self, out: &mut String) {
+        for (number, line) in self.cells.iter().enumerate() {
+            let label = self.left.iter().find(|(at, _)| *at == number).map_or("", |(_, label)| label);
+            let tick = if label.is_empty() { '|' } else { '+' };
+            let text: String = line.iter().collect();
+            let _ = writeln!(out, "{label:>pad$} {tick}{}", text.trim_end(), pad = LEFT - 2);
+        }
+        let _ = writeln!(out, "{:>pad$} +{}", "", "-".repeat(self.width), pad = LEFT - 2);
+        let mut labels = String::new();
+        for (column, label) in &self.below {
+            let length = label.chars().count();
+            let at = (LEFT + column).saturating_sub(length / 2).min((LEFT + self.width).saturating_sub(length));
+            let used = labels.chars().count();
+            if used == 0 || at > used {
+                let _ = write!(labels, "{:pad$}{label}", "", pad = at.saturating_sub(used));
+            }
+        }
+        let _ = writeln!(out, "{labels}");
+    }
+}
+
+fn is_power(value: f64) -> bool {
+    (value.log10() - value.log10().round()).abs() < 1e-6
+}
+
+/// A latency at a tick.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
+pub fn ns(value: f64) -> String {
+    units::latency(Nanos::from_ns(value.round() as u64)).replace(units::THIN, " ")
+}

@@ -1,0 +1,96 @@
+//! What another program measured, for the terminal.
+//!
+//! Says what the file says and no more: no verdict, no word about trust.
+
+use super::Style;
+use super::sheet::Sheet;
+use super::table::{Edge, Table};
+use crate::render::{units, words};
+use punctual_core::foreign::{Quantity, Run, Series, total};
+use std::path::Path;
+
+/// The whole text.
+pub fn imported(run: &Run, file: &Path, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    head(&mut sheet, run, file);
+    numbers(&mut sheet, run);
+    claims(&mut sheet, run);
+    if !run.notes.is_empty() {
+        sheet.heading("What to know of these numbers");
+        for note in &run.notes {
+            sheet.point(2, note);
+        }
+    }
+    if !run.machine.is_empty() {
+        sheet.heading("What the file says of the run");
+        for (name, value) in &run.machine {
+            sheet.point(2, &format!("{name}: {}", super::section::shortened(value, 400)));
+        }
+    }
+    sheet.finish()
+}
+
+fn head(sheet: &mut Sheet, run: &Run, file: &Path) {
+    sheet.heading(&format!("{}, imported as {}", file.display(), run.format.name()));
+    let length = run.duration.map(|stated| units::duration(stated.length));
+    let facts = [
+        ("measured by", run.program.clone()),
+        ("called", run.command.clone()),
+        ("started", run.started.clone()),
+        ("length", length),
+    ];
+    for (label, text) in facts {
+        if let Some(text) = text {
+            sheet.entry(2, 11, label, &text);
+        }
+    }
+}
+
+fn numbers(sheet: &mut Sheet, run: &Run) {
+    let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
+    sheet.heading(if noise { "Noise (in us)" } else { "Lateness (in us)" });
+    let sum = total(&run.series);
+    let all: Vec<&Series> = run.series.iter().chain(&sum).collect();
+    let skips = all.iter().any(|series| series.skipped.is_some());
+    let mut columns = vec![
+        ("of", Edge::Left),
+        ("values", Edge::Right),
+        ("min", Edge::Right),
+        ("mean", Edge::Right),
+        ("p50", Edge::Right),
+        ("p99", Edge::Right),
+        ("p99.9", Edge::Right),
+        ("p99.99", Edge::Right),
+        ("max", Edge::Right),
+    ];
+    columns.extend(skips.then_some(("skipped", Edge::Right)));
+    let mut table = Table::new(&columns);
+    for series in all {
+        let skipped = skips.then(|| series.skipped.map_or_else(|| units::ABSENT.to_owned(), units::count));
+        table.row(row(series).into_iter().chain(skipped));
+    }
+    sheet.table(&table);
+    sheet.paragraph(2, "A percentile is the upper edge of the cell it lies in.");
+}
+
+fn claims(sheet: &mut Sheet, run: &Run) {
+    let claimed = words::claims::of_import(run);
+    if claimed.is_empty() {
+        return;
+    }
+    sheet.heading("What these numbers can claim");
+    for (label, lines) in &claimed {
+        sheet.paragraph(2, &format!("{label}:"));
+        for line in lines {
+            sheet.point(2, line);
+        }
+    }
+    sheet.paragraph(2, words::claims::CONDITION_IMPORTED);
+}
+
+fn row(series: &Series) -> Vec<String> {
+    let count = series.count().map_or_else(|| units::ABSENT.to_owned(), units::count);
+    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| series.percentile_ppm(ppm));
+    let points = [series.smallest(), series.mean].into_iter().chain(percentiles).chain([series.largest()]);
+    [series.label.clone(), count].into_iter().chain(points.map(units::exact_us)).collect()
+}

@@ -1,0 +1,92 @@
+//! What a run can claim, in sentences for readers who are no statisticians. A sentence never says more than its number.
+//!
+//! One module for each kind of thing that is told: `limits` of what was seen, `beyond` it, why that is `refused`, `signs`
+//! of an origin; `imported` says all of it of another program's file.
+
+mod beyond;
+mod imported;
+mod limits;
+mod refused;
+mod signs;
+mod times;
+
+pub use imported::{CONDITION_IMPORTED, of_import};
+#[cfg(test)]
+pub use refused::examples;
+pub use refused::{reason, refused, refused_of_cause, refused_of_import};
+pub use signs::sign;
+
+use super::causes::cause;
+use crate::render::units;
+use beyond::beyond;
+use limits::{chance, clustered, missed, misses, percentile_name, percentiles, seen, wanted};
+use punctual_core::claims::{CauseClaims, PhaseClaims};
+use refused::reasons_of_cause;
+use times::span;
+
+/// Causes named where there are several.
+const CAUSES_SHOWN: usize = 3;
+
+/// What holds for all of it.
+pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \
+                             while it was measured, a rare interrupt or a hot day, is in none of these numbers.";
+
+/// The two or three claims that matter most, a sentence each.
+pub fn short(phase: &PhaseClaims) -> Vec<String> {
+    let bound = phase.percentiles.iter().rev().find_map(|percentile| {
+        let high = units::latency(percentile.high?);
+        Some(format!("{} is at most {high}.", percentile_name(percentile.one_in)))
+    });
+    let next = phase.next.first().zip(phase.largest).map(|((time, odds), largest)| {
+        let (largest, odds) = (units::latency(largest), chance(*odds));
+        format!("Odds that the next {} brings something later than the largest seen, {largest}: {odds}.", span(*time))
+    });
+    let next = next.or_else(|| {
+        let said = "The run changes over time, so that its largest says little of the next run.";
+        phase.drift.map(|_| said.to_owned())
+    });
+    [bound, next, phase.misses.as_ref().map(missed)].into_iter().flatten().collect()
+}
+
+/// Everything that can be claimed of a phase, a sentence each.
+pub fn claims(phase: &PhaseClaims) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(seen(phase));
+    lines.extend(phase.misses.as_ref().map(misses));
+    lines.extend(percentiles(&phase.percentiles));
+    lines.extend(wanted(phase));
+    lines.extend(clustered(phase));
+    lines.extend(phase.signs.iter().map(sign));
+    match &phase.beyond {
+        Ok(levels) => lines.extend(beyond(levels, "")),
+        Err(refusal) if phase.due > 0 => lines.push(refused(refusal)),
+        Err(_) => {}
+    }
+    lines.extend(phase.by_cause.iter().take(CAUSES_SHOWN).flat_map(of_cause));
+    lines.extend(phase.latest_if_it_differs().map(latest));
+    lines
+}
+
+/// What one cause makes by itself.
+fn of_cause(claims: &CauseClaims) -> Vec<String> {
+    let name = cause(&claims.cause);
+    match &claims.beyond {
+        Ok(levels) => beyond(levels, &format!(" of what {name} makes")),
+        Err(refusal) => {
+            let (why, help) = reasons_of_cause(refusal);
+            vec![format!("What {name} makes once in a day or a year is not told: {why}. {help}")]
+        }
+    }
+}
+
+/// The latest CPU, where it is not like the others.
+fn latest(cpu: &PhaseClaims) -> String {
+    let number = cpu.cpus.iter().next().unwrap_or_default();
+    let largest = cpu.largest.map_or_else(|| units::ABSENT.to_owned(), units::latency);
+    let mut said = format!("CPU {number} is later than all together: its largest is {largest}.");
+    for more in [percentiles(&cpu.percentiles), cpu.misses.as_ref().map(missed)].into_iter().flatten() {
+        said.push(' ');
+        said.push_str(&more);
+    }
+    said
+}

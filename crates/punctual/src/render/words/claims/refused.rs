@@ -1,0 +1,247 @@
+//! Why a gate is closed, and what would help.
+
+use super::CAUSES_SHOWN;
+use super::times::longer;
+use crate::render::units;
+use crate::render::words::causes::{cause, rhythm};
+use punctual_core::claims::Refusal;
+
+/// Why nothing is said of what lies beyond, and what would help.
+pub fn refused(refusal: &Refusal) -> String {
+    let (why, help) = reasons(refusal);
+    format!("What comes once in a day or a year is not told: {why}. {help}")
+}
+
+/// The same of what one cause makes.
+pub fn refused_of_cause(refusal: &Refusal) -> String {
+    let (why, help) = reasons_of_cause(refusal);
+    format!("What comes once in a day or a year is not told: {why}. {help}")
+}
+
+/// The same of an import, where nobody can be asked for causes.
+pub fn refused_of_import(refusal: &Refusal) -> String {
+    let (why, help) = reasons_of_import(refusal);
+    match refusal {
+        Refusal::Doubted => format!("Nothing is claimed: {why}. {help}"),
+        Refusal::Censored => format!("No percentile is claimed, nor what comes once in a day or a year: {why}. {help}"),
+        _ => format!("What comes once in a day or a year is not told: {why}. {help}"),
+    }
+}
+
+/// Why cells of a file do not speak for all that was measured, and what would help: where nothing is claimed of it, but
+/// something else was to be done with it.
+pub fn reason(refusal: &Refusal) -> String {
+    let (why, help) = reasons_of_import(refusal);
+    format!("{why}. {help}")
+}
+
+pub(super) fn reasons_of_cause(refusal: &Refusal) -> (String, String) {
+    let (why, help) = reasons(refusal);
+    match refusal {
+        Refusal::TooFew { blocks, wanted, .. } => {
+            (format!("it shows in {}, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)), help)
+        }
+        _ => (why, help),
+    }
+}
+
+fn reasons_of_import(refusal: &Refusal) -> (String, String) {
+    let (why, help) = reasons(refusal);
+    match refusal {
+        Refusal::NoTimes => (
+            "nothing says how long it was measured".to_owned(),
+            "Import a file that has the length of the run, or its period.".to_owned(),
+        ),
+        Refusal::TooFew { blocks, wanted, .. } => {
+            (format!("it holds {}, and it takes {}", units::counted(*blocks, "value"), units::count(*wanted)), help)
+        }
+        Refusal::NoFit(_) | Refusal::Apart(..) => (
+            why,
+            "Something else may have made the latest: punctual check records causes, a histogram does not.".to_owned(),
+        ),
+        _ => (why, help),
+    }
+}
+
+fn reasons(refusal: &Refusal) -> (String, String) {
+    let longer_run = "A longer run may tell.".to_owned();
+    match refusal {
+        Refusal::NoTimes => (
+            "nothing says when what was measured".to_owned(),
+            "A recording of punctual does; a histogram alone does not.".to_owned(),
+        ),
+        Refusal::Doubted | Refusal::Censored | Refusal::Missing(_) => of_files(refusal),
+        Refusal::TooFew { blocks, wanted, more } => (
+            format!("{} were measured, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)),
+            format!("Measure {} more.", longer(*more)),
+        ),
+        Refusal::Dependent { correlation, block } => (
+            format!(
+                "what is late depends on what was late {} before (correlation {correlation:.2})",
+                units::duration(*block)
+            ),
+            "Find what comes and goes, or measure many times longer.".to_owned(),
+        ),
+        Refusal::Drifts(_) => {
+            ("the run changes over time".to_owned(), "Find what changes: heat, a job, a load that grows.".to_owned())
+        }
+        Refusal::Regular(seen) => (
+            format!("what is late comes {}, which is a schedule and no chance", rhythm(seen)),
+            "Find the timer or job, or take its largest effect as it is.".to_owned(),
+        ),
+        Refusal::EveryNth(n) => (
+            format!("what is late falls on each {n}th activation, which is a schedule and no chance"),
+            "Change the period or its phase, or move what runs then.".to_owned(),
+        ),
+        Refusal::SeveralCauses(_) | Refusal::FixedCause(..) | Refusal::Sampled { .. } => of_causes(refusal),
+        Refusal::Coarse(width, scale) => (
+            format!(
+                "the data come in steps of {}, too coarse for a tail {}",
+                units::latency(*width),
+                scale.map_or_else(
+                    || "that lies in one of them".to_owned(),
+                    |scale| format!("of {}", units::latency(scale))
+                )
+            ),
+            "Measure in nanoseconds.".to_owned(),
+        ),
+        Refusal::NoFit(_) => (
+            "the tail follows no single law, as when rare events of another kind are in it".to_owned(),
+            "Find the causes of the latest: punctual explain.".to_owned(),
+        ),
+        Refusal::Shape(value, low, high) => {
+            (format!("the tail is too heavy or too little known (shape {value:.2}, {low:.2} to {high:.2})"), longer_run)
+        }
+        Refusal::Unstable(by) => {
+            (format!("the answer changes by {} with where the tail is taken to begin", units::portion(*by)), longer_run)
+        }
+        Refusal::Apart(how_many, from) => (
+            format!(
+                "the {} latest, from {} on, do not belong to the rest",
+                units::count(*how_many),
+                units::latency(*from)
+            ),
+            "Something else made them; find it: punctual explain.".to_owned(),
+        ),
+    }
+}
+
+/// Those that only an imported file can give.
+fn of_files(refusal: &Refusal) -> (String, String) {
+    match refusal {
+        Refusal::Doubted => (
+            "the numbers of this file contradict each other, so that no share of them can be relied upon".to_owned(),
+            "The notes say which; measure again.".to_owned(),
+        ),
+        Refusal::Censored => (
+            "only what was above a threshold is in this file".to_owned(),
+            "Measure with a program that counts all values.".to_owned(),
+        ),
+        Refusal::Missing(count) => (
+            format!("of what came due, {} in no cell, and may be larger than all", are(*count, "value")),
+            "Measure in a way that counts what was skipped with its lateness, as punctual does.".to_owned(),
+        ),
+        _ => (String::new(), String::new()),
+    }
+}
+
+fn are(count: u64, noun: &str) -> String {
+    format!("{} {}", units::counted(count, noun), if count == 1 { "is" } else { "are" })
+}
+
+/// Those that rest on causes.
+fn of_causes(refusal: &Refusal) -> (String, String) {
+    match refusal {
+        Refusal::SeveralCauses(causes) => {
+            let named =
+                causes.iter().take(CAUSES_SHOWN).map(|(c, share)| format!("{} ({})", cause(c), units::portion(*share)));
+            let named: Vec<String> = named.collect();
+            (
+                format!("several causes make what is late, each with a tail of its own: {}", named.join(", ")),
+                "Remove the first and measure again.".to_owned(),
+            )
+        }
+        Refusal::FixedCause(c, size) => (
+            format!("one cause of about {} makes what is late: {}", units::latency(*size), cause(c)),
+            "Its size is known without a law; remove it to see the tail.".to_owned(),
+        ),
+        Refusal::Sampled { known, late } => (
+            format!(
+                "of {} the cause of {} is known, and it takes nearly all",
+                units::counted(*late, "late activation"),
+                units::count(*known)
+            ),
+            "Measure with more --windows or a higher --explain-threshold, so that a window of each is kept.".to_owned(),
+        ),
+        _ => (String::new(), String::new()),
+    }
+}
+
+/// One of each, in the order of the core: each names the next, so that a new one does not compile without an example.
+#[cfg(test)]
+pub fn examples() -> Vec<Refusal> {
+    use punctual_core::claims::Drift;
+    use punctual_core::explain::{Cause, Class, Rhythm};
+    use punctual_hist::Nanos;
+    let (second, us) = (Nanos::from_secs(1), Nanos::from_us(1));
+    let hog = Cause { class: Class::HigherPriority, name: "hog".to_owned() };
+    let nic = Cause { name: "nic".to_owned(), ..hog.clone() };
+    let after = |refusal: &Refusal| {
+        Some(match refusal {
+            Refusal::NoTimes => Refusal::Doubted,
+            Refusal::Doubted => Refusal::Censored,
+            Refusal::Censored => Refusal::Missing(7),
+            Refusal::Missing(_) => Refusal::TooFew { blocks: 100, wanted: 334, more: Nanos::from_secs(234) },
+            Refusal::TooFew { .. } => Refusal::Dependent { correlation: 0.4, block: second },
+            Refusal::Dependent { .. } => Refusal::Drifts(Drift { tau: 0.3, halves: (10, 90) }),
+            Refusal::Drifts(_) => Refusal::Regular(Rhythm { period: second, chance: 1e-9, fitting: (30, 32) }),
+            Refusal::Regular(_) => Refusal::EveryNth(4),
+            Refusal::EveryNth(_) => Refusal::SeveralCauses(vec![(hog.clone(), 0.6), (nic.clone(), 0.4)]),
+            Refusal::SeveralCauses(_) => Refusal::FixedCause(hog.clone(), Nanos::from_us(100)),
+            Refusal::FixedCause(..) => Refusal::Sampled { known: 300, late: 9_000 },
+            Refusal::Sampled { .. } => Refusal::Coarse(us, Some(Nanos::from_us(3))),
+            Refusal::Coarse(..) => Refusal::NoFit(1e-3),
+            Refusal::NoFit(_) => Refusal::Shape(0.7, 0.5, 0.9),
+            Refusal::Shape(..) => Refusal::Unstable(0.4),
+            Refusal::Unstable(_) => Refusal::Apart(3, Nanos::from_us(150)),
+            Refusal::Apart(..) => return None,
+        })
+    };
+    std::iter::successors(Some(Refusal::NoTimes), after).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_hist::Nanos;
+
+    #[test]
+    fn an_import_is_told_of_values_and_not_of_blocks_or_recordings_it_has_not() {
+        for refusal in examples() {
+            let told = refused_of_import(&refusal);
+            assert!(!told.contains("block") && !told.contains("punctual explain"), "{told}");
+        }
+        let few = Refusal::TooFew { blocks: 50, wanted: 200, more: Nanos::from_ms(150) };
+        let told =
+            "What comes once in a day or a year is not told: it holds 50 values, and it takes 200. Measure 1 s more.";
+        assert_eq!(refused_of_import(&few).replace('\u{202f}', " "), told);
+        assert!(refused_of_cause(&few).replace('\u{202f}', " ").contains("it shows in 50 blocks, and it takes 200."));
+        assert!(refused_of_import(&Refusal::Doubted).starts_with("Nothing is claimed: "));
+    }
+
+    #[test]
+    fn each_refusal_says_why_and_what_would_help() {
+        let mut told: Vec<String> = examples().iter().map(refused).collect();
+        for (refusal, text) in examples().iter().zip(&told) {
+            let (why, help) = reasons(refusal);
+            assert!(why.len() > 20 && !why.ends_with('.') && !why.contains("  "), "{text}");
+            assert!(help.len() > 15 && help.ends_with('.') && help.starts_with(char::is_uppercase), "{text}");
+        }
+        let too_few = "What comes once in a day or a year is not told: 100 blocks were measured, and it takes 334. Measure \
+                       4 min more.";
+        assert_eq!(told[4].replace('\u{202f}', " "), too_few);
+        told.sort();
+        told.dedup();
+        assert_eq!(told.len(), examples().len(), "no two say the same");
+    }
+}

@@ -1,0 +1,34 @@
+//! What latenesses tell of their origin.
+
+use crate::render::units;
+use crate::render::words::causes::rhythm;
+use punctual_core::claims::Sign;
+use punctual_hist::Nanos;
+
+/// A sign in a sentence.
+pub fn sign(sign: &Sign) -> String {
+    match sign {
+        Sign::Rhythm { cpu, rhythm: seen, activations, ticks } => {
+            let whole = |n: &u64, one: &str| format!("{} {one}s", units::count(*n));
+            let same: Vec<String> =
+                [activations.as_ref().map(|n| whole(n, "activation")), ticks.as_ref().map(|n| whole(n, "tick"))]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            let same = if same.is_empty() { String::new() } else { format!(" ({})", same.join(", ")) };
+            format!("The latest of CPU {cpu} come {}{same}: a timer or a job, to be looked for.", rhythm(seen))
+        }
+        Sign::EveryNth { cpu, activations } => format!(
+            "The latest of CPU {cpu} fall on each {activations}th activation: something runs at a multiple of the period, \
+             as the tick does."
+        ),
+        Sign::Modes { cpu, hills } => {
+            let hill = |(at, share): &(Nanos, f64)| format!("{} ({})", units::latency(*at), units::portion(*share));
+            let hills: Vec<String> = hills.iter().map(hill).collect();
+            format!(
+                "The latenesses of CPU {cpu} gather around {}: ways to wake that differ, such as from idle states.",
+                hills.join(", ")
+            )
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Lengths of time as a reader would name them.
+
+use crate::render::units;
+use punctual_hist::Nanos;
+
+/// `hour`, `day`, `month`, `year`, or the length of time.
+pub(super) fn span(time: Nanos) -> String {
+    match time.as_ns() / 1_000_000_000 {
+        3_600 => "hour".to_owned(),
+        86_400 => "day".to_owned(),
+        2_592_000 => "month".to_owned(),
+        31_536_000 => "year".to_owned(),
+        _ => units::duration(time),
+    }
+}
+
+pub(super) fn article(noun: &str) -> String {
+    if noun == "hour" { "an hour".to_owned() } else { format!("a {noun}") }
+}
+
+/// A length of time, rounded up to what one would ask for.
+pub(super) fn longer(time: Nanos) -> String {
+    let seconds = time.as_ns().div_ceil(1_000_000_000);
+    let step = match seconds {
+        0..60 => 1,
+        60..3_600 => 60,
+        _ => 3_600,
+    };
+    units::duration(Nanos::from_secs(seconds.div_ceil(step).saturating_mul(step)))
+}

@@ -1,0 +1,428 @@
+//! A comparison in words: what differs, what became of each number, what follows.
+
+use super::{mechanism, phase_name, policy, state, timer_phase};
+use crate::render::units::{self, THIN};
+use punctual_core::claims::Refusal;
+use punctual_core::compare::{
+    Against, CauseChange, Change, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Matters,
+    Origin, Refused, Row, Subject, TOGETHER, Value, Verdict, What,
+};
+use punctual_core::foreign::Quantity;
+use punctual_hist::Nanos;
+
+/// In a word or two.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Mixed => "better in some, worse in others",
+        Verdict::NoDifferenceShown => "no difference shown",
+        Verdict::NotEnoughData => "not enough data",
+    }
+}
+
+/// The same for one number, short enough for a column.
+pub fn row_verdict(row: &Row) -> &'static str {
+    if row.refused {
+        return "refused";
+    }
+    match row.verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Mixed => "both",
+        Verdict::NoDifferenceShown => "none shown",
+        Verdict::NotEnoughData => "too little",
+    }
+}
+
+/// A percentile by its parts per million: `p99.9`.
+pub fn percentile(ppm: u32) -> String {
+    let digits = format!("{}.{:04}", ppm / 10_000, ppm % 10_000);
+    format!("p{}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// What a row holds, as a label.
+pub fn what(what: &What) -> String {
+    match what {
+        What::Percentile(ppm) => percentile(*ppm),
+        What::Misses(_) => "misses/million".to_owned(),
+        What::BlockMaxima(length, _) => format!("max per {}", units::duration(*length)),
+        What::Beyond { .. } => "beyond other".to_owned(),
+    }
+}
+
+/// A number of a row: a latency in microseconds, misses per million, blocks of how many.
+pub fn number(row: &Row, second: bool) -> String {
+    let value = if second { row.second } else { row.first };
+    let Some(value) = value.filter(|value| value.is_finite()) else { return units::ABSENT.to_owned() };
+    match row.what {
+        What::Percentile(_) | What::BlockMaxima(..) => units::column_us_of(value),
+        What::Misses(_) if value >= 100.0 => format!("{value:.0}"),
+        What::Misses(_) => format!("{value:.1}"),
+        What::Beyond { first, second: beyond, blocks } => {
+            let (n, of) = if second { (beyond, blocks.1) } else { (first, blocks.0) };
+            format!("{n} of {of}")
+        }
+    }
+}
+
+/// What became of it: a difference in microseconds, or a ratio.
+pub fn change(row: &Row) -> String {
+    match row.change {
+        Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
+        Some(Change::Ratio(Limits { seen: Some(seen), .. })) => format!("x{seen:.2}"),
+        _ => units::ABSENT.to_owned(),
+    }
+}
+
+/// The limits of what became of it.
+pub fn interval(row: &Row) -> String {
+    let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
+    match row.change {
+        Some(Change::Difference(l)) if l.low.is_finite() || l.high.is_finite() => {
+            format!("{} to {}", end(l.low, units::signed_us(l.low)), end(l.high, units::signed_us(l.high)))
+        }
+        Some(Change::Ratio(l)) => format!("x{:.2} to {}", l.low, end(l.high, format!("x{:.2}", l.high))),
+        _ => units::ABSENT.to_owned(),
+    }
+}
+
+/// Odds as a number: `0.03`, `<0.001`.
+pub fn odds(odds: Option<f64>) -> String {
+    match odds {
+        None => units::ABSENT.to_owned(),
+        Some(p) if p < 0.001 => "<0.001".to_owned(),
+        Some(p) if p < 0.1 => format!("{p:.3}"),
+        Some(p) => format!("{p:.2}"),
+    }
+}
+
+/// A CPU under a load: `CPU 1, idle`; or what a file calls it: `thread 0`.
+pub fn group(group: &Group) -> String {
+    let cpu = group.cpu.map(|cpu| format!("CPU {cpu}"));
+    // Many files call a CPU nothing else.
+    let series = group.series.clone().filter(|series| cpu.as_deref() != Some(series.as_str()));
+    let place = match (series, cpu) {
+        (Some(series), Some(cpu)) if !series.starts_with(&format!("{cpu} ")) => format!("{series} ({cpu})"),
+        (Some(series), _) => series,
+        (None, cpu) => cpu.unwrap_or_else(|| "the only one".to_owned()),
+    };
+    let load = group.load.as_deref().map_or_else(String::new, |load| format!(", {}", phase_name(load)));
+    let traced = if group.traced { ", traced" } else { "" };
+    format!("{place}{load}{traced}")
+}
+
+/// What was held against what.
+pub fn result_group(result: &GroupResult) -> String {
+    let against = result.against.as_ref().map_or_else(String::new, |other| format!(" against {}", group(other)));
+    format!("{}{against}", group(&result.group))
+}
+
+/// What the numbers of a group are of: `30 000 and 30 000 releases due`; a file of another program has what it counted.
+pub fn due(result: &GroupResult) -> String {
+    let imported = result.group.series.is_some() || result.against.as_ref().is_some_and(|of| of.series.is_some());
+    let (what, due) = if imported { ("value", "") } else { ("release", " due") };
+    format!("{} and {}{due}", units::count(result.due.0), units::counted(result.due.1, what))
+}
+
+/// Why cells of either file do not speak for all that was measured, and what would help.
+pub fn unfit(result: &GroupResult) -> Vec<String> {
+    let (first, second) = &result.unfit;
+    unfit_sides([("of the first", first.as_ref()), ("of the second", second.as_ref())])
+}
+
+fn unfit_sides(sides: [(&str, Option<&Refusal>); 2]) -> Vec<String> {
+    let reason = |(of, refusal): (&str, Option<&Refusal>)| {
+        refusal.map(|refusal| format!("{of}: {}", super::claims::reason(refusal)))
+    };
+    sides.into_iter().filter_map(reason).collect()
+}
+
+/// When a recording began.
+pub fn started(origin: &Origin) -> Option<String> {
+    match origin {
+        Origin::Punctual { started_unix_ns, .. } => Some(units::date(*started_unix_ns)),
+        Origin::Imported { started, .. } => started.clone(),
+    }
+}
+
+/// Who measured: `punctual 0.1.0`, `cyclictest`.
+pub fn program(origin: &Origin) -> String {
+    match origin {
+        Origin::Punctual { version, .. } => format!("punctual {version}"),
+        Origin::Imported { format, program, .. } => program.clone().unwrap_or_else(|| (*format).to_owned()),
+    }
+}
+
+/// What was repaired, doubted or lost when a file of another program was read.
+pub fn notes(origin: &Origin) -> &[String] {
+    match origin {
+        Origin::Punctual { .. } => &[],
+        Origin::Imported { notes, .. } => notes,
+    }
+}
+
+/// What a file does not hold, and what follows.
+pub fn lacking(of: &Lacking) -> String {
+    let who = match (of.first, of.second) {
+        (true, true) => "neither says",
+        (true, false) => "the first does not say",
+        _ => "the second does not say",
+    };
+    match of.lack {
+        Lack::Time => format!(
+            "{who} when anything was: the tail cannot be held against each other, and every {TOGETHER} activations are \
+             counted as one, so that bursts of that size are no difference; changes from minute to minute are not \
+             allowed for"
+        ),
+        Lack::Skips => format!("{who} how many releases were skipped; what was skipped is no miss there"),
+        Lack::Beyond(from) => format!("{who} how much later than {} what is beyond was", units::latency(from)),
+        Lack::Counts => format!("{who} how often each value was: what it tells has no odds"),
+        Lack::Settings => format!("{who} load, scheduling, clock and settings: whether they differ is not known"),
+    }
+}
+
+/// A row that was decided, as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
+fn decided_row(result: &GroupResult, row: &Row) -> String {
+    let unit = match row.what {
+        What::Percentile(_) | What::BlockMaxima(..) => format!("{THIN}us"),
+        What::Misses(_) | What::Beyond { .. } => String::new(),
+    };
+    let (first, second) = (number(row, false), number(row, true));
+    let place = result_group(result);
+    match row.what {
+        What::Beyond { .. } => {
+            format!("{place}: {second} blocks reach beyond all of the first, {first} of the first beyond it")
+        }
+        _ => format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what)),
+    }
+}
+
+/// All rows that were decided, each as a sentence: `worse: CPU 1, idle: p99 32.1 us, was 45.0 us`.
+pub fn all_decided(against: &Against) -> Vec<String> {
+    let rows = against.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
+    let decided = rows.filter(|(_, row)| matches!(row.verdict, Verdict::Better | Verdict::Worse));
+    decided.map(|(group, row)| format!("{}: {}", verdict(row.verdict), decided_row(group, row))).collect()
+}
+
+/// What the verdict says, in a sentence.
+pub fn sentence(against: &Against, comparison: &Comparison) -> String {
+    let margin = units::portion(comparison.options.margin);
+    let told = against.told_to_ppm.map(percentile);
+    match against.verdict {
+        Verdict::Better | Verdict::Worse | Verdict::Mixed => {
+            format!("By more than {margin}, and chance does not explain it:")
+        }
+        Verdict::NoDifferenceShown => format!(
+            "Up to {} a change that matters would have shown. Smaller ones, and what lies beyond, may differ.",
+            told.unwrap_or_else(|| "p99".to_owned())
+        ),
+        Verdict::NotEnoughData => match against.wants.map(rounded_up) {
+            Some(length) => format!(
+                "A change that matters could have been missed. To tell it, each recording would have to be about {} long.",
+                units::duration(length)
+            ),
+            None if against.groups.iter().flat_map(|group| &group.rows).any(|row| row.refused) => {
+                "A change that matters could have been missed: what is refused below was not looked at.".to_owned()
+            }
+            None => {
+                "A change that matters could have been missed; too little was measured to say how much more it takes."
+                    .to_owned()
+            }
+        },
+    }
+}
+
+/// A length of time with its two leading digits, rounded up: more would look exact.
+fn rounded_up(length: Nanos) -> Nanos {
+    let seconds = length.as_ns().div_ceil(1_000_000_000).max(1);
+    let mut unit = 1;
+    while seconds / unit >= 100 {
+        unit *= 10;
+    }
+    Nanos::from_secs(seconds.div_ceil(unit).saturating_mul(unit).min(10_000_000_000))
+}
+
+/// What has to be known to read the result.
+pub fn cautions(comparison: &Comparison) -> Vec<String> {
+    let mut cautions = vec![format!(
+        "Intervals are of 95{THIN}% each. Odds are of chance alone doing so much beyond a margin of {}, allowing for all \
+         {} looked at; below 0.05 decides.",
+        units::portion(comparison.options.margin),
+        units::counted(comparison.looked_at as u64, "row"),
+    )];
+    let rows = || comparison.others.iter().flat_map(|other| &other.groups).flat_map(|group| &group.rows);
+    if rows().any(|row| interval(row).contains('?')) {
+        cautions.push("A ? is a limit that a run of this length does not give.".to_owned());
+    }
+    if rows().any(|row| matches!(row.what, What::BlockMaxima(..))) {
+        cautions.push(
+            "The change of \"max per\" is the median of the differences of each block of the one from each of the other, \
+             which may lie elsewhere than the difference of the two medians."
+                .to_owned(),
+        );
+    }
+    let decided = |against: &Against| matches!(against.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed);
+    if comparison.others.iter().any(decided) {
+        cautions.push(
+            "Two recordings do not tell what was changed from what changes by itself between runs and boots: measure in \
+             turn, A B A B, before you believe it."
+                .to_owned(),
+        );
+    }
+    if comparison.others.iter().any(|other| other.refused) {
+        cautions.push(
+            "Compared on demand only: what is marked as not comparable makes these numbers mean different things."
+                .to_owned(),
+        );
+    }
+    cautions
+}
+
+/// What differs.
+pub fn subject(subject: &Subject) -> String {
+    match subject {
+        Subject::Mechanism => "way to wait".to_owned(),
+        Subject::Period(Some(cpu)) => format!("period of CPU {cpu}"),
+        Subject::Period(None) => "period".to_owned(),
+        Subject::Quantity => "what the values are".to_owned(),
+        Subject::Context => "where an activation ends".to_owned(),
+        Subject::Program => "program".to_owned(),
+        Subject::Command => "command".to_owned(),
+        Subject::Load => "load".to_owned(),
+        Subject::Cpu => "CPU".to_owned(),
+        Subject::ClockSource => "clock source".to_owned(),
+        Subject::Machine(name) | Subject::Setting(name) => name.clone(),
+        Subject::Policy(cpu) => format!("scheduling of CPU {cpu}"),
+        Subject::TimerPhase => "place of the releases".to_owned(),
+        Subject::Budget => "budget".to_owned(),
+        Subject::DmaLatency => "asked of /dev/cpu_dma_latency".to_owned(),
+        Subject::LoadCpus => "CPUs of the loads".to_owned(),
+        Subject::Housekeeping => "CPUs of our helpers".to_owned(),
+        Subject::Knob(id) => format!("knob {id}"),
+        Subject::ToolVersion => "version of punctual".to_owned(),
+    }
+}
+
+/// How it is.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::Absent => "not stated".to_owned(),
+        Value::Text(text) if text.is_empty() => "none".to_owned(),
+        Value::Text(text) => text.clone(),
+        Value::Time(time) => units::latency(*time),
+        Value::Mechanism(of) => mechanism(*of).to_owned(),
+        Value::Policy(of) => policy(*of),
+        Value::Phase(of) => timer_phase(*of).to_owned(),
+        Value::State(of) => state(of).to_owned(),
+        Value::Quantity(Quantity::Lateness) => "lateness".to_owned(),
+        Value::Quantity(Quantity::Noise) => "time taken away".to_owned(),
+    }
+}
+
+/// How much it matters.
+pub fn matters(matters: Matters) -> &'static str {
+    match matters {
+        Matters::Refuses => "not comparable",
+        Matters::Much => "can explain any difference",
+        Matters::Some => "may explain a difference",
+        Matters::Little => "worth knowing",
+    }
+}
+
+/// One difference.
+pub fn difference(difference: &Difference) -> String {
+    format!("{}: {} -> {}", subject(&difference.subject), value(&difference.first), value(&difference.second))
+}
+
+/// What only one of them has.
+pub fn left_out(left: &[LeftOut]) -> Option<String> {
+    let of = |first: bool| {
+        let names: Vec<String> = left.iter().filter(|l| l.in_first == first).map(|l| group(&l.group)).collect();
+        (!names.is_empty()).then(|| names.join("; "))
+    };
+    let side = |names: Option<String>, which: &str| names.map(|names| format!("only in the {which}: {names}"));
+    let parts: Vec<String> = [side(of(true), "first"), side(of(false), "second")].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(". "))
+}
+
+/// What became of a cause.
+pub fn cause(change: &CauseChange) -> String {
+    let name = super::causes::cause(&change.cause);
+    let weight = |weight: punctual_core::compare::Weight| {
+        format!(
+            "{:.1}{THIN}us of lateness per second, {} of it",
+            weight.ns_per_second / 1e3,
+            units::portion(weight.share)
+        )
+    };
+    match (change.first, change.second) {
+        (None, Some(now)) => format!("new: {name} ({})", weight(now)),
+        (Some(then), None) => format!("gone: {name} (was {})", weight(then)),
+        (Some(then), Some(now)) => {
+            let word = if now.ns_per_second > then.ns_per_second { "grew" } else { "shrank" };
+            format!("{word}: {name} ({}; was {})", weight(now), weight(then))
+        }
+        (None, None) => name,
+    }
+}
+
+/// How much the two overlap, by Cliff's delta.
+pub fn effect(delta: f64) -> String {
+    let size = match delta.abs() {
+        d if d < 0.147 => "negligible",
+        d if d < 0.33 => "small",
+        d if d < 0.474 => "medium",
+        _ => "large",
+    };
+    let share = units::portion(f64::midpoint(1.0, delta));
+    format!("of two activations, one of each, the second's is the later one in {share}: a {size} effect on the whole")
+}
+
+/// Why recordings were not compared, and what to do.
+pub fn refused(refused: &Refused) -> String {
+    match refused {
+        Refused::Alone => "one recording is not compared to anything: name another, or --baseline FILE".to_owned(),
+        Refused::Margin(margin) => format!("a margin of {margin} is none: write a percentage from 0 to below 1000"),
+        Refused::Incomparable(name, differences) => {
+            let all: Vec<String> = differences.iter().map(difference).collect();
+            format!(
+                "{name} cannot be compared with the first, because its numbers mean something else ({}); measure \
+                 both alike, or compare with --anyway, which marks the result",
+                all.join("; ")
+            )
+        }
+        Refused::Unfit(name, first, second) => format!(
+            "{name} cannot be compared with the first. {} Or compare with --anyway, which marks the result and shows the \
+             notes",
+            unfit_sides([("Of the first", first.as_ref()), (&format!("Of {name}"), second.as_ref())]).join(" ")
+        ),
+        Refused::NothingInCommon(name, left) => {
+            let what = left_out(left).unwrap_or_else(|| "nothing was measured in either".to_owned());
+            format!(
+                "{name} and the first have no CPU under the same load in common, traced or not alike ({what}); \
+                 measure both alike, or compare with --anyway, which marks the result"
+            )
+        }
+    }
+}
+
+/// How a skipped release counts in percentiles of these two.
+pub fn skipped(first: &Origin, second: &Origin) -> String {
+    let mut said = "A skipped release counts with the time from it to the moment its thread ran next".to_owned();
+    if [first, second].iter().any(|origin| matches!(origin, Origin::Imported { .. })) {
+        said.push_str("; in the file of another program, which does not tell that, as late by a period");
+    }
+    said + "."
+}
+
+/// Which budget misses were counted by.
+pub fn budget(what: &What) -> Option<String> {
+    match what {
+        What::Misses(Some(budget)) => Some(format!("Misses: later than {}, or skipped.", units::latency(*budget))),
+        What::Misses(None) => {
+            Some("Misses: skipped only; no budget is common to the recordings (--budget).".to_owned())
+        }
+        _ => None,
+    }
+}

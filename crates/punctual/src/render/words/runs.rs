@@ -1,0 +1,194 @@
+//! Recordings of several runs, stretches of one, and why recordings do not become one.
+
+use super::{amount, cpus, mechanism, policy, timer_phase, units};
+use punctual_core::recording::{Differs, Run, Stretch, Unmergeable};
+use punctual_core::report::Report;
+use punctual_core::trace::Rung;
+use punctual_hist::Nanos;
+use std::path::PathBuf;
+
+/// At most so many runs are told one by one.
+const RUNS_TOLD: usize = 12;
+
+/// How long was measured and when; of a stretch, how much of which run is told.
+pub fn measured(report: &Report) -> String {
+    let (length, begun) = (units::duration(report.measured), units::date(report.started_unix_ns));
+    match report.stretch {
+        None => format!("Measured {length} from {begun}"),
+        Some(_) => format!("{length} told of what was measured from {begun} on"),
+    }
+}
+
+/// What a reader must know of what the numbers are made of, before notes that were made while measuring.
+pub fn notes(report: &Report) -> Vec<String> {
+    let told = report.stretch.iter().flat_map(between);
+    told.chain(made_of(report)).chain(report.notes.iter().cloned()).collect()
+}
+
+/// Of several runs: which, and what lies between them.
+fn made_of(report: &Report) -> Vec<String> {
+    let runs = &report.runs;
+    if runs.len() < 2 {
+        return Vec::new();
+    }
+    let mut told = vec![format!(
+        "this recording is made of {} of one scenario; each was measured by itself, with warm-ups of its own",
+        units::counted(runs.len() as u64, "run")
+    )];
+    for (number, run) in runs.iter().enumerate().take(RUNS_TOLD) {
+        let before = number.checked_sub(1).and_then(|number| runs.get(number));
+        told.push(format!("run {}: {}", number + 1, one_run(run, before, report.stretch.is_some())));
+    }
+    if runs.len() > RUNS_TOLD {
+        told.push(format!("and {} more", units::counted((runs.len() - RUNS_TOLD) as u64, "run")));
+    }
+    if !report.findings.is_empty() {
+        told.push("the findings are those of the last run that was audited".to_owned());
+    }
+    told
+}
+
+fn one_run(run: &Run, before: Option<&Run>, is_part: bool) -> String {
+    let (date, length) = (units::date(run.header.started_unix_ns), units::duration(run.covered));
+    let mut text =
+        if is_part { format!("begun {date}, {length} of it told") } else { format!("from {date}, {length} measured") };
+    match &run.end {
+        None => text.push_str(", then cut off"),
+        Some(end) => text = format!("{text}, {}", super::end(end.reason)),
+    }
+    if let Some(before) = before {
+        let gap = run.at.minus(before.until);
+        text = format!(
+            "{text}; begins at {} of the whole, {} after the one before",
+            units::moment(run.at),
+            units::duration(gap)
+        );
+    }
+    format!("{text} (punctual {})", run.header.tool_version)
+}
+
+/// Of a stretch: which, and what cannot be told of it.
+fn between(stretch: &Stretch) -> Vec<String> {
+    let asked = format!("{} to {}", units::moment(stretch.from), units::moment(stretch.to));
+    let mut told = Vec::new();
+    match stretch.told {
+        Some((first, last)) if stretch.is_widened() => told.push(format!(
+            "only from {} to {} is told: {asked} of the run was asked for, and is widened to the edges of the intervals \
+             that were recorded",
+            units::moment(first),
+            units::moment(last)
+        )),
+        _ => told.push(format!("only from {asked} of the run is told")),
+    }
+    told.push(format!(
+        "of a stretch the largest lateness is known to within 1.6{}%, and the latest activations are those that were among \
+         the latest of their CPU up to then; warm-ups, what loads achieved and how complete the trace is are known of whole \
+         runs only, and are left out",
+        units::THIN
+    ));
+    told
+}
+
+/// Why a stretch cannot be told.
+pub fn nothing_between(stretch: &Stretch, runs: &[Run]) -> String {
+    let from = runs.first().map_or(Nanos::ZERO, |run| run.at);
+    let until = runs.last().map_or(Nanos::ZERO, |run| run.until);
+    format!(
+        "nothing was measured from {} to {}: the recording goes from {} to {}",
+        units::moment(stretch.from),
+        units::moment(stretch.to),
+        units::moment(from),
+        units::moment(until)
+    )
+}
+
+/// Why recordings do not become one, a line each, and what to do.
+pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
+    let name = |number: &usize| paths.get(*number).map_or_else(String::new, |path| path.display().to_string());
+    let first = name(&0);
+    let mut lines = vec!["these recordings do not become one:".to_owned()];
+    let mut kind = false;
+    for reason in against {
+        lines.push(match reason {
+            Unmergeable::Differs(number, all) => {
+                kind = true;
+                format!("{} is of another kind than {first}\n{}", name(number), differences(all, "there", "here"))
+            }
+            Unmergeable::Same(a, b) => format!("{} and {} hold the same run", name(a), name(b)),
+            Unmergeable::Overlap(a, b, until, from) => format!(
+                "{} went on until {}, {} began at {}: runs on the same CPUs at the same time disturb each other and do not \
+                 follow each other (unless the wall clock was set back between them)",
+                name(a),
+                units::date(*until),
+                name(b),
+                units::date(*from)
+            ),
+            Unmergeable::Nothing(number) => format!("{} ended before it measured anything", name(number)),
+        });
+    }
+    lines.push(if kind {
+        "look at each by itself, or at two side by side: punctual compare".to_owned()
+    } else {
+        "leave out what does not belong, and merge the rest".to_owned()
+    });
+    lines.join("\n")
+}
+
+/// What differs, a line each.
+pub fn differences(all: &[Differs], first: &str, other: &str) -> String {
+    let line = |differs: &Differs| {
+        let (what, a, b) = difference(differs);
+        format!("  {what}: {a} {first}, {b} {other}")
+    };
+    all.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn difference(differs: &Differs) -> (String, String, String) {
+    let none = || "none".to_owned();
+    let latency = |length: &Option<Nanos>| length.map_or_else(none, units::latency);
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(none);
+    let said = |what: &str, a: String, b: String| (what.to_owned(), a, b);
+    match differs {
+        Differs::Machine(name, a, b) => said(name, text(a), text(b)),
+        Differs::Cpus(a, b) => said("measured", cpus(a), cpus(b)),
+        Differs::Period(cpu, a, b) => (format!("period of CPU {cpu}"), units::latency(*a), units::latency(*b)),
+        Differs::Policy(a, b) => said("policy", policy(*a), policy(*b)),
+        Differs::Mechanism(a, b) => said("mechanism", mechanism(*a).to_owned(), mechanism(*b).to_owned()),
+        Differs::Phase(a, b) => said("releases", timer_phase(*a).to_owned(), timer_phase(*b).to_owned()),
+        Differs::WarmUp(a, b) => said("warm-up", amount(*a), amount(*b)),
+        Differs::Budget(a, b) => said("budget", latency(a), latency(b)),
+        Differs::Limit(a, b) => said("limit that ends the run", latency(a), latency(b)),
+        Differs::DmaLatency(a, b) => {
+            let held = |us: &Option<u32>| us.map_or_else(none, |us| format!("{us}{}us", units::THIN));
+            said("request for short sleeps", held(a), held(b))
+        }
+        Differs::Loads(a, b) => said("load phases", a.join(", "), b.join(", ")),
+        Differs::LoadCpus(a, b) => said("CPUs for loads", cpus(a), cpus(b)),
+        Differs::Isolated(a, b) => said("isolated", cpus(a), cpus(b)),
+        Differs::Shared(a, b) => said("shared with helpers", cpus(a), cpus(b)),
+        Differs::Suite(a, b) => said("suite", text(a), text(b)),
+        Differs::ClockSource(a, b) => said("clock", text(a), text(b)),
+        Differs::Tick(a, b) => said("tick", units::latency(*a), units::latency(*b)),
+        Differs::Engine(a, b) => said("causes looked for", engine(*a), engine(*b)),
+        Differs::Traced(a, b) => said("traced load phases", numbers(a), numbers(b)),
+    }
+}
+
+fn engine(rung: Option<Rung>) -> String {
+    match rung {
+        None => "not",
+        Some(Rung::Timerlat) => "by the kernel's trace and its noise tracer",
+        Some(Rung::Tracefs) => "by the kernel's trace",
+        Some(Rung::Bpf) => "by a program in the kernel",
+        Some(Rung::Deltas) => "by counters",
+        Some(Rung::InProcess) => "from within the process",
+    }
+    .to_owned()
+}
+
+fn numbers(list: &[u16]) -> String {
+    if list.is_empty() {
+        return "none".to_owned();
+    }
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,287 @@
+//! Recordings held against each other: made here, frame by frame, so that any machine can do it.
+
+use crate::run::Run;
+use punctual_core::recording::{
+    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, Placement, encode, encode_preamble,
+};
+use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_hist::{MonoTime, Nanos, bucket_index};
+use std::fs;
+
+fn header(cpu: u32, mechanism: Mechanism) -> Frame {
+    Frame::Header(Box::new(Header {
+        tool_version: "0.1.0".to_owned(),
+        started_unix_ns: 1_763_718_077_000_000_000,
+        epoch: MonoTime::from_ns(0),
+        scenario: Scenario {
+            threads: vec![ProbeThread { cpu, period: Nanos::from_ms(1) }],
+            policy: Policy::Fifo(90),
+            mechanism,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Activations(0),
+            length: Amount::Time(Nanos::from_secs(20)),
+            budget: Some(Nanos::from_us(100)),
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![LoadPhase { loads: vec![], parts: 1 }],
+            load_cpus: None,
+            suite: None,
+        },
+        machine: vec![("kernel".to_owned(), "6.12".to_owned())],
+        placement: Placement::default(),
+        clock: Clock::default(),
+        checkpoint: Nanos::from_secs(1),
+    }))
+}
+
+/// A recording of so many seconds; in each, so many activations are later than the budget.
+fn write(run: &Run, name: &str, mechanism: Mechanism, seconds: u64, late: u64) {
+    write_on(run, name, 1, mechanism, seconds, late);
+}
+
+fn write_on(run: &Run, name: &str, cpu: u32, mechanism: Mechanism, seconds: u64, late: u64) {
+    let mut bytes = Vec::new();
+    encode_preamble(&mut bytes);
+    let mut put = |frame: Frame| encode(&frame, &mut bytes).unwrap();
+    put(header(cpu, mechanism));
+    let bucket = |us: u64| u16::try_from(bucket_index(us * 1000)).unwrap();
+    for at in 0..seconds {
+        // A body that is not the same in each second.
+        let mut ran = vec![(bucket(5), 500 + at * 37 % 50), (bucket(8), 450 + at * 53 % 40), (bucket(20), 20)];
+        ran.push((bucket(250), late));
+        ran.retain(|(_, n)| *n > 0);
+        let cpu = CpuInterval {
+            cpu,
+            ran,
+            ran_min: Some(Nanos::from_us(5)),
+            ran_max: Some(Nanos::from_us(if late > 0 { 251 } else { 20 })),
+            over_budget: late,
+            ..CpuInterval::default()
+        };
+        let (start, length) = (Nanos::from_secs(at), Nanos::from_secs(1));
+        put(Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu] }));
+    }
+    put(Frame::End(End { at: Nanos::from_secs(seconds), reason: EndReason::Completed, write_error: None }));
+    fs::write(run.path(name), bytes).unwrap();
+}
+
+fn three() -> Run {
+    let run = Run::new();
+    write(&run, "good.punctual", Mechanism::Absolute, 20, 0);
+    write(&run, "same.punctual", Mechanism::Absolute, 20, 0);
+    write(&run, "bad.punctual", Mechanism::Absolute, 20, 15);
+    run
+}
+
+#[test]
+fn worse_is_a_failure_only_where_it_was_asked_for() {
+    let run = three();
+    let code = |words: &[&str]| run.punctual(&[&["compare"], words].concat()).code;
+    assert_eq!(code(&["good.punctual", "same.punctual"]), 0);
+    assert_eq!(code(&["good.punctual", "bad.punctual"]), 0);
+    assert_eq!(code(&["good.punctual", "bad.punctual", "--fail-on", "worse"]), 2);
+    assert_eq!(code(&["--baseline", "good.punctual", "bad.punctual", "--fail-on", "worse"]), 2);
+    assert_eq!(code(&["--baseline", "bad.punctual", "good.punctual", "same.punctual", "--fail-on", "worse"]), 0);
+    write(&run, "short.punctual", Mechanism::Absolute, 2, 0);
+    assert_eq!(code(&["good.punctual", "short.punctual", "--fail-on", "worse"]), 3, "not enough data is doubtful");
+    assert_eq!(code(&["good.punctual", "short.punctual", "--fail-on", "unsure"]), 2);
+}
+
+#[test]
+fn what_cannot_be_trusted_makes_a_comparison_doubtful_and_one_file_is_noticed() {
+    let run = three();
+    let mut bytes = fs::read(run.path("same.punctual")).unwrap();
+    let length = Nanos::from_ms(350);
+    let steal = Event { at: Nanos::from_secs(7), length, kind: EventKind::Steal, releases_lost: 0 };
+    encode(&Frame::Event(steal), &mut bytes).unwrap();
+    fs::write(run.path("stolen.punctual"), bytes).unwrap();
+    for words in [["good.punctual", "stolen.punctual"], ["stolen.punctual", "good.punctual"]] {
+        let said = run.punctual(&[["compare"].as_slice(), &words].concat());
+        assert!(said.code == 3 && said.out.contains("not to be trusted:"), "{said:?}");
+        assert!(!said.err.contains("the first file itself"), "{said:?}");
+    }
+    let said = run.punctual(&["compare", "good.punctual", "./good.punctual"]);
+    assert!(said.code == 0 && said.err.contains("good.punctual is the first file itself"), "{said:?}");
+}
+
+/// No gate passes what the report of the same recording does not.
+#[test]
+fn a_gate_passes_only_what_can_be_trusted() {
+    let run = three();
+    let gate = |file: &str, format: &str| run.punctual(&["export", file, "--format", format]);
+    let passed = gate("good.punctual", "ktap");
+    assert!(passed.code == 0 && passed.out.contains("\nok 1 latency.cpu_1"), "{passed:?}");
+    let json = run.json(&["export", "good.punctual", "--format", "rt-tests-json"]);
+    assert_eq!(json["start_time"], "Fri, 21 Nov 2025 09:41:17 +0000");
+    let failed = gate("bad.punctual", "ktap");
+    assert!(failed.code == 0 && failed.out.contains(", 300 missed\nnot ok 1 latency.cpu_1\n"), "{failed:?}");
+    write(&run, "short.punctual", Mechanism::Absolute, 2, 0);
+    for (format, word) in [("ktap", "\nnot ok 1"), ("lava", "within-budget RESULT=unknown"), ("junit", "<error ")] {
+        let said = gate("short.punctual", format);
+        assert!(said.code == 3 && said.out.contains(word) && said.out.contains("too few for a verdict"), "{said:?}");
+    }
+    let cut = fixture("cut-cyclictest.txt");
+    let said = run.punctual(&["export", &cut, "--format", "ktap", "--budget", "50us"]);
+    assert!(said.code == 3 && said.out.contains("not ok 2 ") && !said.out.contains("\nok "), "{said:?}");
+}
+
+#[test]
+fn every_form_says_the_same() {
+    let run = three();
+    let words = ["compare", "good.punctual", "bad.punctual", "--html", "c.html", "--junit", "c.xml"];
+    let said = run.punctual(&words);
+    assert!(said.out.contains("WORSE") && said.out.contains("misses/million"), "{said:?}");
+    assert!(fs::read_to_string(run.path("c.html")).unwrap().contains("Worse"));
+    let junit = fs::read_to_string(run.path("c.xml")).unwrap();
+    assert!(junit.contains("<failure message=\"worse\""), "{junit}");
+    let document = run.json(&["compare", "good.punctual", "bad.punctual", "--json"]);
+    assert_eq!((&document["schema"], &document["verdict"]), (&"punctual/compare/1".into(), &"worse".into()));
+    run.punctual(&words).refused(&["c.html", "exists"]);
+}
+
+#[test]
+fn what_should_not_be_compared_is_refused_and_marked_on_demand() {
+    let run = three();
+    write(&run, "other.punctual", Mechanism::Relative, 20, 0);
+    run.punctual(&["compare", "good.punctual", "other.punctual"]).refused(&[
+        "other.punctual",
+        "way to wait",
+        "--anyway",
+    ]);
+    let said = run.punctual(&["compare", "good.punctual", "other.punctual", "--anyway"]);
+    assert!(said.code == 3 && said.out.contains("Not comparable"), "{said:?}");
+}
+
+fn fixture(name: &str) -> String {
+    format!("{}/../../fixtures/foreign/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The document, which fits its schema.
+fn compared(run: &Run, words: &[&str]) -> serde_json::Value {
+    let schema = serde_json::from_str(include_str!("../../../../schemas/compare-1.schema.json")).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let document = run.json(&[&["compare", "--json"], words].concat());
+    let errors: Vec<String> =
+        validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path)).collect();
+    assert!(errors.is_empty(), "{words:?}: {errors:#?}");
+    document
+}
+
+#[test]
+fn files_of_other_programs_are_compared_as_far_as_they_go() {
+    let run = three();
+    let compare = |words: &[&str]| compared(&run, words);
+    // A recording, exported as another program would have written it, is no different from itself.
+    let said = run.punctual(&["export", "good.punctual", "--format", "cyclictest", "--out", "ct.txt"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let same = compare(&["good.punctual", "ct.txt"]);
+    assert_eq!(
+        (&same["others"][0]["recording"]["format"], &same["verdict"]),
+        (&"cyclictest".into(), &"not-enough-data".into())
+    );
+    assert_eq!(same["others"][0]["not_known"][0]["what"], "time");
+    write(&run, "awful.punctual", Mechanism::Absolute, 20, 150);
+    let worse = compare(&["ct.txt", "awful.punctual", "--budget", "100us"]);
+    assert_eq!(worse["verdict"], "worse", "{worse:#}");
+    let text = run.punctual(&["compare", "ct.txt", "awful.punctual"]).out;
+    assert!(text.contains("by cyclictest") && text.contains("not known:") && !text.contains("worst case"), "{text}");
+    let pairs = [("latmus-rk3588-2h.txt", "latmus-rk3588-2h.txt"), ("cyclictest-dense.txt", "cyclictest.json")];
+    for (a, b) in pairs {
+        let document = compare(&[&fixture(a), &fixture(b), "--anyway"]);
+        assert_eq!(document["others"][0]["groups"][0]["rows"][0]["what"], "percentile", "{document:#}");
+    }
+    run.punctual(&["compare", &fixture("oslat.txt"), "good.punctual"]).refused(&["what the values are", "--anyway"]);
+    let numbers: Vec<String> = (0..20_000).map(|i| (5 + i % 7).to_string()).collect();
+    fs::write(run.path("numbers"), numbers.join("\n") + "\n").unwrap();
+    run.punctual(&["compare", "good.punctual", "numbers"]).refused(&["numbers", "--from latencies"]);
+    let bare = compare(&["good.punctual", "numbers", "--from", "latencies", "--unit", "us"]);
+    assert_eq!(bare["others"][0]["groups"][0]["due_second"], 20_000);
+}
+
+#[test]
+fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
+    let run = three();
+    let list = fixture("hwlatdetect.txt");
+    run.punctual(&["compare", &list, &list]).refused(&["only what was above a threshold", "--anyway"]);
+    assert_eq!(run.punctual(&["export", "good.punctual", "--format", "cyclictest", "--out", "ct.txt"]).code, 0);
+    let text = fs::read_to_string(run.path("ct.txt")).unwrap();
+    let stating = |name: &str, count: u32| {
+        assert!(text.contains("\n# Total:"), "{text}");
+        let total =
+            |line: &str| if line.starts_with("# Total:") { format!("# Total: {count:09}") } else { line.to_owned() };
+        fs::write(run.path(name), text.lines().map(total).collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    };
+    // Fewer than its rows hold.
+    stating("doubted.txt", 100);
+    run.punctual(&["compare", "ct.txt", "doubted.txt"]).refused(&["Of doubted.txt", "contradict", "--anyway"]);
+    let words = ["compare", "ct.txt", "doubted.txt", "--anyway", "--html", "d.html", "--junit", "d.xml"];
+    let said = run.punctual(&words);
+    assert!(said.code == 3 && said.out.contains("Not comparable") && said.out.contains("of the second:"), "{said:?}");
+    for form in
+        [said.out, fs::read_to_string(run.path("d.html")).unwrap(), fs::read_to_string(run.path("d.xml")).unwrap()]
+    {
+        assert!(form.contains("contradict"), "{form}");
+    }
+    // A fifth more than its rows hold: the median is told, all above p80 may be among them.
+    stating("lossy.txt", 25_000);
+    let document = compared(&run, &["ct.txt", "lossy.txt"]);
+    let group = &document["others"][0]["groups"][0];
+    assert_eq!((group["unfit_first"].is_null(), &group["unfit_second"]["code"]), (true, &"missing".into()));
+    let rows = group["rows"].as_array().unwrap().iter();
+    let refused: Vec<bool> = rows.filter(|row| row["what"] == "percentile").map(|row| row["refused"] == true).collect();
+    assert_eq!(refused, [false, true, true, true, true], "{group:#}");
+    assert_eq!(document["others"][0]["comparable"], true);
+    let said = run.punctual(&["compare", "ct.txt", "lossy.txt"]).out;
+    assert!(said.contains("unfit: of the second:") && said.contains("  refused"), "{said}");
+}
+
+#[test]
+fn fifty_recordings_one_file_twice_and_nothing_in_common() {
+    let run = three();
+    let all = ["same.punctual"; 49];
+    let document = run.json(&[&["compare", "--json", "good.punctual"], &all[..]].concat());
+    assert_eq!(document["others"].as_array().unwrap().len(), 49);
+    assert_eq!(document["verdict"], "no-difference-shown");
+    let twice = run.json(&["compare", "--json", "bad.punctual", "bad.punctual"]);
+    assert!(["no-difference-shown", "not-enough-data"].contains(&twice["verdict"].as_str().unwrap()), "{twice:#}");
+    write_on(&run, "elsewhere.punctual", 3, Mechanism::Absolute, 20, 0);
+    run.punctual(&["compare", "good.punctual", "elsewhere.punctual"]).refused(&[
+        "elsewhere.punctual",
+        "only in the first: CPU 1",
+        "only in the second: CPU 3",
+    ]);
+    run.punctual(&["merge", "good.punctual", "elsewhere.punctual", "--out", "m.punctual"])
+        .refused(&["measured: CPU 1 there, CPU 3 here"]);
+    run.punctual(&["merge", "good.punctual", "good.punctual", "--out", "m.punctual"]).refused(&["the same run"]);
+    // Nothing was measured: it began, and was cut off.
+    write(&run, "nothing.punctual", Mechanism::Absolute, 0, 0);
+    run.punctual(&["compare", "good.punctual", "nothing.punctual"]).refused(&["nothing.punctual", "only in the first"]);
+    run.punctual(&["merge", "good.punctual", "nothing.punctual", "--out", "m.punctual"])
+        .refused(&["nothing.punctual", "before it measured anything"]);
+    let text = fixture("cyclictest-dense.txt");
+    run.punctual(&["merge", "good.punctual", &text, "--out", "m.punctual"]).refused(&["cyclictest-dense.txt"]);
+    assert!(!run.path("m.punctual").exists());
+}
+
+#[test]
+fn what_is_no_recording_is_refused_by_name() {
+    let run = three();
+    fs::write(run.path("text.punctual"), "no recording").unwrap();
+    fs::write(run.path("empty.punctual"), "").unwrap();
+    let compare = |words: &[&str]| run.punctual(&[&["compare"], words].concat());
+    compare(&["good.punctual"]).refused(&["--baseline"]);
+    compare(&["good.punctual", "nowhere.punctual"]).refused(&["nowhere.punctual"]);
+    compare(&["good.punctual", "text.punctual"]).refused(&["text.punctual"]);
+    compare(&["good.punctual", "empty.punctual"]).refused(&["empty.punctual"]);
+    compare(&["good.punctual", "."]).refused(&["error"]);
+    for margin in ["-1", "nan", "inf", "5000", "much"] {
+        compare(&["good.punctual", "same.punctual", &format!("--margin={margin}")]).refused(&["percentage"]);
+    }
+    // Cut off in the middle: what is there is compared.
+    let bytes = fs::read(run.path("bad.punctual")).unwrap();
+    for part in 1..8 {
+        fs::write(run.path("cut.punctual"), &bytes[..bytes.len() * part / 8]).unwrap();
+        let said = compare(&["good.punctual", "cut.punctual"]);
+        assert!(!said.err.contains("panicked") && said.code <= 3, "{said:?}");
+    }
+}

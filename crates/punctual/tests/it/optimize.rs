@@ -1,0 +1,20 @@
+//! `optimize` as far as it goes without changing anything.
+
+use crate::run::Run;
+
+#[test]
+fn what_cannot_be_tried_is_refused_with_a_remedy() {
+    let run = Run::new();
+    let dry = |words: &[&str]| run.punctual(&[&["optimize", "--cpus", "0", "--dry-run"], words].concat());
+    dry(&["--knobs", "irq.affinit"]).refused(&["no knob 'irq.affinit'", "irq.affinity"]);
+    dry(&["--knobs", "script:/does/not/exist"]).refused(&["/does/not/exist", "whole path"]);
+    std::fs::write(run.path("mine"), "#!/bin/sh\n").unwrap();
+    // Folders for temporary files are everybody's.
+    let mine = format!("script:{}", run.path("mine").display());
+    dry(&["--knobs", &mine]).refused(&["root's alone"]);
+    dry(&["--knobs", "mem.compact", "--run", "1s"]).refused(&["1000 releases", "--run"]);
+    dry(&["--knobs", "mem.compact,rcu.normal", "--budget", "20s"]).refused(&["cannot tell anything", "--budget"]);
+    run.punctual(&["optimize", "--resume", "."]).refused(&["campaign.json"]);
+    std::fs::write(run.path("campaign.json"), "{\"schema\": \"other\"}").unwrap();
+    run.punctual(&["optimize", "--resume", "."]).refused(&["no campaign"]);
+}

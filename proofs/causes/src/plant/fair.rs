@@ -1,0 +1,96 @@
+//! The kernel's server for ordinary threads: a thread of the lowest real-time priority keeps an ordinary one from the CPU
+//! until the kernel steps in for it, above every real-time thread.
+//!
+//! Kernels since 6.12 have it in the place of throttling. It steps in more often here than by itself, and is set back when
+//! this ends.
+
+use super::throttle::{NAP_NS, gaps};
+use super::{Planting, Stop};
+use crate::sys::{self, Policy};
+use crate::truth::Plant;
+use anyhow::{Context, Result};
+use std::hint;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// It steps in for so long, once in so long. Whatever else, the share fits into the period.
+const RUNTIME_NS: u64 = 1_500_000;
+const PERIOD_NS: u64 = 10_000_000;
+/// The real-time thread wants to run nearly always: an ordinary one that gets the CPU by itself needs no server.
+const BURST_NS: u64 = 20_000_000;
+/// In an emulator that runs its CPUs in turns the real-time thread gives up its own so often: it has nearly all of the time,
+/// and who measures works on another CPU.
+const TURN_NS: u64 = 20_000;
+/// It serves for its runtime, and until the next tick, which may be 4 ms apart. A longer gap has a turn of another CPU in it.
+const SERVED_NS: RangeInclusive<u64> = RUNTIME_NS..=4_300_000;
+
+/// Where the server of a CPU is set, if there is one.
+pub fn server(cpu: u32) -> Option<PathBuf> {
+    let folder = PathBuf::from(format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}"));
+    folder.join("runtime").exists().then_some(folder)
+}
+
+/// Has it step in again and again. A plant is a gap in the time of the real-time thread.
+pub fn run(planting: &Planting, folder: PathBuf, stop: &Stop) -> Result<Vec<Plant>> {
+    sys::pin(planting.cpu)?;
+    let _server = Server::hasten(folder)?;
+    let until = stop.clone();
+    let name = planting.name.clone();
+    // Started before this thread becomes real-time: it is an ordinary one.
+    std::thread::Builder::new().name(name).spawn(move || want_the_cpu(&until)).context("start a thread")?;
+    sys::make_real_time(Policy::Fifo(1))?;
+    let mut noted = gaps(BURST_NS, BURST_NS + NAP_NS, Some(TURN_NS), stop);
+    noted.retain(|noted| SERVED_NS.contains(&(noted.end_ns - noted.start_ns)));
+    Ok(planting.plants(&planting.name, &noted))
+}
+
+/// It says that it spins, for an emulator that runs its CPUs in turns.
+fn want_the_cpu(stop: &Stop) {
+    while !stop.asked() {
+        for step in 0..1000 {
+            hint::black_box(step);
+        }
+        hint::spin_loop();
+    }
+}
+
+/// The server as it was, to be set back.
+struct Server {
+    folder: PathBuf,
+    runtime_ns: u64,
+    period_ns: u64,
+}
+
+impl Server {
+    fn hasten(folder: PathBuf) -> Result<Self> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+        };
+        let number =
+            |name: &str| -> Result<u64> { read(name)?.trim().parse().with_context(|| format!("understand {name}")) };
+        let before = Self { runtime_ns: number("runtime")?, period_ns: number("period")?, folder };
+        let (all, tenth) = (before.runtime_ns, before.runtime_ns / 10);
+        before.write([("period", all), ("runtime", tenth), ("period", PERIOD_NS), ("runtime", RUNTIME_NS)])?;
+        Ok(before)
+    }
+
+    /// One after the other, in an order in which the share is never less than it was in the beginning: a kernel that lost
+    /// count of shares when a CPU came refuses that.
+    fn write(&self, steps: [(&str, u64); 4]) -> Result<()> {
+        steps.into_iter().try_for_each(|(name, value)| {
+            let path = self.folder.join(name);
+            std::fs::write(&path, value.to_string()).with_context(|| format!("write {value} to {}", path.display()))
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let (all, tenth) = (self.runtime_ns, self.runtime_ns / 10);
+        let back = self.write([("runtime", tenth), ("period", all), ("runtime", all), ("period", self.period_ns)]);
+        if let Err(error) = back {
+            eprintln!("causes: {error:#}; it was {} of {} ns", self.runtime_ns, self.period_ns);
+        }
+    }
+}
