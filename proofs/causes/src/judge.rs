@@ -29,7 +29,7 @@ pub struct Case {
 pub struct Tally {
     /// Delays that were planted.
     pub plants: u64,
-    /// Late activations that are mostly the plant's: it took half of the lateness or more.
+    /// Late activations that are mostly the plant's: it took half of the lateness or more, without its gaps.
     pub planted: u64,
     /// Of these: the culprit was named, by class and name.
     pub right: u64,
@@ -104,10 +104,12 @@ pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
     for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.lateness_ns >= case.least_ns) {
         let touching: Vec<(u64, &Plant)> =
             plants.iter().map(|plant| (overlap(plant, spike), plant)).filter(|(time, _)| *time > 0).collect();
-        let expected: u64 = touching.iter().map(|(time, _)| time).sum();
-        match expected {
-            0 => tally.natural += 1,
-            _ if expected * 2 < spike.lateness_ns => tally.mixed += 1,
+        // Of what was taken from the planter itself nobody knows which part fell into the wait: only what is left is
+        // surely the plant's.
+        let surely: u64 = touching.iter().map(|(time, plant)| time.saturating_sub(plant.gaps_ns)).sum();
+        match touching.as_slice() {
+            [] => tally.natural += 1,
+            _ if surely * 2 < spike.lateness_ns => tally.mixed += 1,
             _ => try_one(&mut tally, case, &touching, spike),
         }
     }
@@ -237,6 +239,16 @@ mod tests {
         let tally = judge(CASE, &[plant(100, 400)], &[incomplete, natural, mixed, short, elsewhere]);
         assert_eq!((tally.planted, tally.incomplete, tally.right), (1, 1, 0), "{tally:?}");
         assert_eq!((tally.natural, tally.mixed), (1, 1), "{tally:?}");
+    }
+
+    #[test]
+    fn who_was_interrupted_while_it_planted_has_not_surely_planted_all_of_it() {
+        let late = spike(100, 420, &[("worker", "kworker", 200), ("higher-priority", "hog99", 120)]);
+        let with_gaps = |us: u64| Plant { gaps_ns: us * 1000, ..plant(100, 400) };
+        let tally = judge(CASE, &[with_gaps(200)], std::slice::from_ref(&late));
+        assert_eq!((tally.planted, tally.mixed), (0, 1), "{tally:?}");
+        let tally = judge(CASE, &[with_gaps(100)], &[late]);
+        assert_eq!((tally.planted, tally.wrong.len()), (1, 1), "{tally:?}");
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn judge(words: &JudgeWords) -> Result<ExitCode> {
 
 fn run(words: RunWords) -> Result<ExitCode> {
     let all = if words.quick { QUICK.to_vec() } else { Kind::value_variants().to_vec() };
-    let (seconds, least, rounds) = if words.quick { (4, 20, 2) } else { (12, 200, 4) };
+    let (seconds, least, rounds) = if words.quick { (4, 20, 6) } else { (12, 200, 4) };
     let kinds = if words.kinds.is_empty() { all } else { words.kinds };
     let run =
         run::Run { punctual: words.punctual, cpu: words.cpu, kinds, seconds, least, rounds, folder: words.folder };

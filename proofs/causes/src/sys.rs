@@ -47,7 +47,7 @@ pub fn timespec(ns: u64) -> Timespec {
 }
 
 /// Between two looks at the clock there is less than this, unless somebody else has the CPU.
-const GAP_NS: u64 = 3000;
+pub const GAP_NS: u64 = 3000;
 
 /// Burns time until `CLOCK_MONOTONIC` shows that many nanoseconds; returns what it showed at last, and how much of the
 /// time others had.

@@ -68,7 +68,7 @@ impl LineReader for Reader {
         let mut notes = Vec::new();
         if self.negative > 0 {
             notes.push(format!(
-                "lost: negative latencies, of which there are {}: woken before the release, and in no cell",
+                "lost: negative latencies ({} of them): woken before the release, and in no cell",
                 self.negative
             ));
         }

@@ -58,7 +58,7 @@ const MARKS: &[Mark] = &[
     (Format::Rteval, |text| text.contains("<rteval ") || text.contains("<rteval>")),
     (Format::StressNg, |text| any_line(text, |line| line.contains("cyclic: sched "))),
     // Packed histograms of every version begin with the same three bytes, and follow a comma.
-    (Format::Hdr, |text| any_line(text, |line| !line.starts_with('#') && line.contains(",HIST"))),
+    (Format::Hdr, |text| !is_json(text) && any_line(text, |line| !line.starts_with('#') && line.contains(",HIST"))),
     (Format::RtApp, |text| any_line(text, |line| line.starts_with('#') && line.contains("wu_lat"))),
 ];
 
@@ -133,4 +133,16 @@ fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
 fn ambiguous(why: &str, candidates: &[Format]) -> Problem {
     let names: Vec<String> = candidates.iter().map(|format| format!("--from {}", format.name())).collect();
     Problem::new(format!("{why}; say which it is: {}", names.join(" or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_command_is_no_mark_of_another_program() {
+        let quoted = br#"{ "cmdline": "cyclictest --json=a,HISTFAAA", "rt_test_version": "2.50" }"#;
+        assert_eq!(sniff(quoted).unwrap(), Format::RtTestsJson);
+        assert_eq!(sniff(b"\"StartTimestamp\"\n0.1,1.0,2.0,HISTFAAAA\n").unwrap(), Format::Hdr);
+    }
 }

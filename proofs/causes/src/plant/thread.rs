@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 /// Burns `burst_ns` about every `every_ns`, until told to stop.
 ///
 /// The thread has the CPU a little before its first look at the clock and a little after its last: its CPU clock tells
-/// how much the two come to from one burst to the next, and each burst is given half.
+/// how much the two come to from one burst to the next, and each burst is given half. Where that is much, an interrupt was
+/// served meanwhile, before or after: it is a gap of both.
 pub fn hog(planting: &Planting, policy: Policy, stop: &Stop) -> Result<Vec<Plant>> {
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;
@@ -24,11 +25,13 @@ pub fn hog(planting: &Planting, policy: Policy, stop: &Stop) -> Result<Vec<Plant
         if start_ns < next {
             continue;
         }
+        let unsure = if half > sys::GAP_NS { half } else { 0 };
         if let Some(last) = noted.last_mut() {
             last.end_ns += half;
+            last.gaps_ns += unsure;
         }
         let (end_ns, gaps_ns) = sys::burn_until(start_ns + planting.burst_ns);
-        noted.push(Noted { start_ns: start_ns - half, end_ns, gaps_ns });
+        noted.push(Noted { start_ns: start_ns - half, end_ns, gaps_ns: gaps_ns + unsure });
         next = end_ns + jitter(&mut random, planting.every_ns);
         used = sys::own_cpu_ns();
     }

@@ -3,7 +3,7 @@
 //! The structures here mirror the document and nothing else has them. Times are nanoseconds; what is absent or has no
 //! end is null, never 0.
 
-use super::{Result, words as say};
+use super::Result;
 use punctual_core::optimize::format::strategy_name;
 use punctual_core::optimize::{CONFIDENCE, ERROR_RATE, Effect, LOOKS, Metric, Verdict};
 use serde::Serialize;
@@ -135,11 +135,20 @@ fn verdict(verdict: &Verdict) -> &'static str {
     }
 }
 
+/// The name of a number, as the schema has it.
+fn metric(metric: Metric) -> &'static str {
+    match metric {
+        Metric::P50 => "p50",
+        Metric::P99_9 => "p99.9",
+        Metric::Misses => "misses",
+    }
+}
+
 fn effect(effect: &Effect) -> EffectOut {
     let is_time = effect.metric != Metric::Misses;
     let known = |limit: f64| Some(limit).filter(|limit| limit.is_finite() && !(is_time && *limit <= 0.0));
     EffectOut {
-        metric: say::metric(effect.metric),
+        metric: metric(effect.metric),
         kind: if is_time { "factor" } else { "difference_per_million" },
         baseline: effect.baseline,
         seen: effect.seen,

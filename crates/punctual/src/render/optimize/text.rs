@@ -174,7 +174,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
         ("verdict", Edge::Left),
         ("p50", Edge::Right),
         ("p99.9", Edge::Right),
-        ("misses", Edge::Right),
+        ("misses/million", Edge::Right),
         ("rounds", Edge::Right),
     ]);
     let mut costs = Vec::new();

@@ -22,17 +22,17 @@ pub fn metric(metric: Metric) -> &'static str {
     match metric {
         Metric::P50 => "p50",
         Metric::P99_9 => "p99.9",
-        Metric::Misses => "misses",
+        Metric::Misses => "misses/million",
     }
 }
 
-/// A change with its limits: `-38 % (-45 to -30)`; misses in so many per million.
+/// A change with its limits: `-38 % (-45 to -30)`; misses as a difference in misses per million.
 pub fn change(effect: &Effect) -> String {
     let of = |value: f64| match effect.metric {
         Metric::Misses => signed(value),
         _ => signed(100.0 * (value - 1.0)),
     };
-    let unit = if effect.metric == Metric::Misses { "ppm" } else { "%" };
+    let unit = if effect.metric == Metric::Misses { "" } else { " %" };
     let limits = match (effect.low.is_finite() && effect.low != 0.0, effect.high.is_finite()) {
         (true, true) => format!("({} to {})", of(effect.low), of(effect.high)),
         _ => "(limits unknown)".to_owned(),
@@ -43,13 +43,13 @@ pub fn change(effect: &Effect) -> String {
     } else {
         limits
     };
-    format!("{} {unit} {limits}", of(effect.seen))
+    format!("{}{unit} {limits}", of(effect.seen))
 }
 
 /// What it was before.
 pub fn baseline(effect: &Effect) -> String {
     match effect.metric {
-        Metric::Misses => format!("{:.0} ppm", effect.baseline),
+        Metric::Misses => format!("{:.0}", effect.baseline),
         _ => units::latency(nanos(effect.baseline)),
     }
 }

@@ -49,7 +49,8 @@ fn of_recordings(chart: ChartName, several: bool) -> &'static str {
         (ChartName::Histogram, false) => "Activations over lateness, both logarithmic.",
         (ChartName::Exceedance, _) => "Share of activations that were later, all CPUs together; both logarithmic.",
         (ChartName::OverTime, _) => {
-            "Smallest, median, 99.9 % and largest lateness of each stretch of time; logarithmic."
+            "Smallest, median, 99.9 % and largest lateness of each stretch of time; logarithmic. Strokes at the \
+             bottom: releases were skipped; flags: events of the run."
         }
     }
 }

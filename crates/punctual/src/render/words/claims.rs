@@ -71,10 +71,10 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
 fn of_cause(claims: &CauseClaims) -> Vec<String> {
     let name = cause(&claims.cause);
     match &claims.beyond {
-        Ok(levels) => beyond(levels, &format!(" of what {name} makes")),
+        Ok(levels) => beyond(levels, &format!(" by this cause ({name})")),
         Err(refusal) => {
             let (why, help) = reasons_of_cause(refusal);
-            vec![format!("What {name} makes once in a day or a year is not told: {why}. {help}")]
+            vec![format!("By cause ({name}): what is reached once in a day or a year is not told: {why}. {help}")]
         }
     }
 }
