@@ -3,7 +3,7 @@
 //! Blocks are what varies: activations that follow each other are not independent, stretches of a run long enough are.
 
 use super::{Group, LeftOut};
-use crate::recording::{MarkKind, Recording, SliceCpu};
+use crate::recording::{EventKind, MarkKind, Recording, SliceCpu};
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +35,8 @@ pub(super) struct Arm {
     pub due: Counts,
     /// How long was measured.
     pub length: Nanos,
+    /// What a hypervisor took from the machine meanwhile; nobody knows from which activations.
+    pub stolen: Nanos,
 }
 
 /// A stretch of time.
@@ -124,6 +126,14 @@ pub(super) fn latencies(recording: &Recording, place: &Place) -> Counts {
     counts
 }
 
+/// What a hypervisor took while the stretches of a place were measured.
+fn stolen(recording: &Recording, place: &Place) -> Nanos {
+    let of_it = || recording.slices.iter().filter(|slice| place.phases.contains(&slice.phase));
+    let within = |at: Nanos| of_it().any(|slice| slice.start <= at && at <= slice.start.plus(slice.length));
+    let taken = recording.events.iter().filter(|event| event.kind == EventKind::Steal && within(event.at));
+    taken.fold(Nanos::ZERO, |sum, event| sum.plus(event.length))
+}
+
 impl Arm {
     pub(super) fn of(recording: &Recording, place: &Place) -> Self {
         let scenario = &recording.header.scenario;
@@ -139,6 +149,7 @@ impl Arm {
             ran: latencies(recording, place),
             due: due(recording, place),
             length: slices.iter().fold(Nanos::ZERO, |sum, slice| sum.plus(slice.length)),
+            stolen: stolen(recording, place),
             slices,
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn all(others: &mut [Against]) -> usize {
     let odds: Vec<f64> = rows.iter().filter_map(|row| row.odds).collect();
     for (row, of_all) in rows.iter_mut().zip(holm(&odds)) {
         row.odds_of_all = Some(of_all);
-        if of_all < RISK {
+        if of_all < RISK && row.withheld.is_none() {
             row.verdict = if row.upwards { Verdict::Worse } else { Verdict::Better };
             row.wants = None;
         }

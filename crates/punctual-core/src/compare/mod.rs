@@ -213,12 +213,21 @@ pub struct Row {
     pub odds_of_all: Option<f64>,
     /// What follows.
     pub verdict: Verdict,
-    /// Not looked at, because of what makes a file unfit.
-    pub refused: bool,
+    /// Why it decides nothing, whatever the numbers are.
+    pub withheld: Option<Withheld>,
     /// How long each recording would have to be for this to be told; `None` where it is, or nobody can say.
     pub wants: Option<Nanos>,
     /// The second is the larger, if anything.
     upwards: bool,
+}
+
+/// Why a row decides nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// What makes a file unfit.
+    Unfit,
+    /// What a hypervisor took from either machine would make the difference alone.
+    Stolen,
 }
 
 /// What is held against each other.

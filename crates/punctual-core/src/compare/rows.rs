@@ -39,7 +39,7 @@ impl Row {
             odds,
             odds_of_all: None,
             verdict,
-            refused: false,
+            withheld: None,
             wants: None,
             upwards,
         }

@@ -5,7 +5,9 @@ use crate::cpu_set::CpuSet;
 use crate::finding::{Confidence, Finding, Severity, State};
 use crate::made_up;
 use crate::recording::strategies;
-use crate::recording::{CpuInterval, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment};
+use crate::recording::{
+    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment,
+};
 use crate::report::Report;
 use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
 use crate::stats::random::SplitMix;
@@ -306,6 +308,23 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     assert!((maxima.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{maxima:?}");
     let misses = row(&comparison, |what| matches!(what, What::Misses(_)));
     assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
+}
+
+#[test]
+fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much() {
+    let stolen = |length| {
+        let mut hogged = plain(40, hogged(2));
+        let event = Event { at: Nanos::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
+        hogged.add(Frame::Event(event));
+        compared(&plain(40, quiet(1)), &hogged, options()).unwrap()
+    };
+    let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima(..)));
+    let little = maxima(&stolen(Nanos::from_us(10)));
+    assert_eq!((little.verdict, little.withheld), (Verdict::Worse, None), "{little:?}");
+    let much = stolen(Nanos::from_secs(1));
+    let row = maxima(&much);
+    assert_eq!((row.verdict, row.withheld), (Verdict::NotEnoughData, Some(Withheld::Stolen)), "{row:?}");
+    assert_eq!(much.verdict(), Verdict::Worse, "percentiles need more than one stop a second");
 }
 
 #[test]

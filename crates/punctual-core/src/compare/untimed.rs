@@ -5,13 +5,13 @@
 
 use super::heap::Heap;
 use super::rows::{Odds, PERCENTILES_PPM, TOLD_RATIO, least_told};
-use super::{CONFIDENCE, Change, Limits, Options, Row, What};
+use super::{CONFIDENCE, Change, Limits, Options, Row, What, Withheld};
 use crate::stats::bootstrap::{self, OrderLimits};
 use crate::stats::ratio::Counted;
 
 /// The percentiles, none of which is looked at.
 pub(super) fn refused() -> Vec<Row> {
-    let refused = |ppm: &u32| Row { refused: true, ..Row::new(What::Percentile(*ppm), None, false) };
+    let refused = |ppm: &u32| Row { withheld: Some(Withheld::Unfit), ..Row::new(What::Percentile(*ppm), None, false) };
     PERCENTILES_PPM.iter().map(refused).collect()
 }
 
@@ -27,8 +27,8 @@ fn percentile(ppm: u32, a: &Heap, b: &Heap, options: &Options) -> Row {
     let seen = |limits: &Option<OrderLimits<'_>>| limits.as_ref().map(|limits| limits.seen);
     let (first, second) = (a.told(ppm).or(seen(&of_a)), b.told(ppm).or(seen(&of_b)));
     let (Some(of_a), Some(of_b)) = (of_a, of_b) else {
-        let refused = a.is_missing(share) || b.is_missing(share);
-        return Row { first, second, refused, ..Row::new(What::Percentile(ppm), None, false) };
+        let withheld = (a.is_missing(share) || b.is_missing(share)).then_some(Withheld::Unfit);
+        return Row { first, second, withheld, ..Row::new(What::Percentile(ppm), None, false) };
     };
     let times = 1.0 + options.margin;
     let (low, high) = bootstrap::difference_limits(&of_a, &of_b, 1.0, (1.0 - CONFIDENCE) / 2.0);

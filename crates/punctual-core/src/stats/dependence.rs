@@ -46,6 +46,16 @@ pub fn autocorrelations(values: &[f64], lags: usize) -> Vec<f64> {
     (1..=lags.min(values.len().saturating_sub(1))).map(product).collect()
 }
 
+/// How many times as large the variance of a mean is as with independent values: 1 or more. Bartlett's weights on lags up
+/// to the square root of how many there are, each corrected for what estimating the mean takes from it.
+pub fn inflation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let lags = values.len().isqrt();
+    let weighed = autocorrelations(values, lags).into_iter().zip(1u32..);
+    let sum: f64 = weighed.map(|(r, lag)| (1.0 - f64::from(lag) / (lags as f64 + 1.0)) * (r + 1.0 / n)).sum();
+    (1.0 + 2.0 * sum).max(1.0)
+}
+
 /// Ljung and Box's test (1978) of the first `lags` autocorrelations, which holds for few values, too. `None` with fewer
 /// than five values for each lag.
 pub fn ljung_box(values: &[f64], lags: usize) -> Option<Tested> {

@@ -1,9 +1,10 @@
 //! Does one sample tend to be larger than another? By ranks, so that no single value decides.
 //!
 //! Mann and Whitney (1947) with ties; exactly where samples are small and without ties. Hodges and Lehmann (1963) for by
-//! how much. Lag-one correlation of ranks for whether neighbours are independent at all.
+//! how much. Lag-one correlation of ranks for whether neighbours are independent at all; where they are not quite, the
+//! long-run variance of placements, as Brunner and Munzel (2000) have it for independent values.
 
-use super::normal;
+use super::{dependence, normal};
 
 /// Samples up to this product of sizes are counted out exactly.
 const EXACT_MAX: usize = 2_500;
@@ -51,6 +52,45 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     let chance_of_larger = if variance > 0.0 { normal::below(-z(over - 0.5)) } else { 1.0 };
     let chance_of_smaller = if variance > 0.0 { normal::below(z(over + 0.5)) } else { 1.0 };
     Some(Shift { chance_of_larger, chance_of_smaller, delta })
+}
+
+/// The same of two series in time, whose values may be a little like those before: the odds are never better than with so
+/// many fewer values as that is worth.
+pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
+    let shift = shift(first, second)?;
+    let (n, m) = (float(first.len()), float(second.len()));
+    if first.len() < 4 || second.len() < 4 {
+        return Some(shift);
+    }
+    let [a, b] = [(first, second), (second, first)].map(|(of, among)| {
+        let placed = placements(of, among);
+        (variance(&placed), dependence::inflation(&placed))
+    });
+    let (of_a, of_b) = (a.0 * a.1 / n, b.0 * b.1 / m);
+    if of_a + of_b <= 0.0 {
+        return Some(shift);
+    }
+    // Welch and Satterthwaite, with as many values as the series are worth.
+    let freedom =
+        (of_a + of_b).powi(2) / (of_a.powi(2) / (n / a.1 - 1.0).max(1.0) + of_b.powi(2) / (m / b.1 - 1.0).max(1.0));
+    let t = shift.delta / 2.0 / (of_a + of_b).sqrt();
+    Some(Shift {
+        chance_of_larger: shift.chance_of_larger.max(normal::student_above(t, freedom)),
+        chance_of_smaller: shift.chance_of_smaller.max(normal::student_above(-t, freedom)),
+        delta: shift.delta,
+    })
+}
+
+/// Of each value, the share of the others that are smaller; equal ones count half.
+fn placements(of: &[f64], among: &[f64]) -> Vec<f64> {
+    let together = midranks(of.iter().chain(among)).ranks;
+    let alone = midranks(of.iter()).ranks;
+    together.iter().zip(&alone).map(|(together, alone)| (together - alone) / float(among.len())).collect()
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / float(values.len());
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / float(values.len() - 1)
 }
 
 struct Ranked {
@@ -200,6 +240,43 @@ mod tests {
         assert!(neighbours(&saw) < -0.9);
     }
 
+    #[test]
+    fn series_that_wander_are_worth_fewer_values() {
+        let mut random = SplitMix::new(7);
+        let mut told = [0, 0];
+        for _ in 0..400 {
+            let mut wander = || {
+                let mut level = 0.0;
+                let mut next = || {
+                    level = 0.6 * level + random.unit() - 0.5;
+                    level
+                };
+                (0..60).map(|_| next()).collect::<Vec<f64>>()
+            };
+            let (first, second) = (wander(), wander());
+            let odds = |shift: Shift| shift.chance_of_larger.min(shift.chance_of_smaller) < 0.025;
+            let [one, other] = &mut told;
+            *one += u32::from(odds(shift(&first, &second).unwrap()));
+            *other += u32::from(odds(shift_in_time(&first, &second).unwrap()));
+        }
+        // Of one process, so 5 % would be right: every third or so without looking at neighbours.
+        assert!(told[0] > 80 && told[1] < 40, "{told:?}");
+    }
+
+    #[test]
+    fn of_independent_values_time_says_nothing() {
+        let (x, y) = samples();
+        let (first, second) = (&x[..500], &y[..500]);
+        let (plain, in_time) = (shift(first, second).unwrap(), shift_in_time(first, second).unwrap());
+        assert!(in_time.chance_of_smaller >= plain.chance_of_smaller);
+        assert!(
+            (in_time.chance_of_smaller.ln() / plain.chance_of_smaller.ln() - 1.0).abs() < 0.25,
+            "{in_time:?} {plain:?}"
+        );
+        assert_eq!(shift_in_time(&[1.0; 9], &[1.0; 9]), shift(&[1.0; 9], &[1.0; 9]));
+        assert_eq!(shift_in_time(&[], &[1.0]), None);
+    }
+
     proptest! {
         #[test]
         fn exact_and_approximate_agree(n in 20usize..40, m in 20usize..40, seed in 0u64..1000, by in -0.4f64..0.4) {
@@ -218,6 +295,9 @@ mod tests {
         fn nothing_panics(first in prop::collection::vec(any::<f64>(), 0..30), second in prop::collection::vec(any::<f64>(), 0..30)) {
             if let Some(shift) = shift(&first, &second) {
                 prop_assert!((0.0..=1.0001).contains(&shift.chance_of_larger) && shift.delta.abs() <= 1.0);
+            }
+            if let Some(shift) = shift_in_time(&first, &second) {
+                prop_assert!((0.0..=1.0001).contains(&shift.chance_of_larger));
             }
             let _ = (hodges_lehmann(&first, &second), neighbours(&first));
         }

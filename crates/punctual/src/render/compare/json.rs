@@ -8,7 +8,7 @@ use crate::render::units;
 use crate::render::words::{self, compare as say};
 use punctual_core::compare::{
     Against, CauseChange, Change, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Matters,
-    Origin, Row, Side, Verdict, Weight, What,
+    Origin, Row, Side, Verdict, Weight, What, Withheld,
 };
 use serde::Serialize;
 
@@ -133,6 +133,7 @@ struct RowOut {
     odds_of_all: Option<f64>,
     verdict: &'static str,
     refused: bool,
+    stolen: bool,
     wants_ns: Option<u64>,
 }
 
@@ -278,7 +279,8 @@ fn row(row: &Row) -> RowOut {
         odds: row.odds,
         odds_of_all: row.odds_of_all,
         verdict: verdict(row.verdict),
-        refused: row.refused,
+        refused: row.withheld == Some(Withheld::Unfit),
+        stolen: row.withheld == Some(Withheld::Stolen),
         wants_ns: row.wants.map(punctual_hist::Nanos::as_ns),
     }
 }

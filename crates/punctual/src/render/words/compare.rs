@@ -5,7 +5,7 @@ use crate::render::units::{self, THIN};
 use punctual_core::claims::Refusal;
 use punctual_core::compare::{
     Against, CauseChange, Change, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Matters,
-    Origin, Refused, Row, Subject, TOGETHER, Value, Verdict, What,
+    Origin, Refused, Row, Subject, TOGETHER, Value, Verdict, What, Withheld,
 };
 use punctual_core::foreign::Quantity;
 use punctual_hist::Nanos;
@@ -23,15 +23,14 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 
 /// The same for one number, short enough for a column.
 pub fn row_verdict(row: &Row) -> &'static str {
-    if row.refused {
-        return "refused";
-    }
-    match row.verdict {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Mixed => "both",
-        Verdict::NoDifferenceShown => "none shown",
-        Verdict::NotEnoughData => "too little",
+    match (row.withheld, row.verdict) {
+        (Some(Withheld::Unfit), _) => "refused",
+        (Some(Withheld::Stolen), _) => "stolen time",
+        (None, Verdict::Better) => "better",
+        (None, Verdict::Worse) => "worse",
+        (None, Verdict::Mixed) => "both",
+        (None, Verdict::NoDifferenceShown) => "none shown",
+        (None, Verdict::NotEnoughData) => "too little",
     }
 }
 
@@ -222,7 +221,7 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
                 "A change that matters could have been missed. To tell it, each recording would have to be about {} long.",
                 units::duration(length)
             ),
-            None if against.groups.iter().flat_map(|group| &group.rows).any(|row| row.refused) => {
+            None if against.groups.iter().flat_map(|group| &group.rows).any(is_unfit) => {
                 "A change that matters could have been missed: what is refused below was not looked at.".to_owned()
             }
             None => {
@@ -231,6 +230,10 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
             }
         },
     }
+}
+
+fn is_unfit(row: &Row) -> bool {
+    row.withheld == Some(Withheld::Unfit)
 }
 
 /// A length of time with its two leading digits, rounded up: more would look exact.
@@ -259,6 +262,12 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
         cautions.push(
             "The change of \"max per\" is the median of the differences of each block of the one from each of the other, \
              which may lie elsewhere than the difference of the two medians."
+                .to_owned(),
+        );
+    }
+    if rows().any(|row| row.withheld == Some(Withheld::Stolen)) {
+        cautions.push(
+            "Stolen time: what the hypervisor took from either machine makes as much by itself, so the row decides nothing."
                 .to_owned(),
         );
     }

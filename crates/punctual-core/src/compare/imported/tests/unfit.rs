@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::claims::Refusal;
+use crate::compare::Withheld;
 use crate::foreign::Unfit;
 
 fn unfit(why: Unfit, tail_us: f64) -> Series {
@@ -22,7 +23,7 @@ fn what_contradicts_itself_or_lists_only_the_largest_is_refused_unless_asked_for
         assert!(anyway.others[0].refused, "the result is marked");
         assert_eq!(anyway.others[0].groups[0].unfit, (None, Some(refusal)));
         assert_eq!(anyway.verdict(), Verdict::Worse);
-        assert!(!row(&anyway, What::Percentile(990_000)).refused);
+        assert_eq!(row(&anyway, What::Percentile(990_000)).withheld, None);
     }
 }
 
@@ -33,10 +34,15 @@ fn of_several_series_only_the_unfit_are_refused() {
     let comparison = comparison.unwrap();
     let [sound, refused] = &comparison.others[0].groups[..] else { panic!("{:?}", comparison.others[0].groups) };
     assert_eq!((sound.verdict, &sound.unfit), (Verdict::NoDifferenceShown, &(None, None)));
-    assert!(sound.delta.is_some() && sound.rows.iter().all(|row| !row.refused && row.odds.is_some()));
+    assert!(sound.delta.is_some() && sound.rows.iter().all(|row| row.withheld.is_none() && row.odds.is_some()));
     assert_eq!((refused.verdict, &refused.unfit), (Verdict::NotEnoughData, &(None, Some(Refusal::Doubted))));
     assert!(refused.delta.is_none() && refused.rows.len() == 5);
-    assert!(refused.rows.iter().all(|row| row.refused && row.odds.is_none() && row.second.is_none()));
+    assert!(
+        refused
+            .rows
+            .iter()
+            .all(|row| row.withheld == Some(Withheld::Unfit) && row.odds.is_none() && row.second.is_none())
+    );
     assert_eq!((comparison.looked_at, comparison.others[0].refused), (5, false));
     assert_eq!(comparison.verdict(), Verdict::NotEnoughData);
 }
@@ -51,7 +57,8 @@ fn percentiles_among_what_is_missing_are_refused_and_those_below_have_wider_limi
     let whole = held(&one(20.0, 1), &one(20.0, 2), options()).unwrap();
     let lossy = held(&one(20.0, 1), &losing(1_000, 2), options()).unwrap();
     assert_eq!(lossy.others[0].groups[0].unfit, (None, Some(Refusal::Missing(1_000))));
-    let refused: Vec<bool> = lossy.others[0].groups[0].rows.iter().map(|row| row.refused).collect();
+    let refused: Vec<bool> =
+        lossy.others[0].groups[0].rows.iter().map(|row| row.withheld == Some(Withheld::Unfit)).collect();
     assert_eq!(refused, [false, false, true, true, true], "1 in 201 is missing, and may be larger than all");
     let p999 = row(&lossy, What::Percentile(999_000));
     assert_eq!((p999.second, p999.odds, p999.verdict), (None, None, Verdict::NotEnoughData));
