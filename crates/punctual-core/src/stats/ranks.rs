@@ -58,22 +58,24 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
 /// many fewer values as that is worth.
 pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     let shift = shift(first, second)?;
-    let (n, m) = (float(first.len()), float(second.len()));
     if first.len() < 4 || second.len() < 4 {
         return Some(shift);
     }
-    let [a, b] = [(first, second), (second, first)].map(|(of, among)| {
+    // Of each series: the variance of its mean placement, and how many independent values it is worth.
+    let worth = |of: &[f64], among: &[f64]| {
         let placed = placements(of, among);
-        (variance(&placed), dependence::inflation(&placed))
-    });
-    let (of_a, of_b) = (a.0 * a.1 / n, b.0 * b.1 / m);
-    if of_a + of_b <= 0.0 {
+        let worth = float(of.len()) / dependence::inflation(&placed);
+        (variance(&placed) / worth, worth)
+    };
+    let ((of_first, worth_first), (of_second, worth_second)) = (worth(first, second), worth(second, first));
+    let together = of_first + of_second;
+    if together <= 0.0 {
         return Some(shift);
     }
-    // Welch and Satterthwaite, with as many values as the series are worth.
-    let freedom =
-        (of_a + of_b).powi(2) / (of_a.powi(2) / (n / a.1 - 1.0).max(1.0) + of_b.powi(2) / (m / b.1 - 1.0).max(1.0));
-    let t = shift.delta / 2.0 / (of_a + of_b).sqrt();
+    // Welch and Satterthwaite.
+    let each = |variance: f64, worth: f64| variance.powi(2) / (worth - 1.0).max(1.0);
+    let freedom = together.powi(2) / (each(of_first, worth_first) + each(of_second, worth_second));
+    let t = shift.delta / 2.0 / together.sqrt();
     Some(Shift {
         chance_of_larger: shift.chance_of_larger.max(normal::student_above(t, freedom)),
         chance_of_smaller: shift.chance_of_smaller.max(normal::student_above(-t, freedom)),
