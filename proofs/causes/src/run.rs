@@ -64,7 +64,8 @@ impl Run {
     pub fn kind(&self, kind: Kind) -> Outcome {
         let mut tally = Tally::default();
         let (mut holes, mut broken) = (0, 0);
-        for round in 0..self.rounds + HOLES_MAX + BROKEN_MAX {
+        let most = self.rounds + HOLES_MAX + BROKEN_MAX;
+        for round in 0..most {
             match self.round(kind, round) {
                 Ok(Round::Judged(of)) => tally += of,
                 Ok(Round::Holes) if holes < HOLES_MAX => {
