@@ -37,7 +37,7 @@ pub struct Tally {
     pub incomplete: u64,
     /// Of those named right: the time is right to 10 % or 5 us.
     pub timed: u64,
-    /// Late activations that touch a plant, which is less than half of their lateness.
+    /// Late activations that touch a plant, and of whose lateness less than half is surely the plant's.
     pub mixed: u64,
     /// Late activations that touch none.
     pub natural: u64,

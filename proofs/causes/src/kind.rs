@@ -5,9 +5,10 @@
 use clap::ValueEnum;
 
 /// A kind of delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// A FIFO thread of a higher priority, with a known name
+    #[default]
     Hog,
     /// A round-robin thread of the measuring thread's own priority
     Rr,

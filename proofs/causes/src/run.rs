@@ -50,8 +50,6 @@ const PRIORITY: u8 = 90;
 const ABOVE: u8 = 95;
 /// So many more rounds are tried where the trace had holes: on some virtual machines it has them for a while.
 const HOLES_MAX: u32 = 3;
-/// So many rounds of a kind may break.
-const BROKEN_MAX: u32 = 1;
 const BURST_US: u64 = 300;
 const EVERY_US: u64 = 7000;
 /// What the measurement takes before it is under way, and after the planter is done.
@@ -62,33 +60,12 @@ impl Run {
     /// Runs one kind, round after round until what all of them came to is good enough, or there were enough of them: a
     /// host that has other work to do spoils some.
     pub fn kind(&self, kind: Kind) -> Outcome {
-        let mut tally = Tally::default();
-        let (mut holes, mut broken) = (0, 0);
-        let most = self.rounds + HOLES_MAX + BROKEN_MAX;
-        for round in 0..most {
-            match self.round(kind, round) {
-                Ok(Round::Judged(of)) => tally += of,
-                Ok(Round::Holes) if holes < HOLES_MAX => {
-                    holes += 1;
-                    continue;
-                }
-                Ok(Round::Holes) => break,
-                Ok(Round::NotRun(why)) => return Outcome::NotRun(why),
-                Err(error) if broken < BROKEN_MAX => {
-                    eprintln!("{} broke, and is tried once more: {error:#}", kind.name());
-                    broken += 1;
-                    continue;
-                }
-                Err(error) => return Outcome::Broken(format!("{error:#}")),
-            }
-            if tally.verdict(kind, self.least).is_ok() || round + 1 >= self.rounds + holes + broken {
-                break;
-            }
+        let mut rounds = Rounds { kind, least: self.least, most: self.rounds, ..Rounds::default() };
+        let mut number = 0;
+        while rounds.take(self.round(kind, number)) {
+            number += 1;
         }
-        if tally.complete() == 0 && holes > 0 {
-            return Outcome::NotRun("the kernel's trace has holes here that it does not report".to_owned());
-        }
-        Outcome::Judged(tally)
+        rounds.outcome()
     }
 
     fn round(&self, kind: Kind, round: u32) -> Result<Round> {
@@ -197,6 +174,56 @@ enum Round {
     NotRun(String),
 }
 
+/// What the rounds of a kind came to so far.
+#[derive(Default)]
+struct Rounds {
+    kind: Kind,
+    least: u64,
+    most: u32,
+    tally: Tally,
+    judged: u32,
+    holes: u32,
+    /// Why it is at an end before its time.
+    ended: Option<Outcome>,
+}
+
+impl Rounds {
+    /// Adds a round; whether there is to be another.
+    fn take(&mut self, round: Result<Round>) -> bool {
+        match round {
+            Ok(Round::Judged(of)) => {
+                self.tally += of;
+                self.judged += 1;
+                self.judged < self.most && self.tally.verdict(self.kind, self.least).is_err()
+            }
+            Ok(Round::Holes) => {
+                self.holes += 1;
+                self.holes <= HOLES_MAX
+            }
+            Ok(Round::NotRun(why)) => {
+                self.ended = Some(Outcome::NotRun(why));
+                false
+            }
+            Err(error) => {
+                self.ended = Some(Outcome::Broken(format!("{error:#}")));
+                false
+            }
+        }
+    }
+
+    /// What was judged is never taken back, but by what broke.
+    fn outcome(self) -> Outcome {
+        match self.ended {
+            Some(broken @ Outcome::Broken(_)) => broken,
+            Some(not_run) if self.judged == 0 => not_run,
+            None if self.judged == 0 => {
+                Outcome::NotRun("the kernel's trace has holes here that it does not report".to_owned())
+            }
+            _ => Outcome::Judged(self.tally),
+        }
+    }
+}
+
 fn said(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     text.trim().replace('\n', " | ")
@@ -239,6 +266,46 @@ mod tests {
     use super::*;
     use crate::plant::Planting;
     use clap::ValueEnum;
+
+    fn judged(planted: u64, right: u64) -> Round {
+        Round::Judged(Tally { planted, right, timed: right, ..Tally::default() })
+    }
+
+    /// The outcome of these rounds, and how many of them were asked for.
+    fn of(rounds: Vec<Result<Round>>) -> (Outcome, usize) {
+        let mut all = Rounds { kind: Kind::Hog, least: 20, most: 3, ..Rounds::default() };
+        let mut taken = 0;
+        for round in rounds {
+            taken += 1;
+            if !all.take(round) {
+                break;
+            }
+        }
+        (all.outcome(), taken)
+    }
+
+    #[test]
+    fn rounds_go_on_until_all_together_are_good() {
+        assert!(
+            matches!(of(vec![Ok(judged(100, 99)), Ok(judged(1, 0))]), (Outcome::Judged(tally), 1) if tally.right == 99)
+        );
+        let spoilt = of(vec![Ok(judged(100, 90)), Ok(judged(100, 100)), Ok(judged(1, 0))]);
+        assert!(matches!(spoilt, (Outcome::Judged(tally), 2) if tally.planted == 200));
+        let wrong = of(vec![Ok(judged(100, 80)), Ok(judged(100, 80)), Ok(judged(100, 80)), Ok(judged(100, 100))]);
+        assert!(matches!(wrong, (Outcome::Judged(tally), 3) if tally.verdict(Kind::Hog, 20).is_err()));
+    }
+
+    #[test]
+    fn what_was_judged_wrong_stays_so_whatever_comes_later() {
+        let not_run = || Ok(Round::NotRun("no".to_owned()));
+        assert!(matches!(of(vec![Ok(judged(100, 80)), not_run()]), (Outcome::Judged(tally), 2) if tally.right == 80));
+        assert!(matches!(of(vec![Ok(Round::Holes), not_run()]), (Outcome::NotRun(why), 2) if why == "no"));
+        assert!(matches!(of(vec![Ok(judged(100, 80)), Err(anyhow::anyhow!("broke"))]), (Outcome::Broken(_), 2)));
+        let holes = || (0..=HOLES_MAX + 1).map(|_| Ok(Round::Holes));
+        assert!(matches!(of(holes().collect()), (Outcome::NotRun(_), 4)));
+        let wrong: Vec<Result<Round>> = [Ok(judged(100, 80))].into_iter().chain(holes()).collect();
+        assert!(matches!(of(wrong), (Outcome::Judged(_), 5)));
+    }
 
     #[test]
     fn every_kind_makes_a_planting_that_is_allowed() {

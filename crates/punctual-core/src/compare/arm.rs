@@ -35,7 +35,7 @@ pub(super) struct Arm {
     pub due: Counts,
     /// How long was measured.
     pub length: Nanos,
-    /// What a hypervisor took from the machine meanwhile; nobody knows from which activations.
+    /// What a hypervisor took from the machine in the whole run; nobody knows from which activations.
     pub stolen: Nanos,
 }
 
@@ -126,14 +126,6 @@ pub(super) fn latencies(recording: &Recording, place: &Place) -> Counts {
     counts
 }
 
-/// What a hypervisor took while the stretches of a place were measured.
-fn stolen(recording: &Recording, place: &Place) -> Nanos {
-    let of_it = || recording.slices.iter().filter(|slice| place.phases.contains(&slice.phase));
-    let within = |at: Nanos| of_it().any(|slice| slice.start <= at && at <= slice.start.plus(slice.length));
-    let taken = recording.events.iter().filter(|event| event.kind == EventKind::Steal && within(event.at));
-    taken.fold(Nanos::ZERO, |sum, event| sum.plus(event.length))
-}
-
 impl Arm {
     pub(super) fn of(recording: &Recording, place: &Place) -> Self {
         let scenario = &recording.header.scenario;
@@ -149,7 +141,7 @@ impl Arm {
             ran: latencies(recording, place),
             due: due(recording, place),
             length: slices.iter().fold(Nanos::ZERO, |sum, slice| sum.plus(slice.length)),
-            stolen: stolen(recording, place),
+            stolen: recording.event_totals.get(&EventKind::Steal).map(|total| total.length).unwrap_or_default(),
             slices,
         }
     }

@@ -1,6 +1,6 @@
 //! Odds of many rows together, and what follows from them.
 
-use super::{Against, GroupResult, Row, Verdict, What};
+use super::{Against, GroupResult, Row, Verdict, What, Withheld};
 use crate::stats::multiplicity::holm;
 
 /// Odds below which chance is ruled out.
@@ -19,10 +19,16 @@ pub(super) fn all(others: &mut [Against]) -> usize {
     let odds: Vec<f64> = rows.iter().filter_map(|row| row.odds).collect();
     for (row, of_all) in rows.iter_mut().zip(holm(&odds)) {
         row.odds_of_all = Some(of_all);
-        if of_all < RISK && row.withheld.is_none() {
-            row.verdict = if row.upwards { Verdict::Worse } else { Verdict::Better };
-            row.wants = None;
+        if of_all >= RISK {
+            continue;
         }
+        row.wants = None;
+        row.verdict = match (row.stealable, row.upwards) {
+            (true, _) => Verdict::NotEnoughData,
+            (false, true) => Verdict::Worse,
+            (false, false) => Verdict::Better,
+        };
+        row.withheld = row.withheld.or(row.stealable.then_some(Withheld::Stolen));
     }
     for other in others {
         other.groups.iter_mut().for_each(judge_group);

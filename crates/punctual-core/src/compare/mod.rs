@@ -219,6 +219,8 @@ pub struct Row {
     pub wants: Option<Nanos>,
     /// The second is the larger, if anything.
     upwards: bool,
+    /// What a hypervisor took from the later of the two would make such a difference alone.
+    stealable: bool,
 }
 
 /// Why a row decides nothing.
@@ -226,7 +228,7 @@ pub struct Row {
 pub enum Withheld {
     /// What makes a file unfit.
     Unfit,
-    /// What a hypervisor took from either machine would make the difference alone.
+    /// What a hypervisor took from the later of the two would make the difference alone.
     Stolen,
 }
 

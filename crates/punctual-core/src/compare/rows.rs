@@ -42,6 +42,7 @@ impl Row {
             withheld: None,
             wants: None,
             upwards,
+            stealable: false,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::arm::{Arm, float};
 use super::rows::Odds;
-use super::{Change, Limits, Options, Row, Verdict, What, Withheld};
+use super::{Change, Limits, Options, Row, What};
 use crate::stats::{bootstrap, precedence, ranks};
 use punctual_hist::Nanos;
 
@@ -28,22 +28,11 @@ pub(super) fn rows(first: &Arm, second: &Arm, options: &Options) -> Vec<Row> {
         }
         // Neighbours that are alike are not yet independent: longer blocks.
         if !bootstrap::depends(&a) && !bootstrap::depends(&b) {
-            let moved = (a.len().min(b.len()) >= BLOCKS_FOR_RANKS).then(|| moved(&a, &b, length, options));
-            let stolen = float(first.stolen.max(second.stolen).as_ns());
-            let kept = |(row, excess): (Row, f64)| if excess > stolen { row } else { unless_equal(row) };
-            return moved.into_iter().chain([beyond(&a, &b, options)]).map(kept).collect();
+            let stolen = (float(first.stolen.as_ns()), float(second.stolen.as_ns()));
+            let moved = (a.len().min(b.len()) >= BLOCKS_FOR_RANKS).then(|| moved((&a, &b), stolen, length, options));
+            return moved.into_iter().chain([beyond((&a, &b), stolen, options)]).collect();
         }
         length = length.times(2);
-    }
-}
-
-/// One short stop makes the largest of a block: what a hypervisor took, in pieces that nobody knows, would do. A row that
-/// shows no difference says so all the same.
-fn unless_equal(row: Row) -> Row {
-    if row.odds.is_some_and(|odds| odds < RISK) {
-        Row { withheld: Some(Withheld::Stolen), verdict: Verdict::NotEnoughData, ..row }
-    } else {
-        row
     }
 }
 
@@ -51,8 +40,9 @@ fn scaled(values: &[f64], times: f64) -> Vec<f64> {
     values.iter().map(|value| value * times).collect()
 }
 
-/// Whether the one's are larger, and by how much in all.
-fn moved(a: &[f64], b: &[f64], length: Nanos, options: &Options) -> (Row, f64) {
+/// Whether the one's are larger. One short stop makes the largest of a block: what a hypervisor took from the later of
+/// the two, in pieces that nobody knows, would do where it is as much as all differences together.
+fn moved((a, b): (&[f64], &[f64]), stolen: (f64, f64), length: Nanos, options: &Options) -> Row {
     let times = 1.0 + options.margin;
     let more = ranks::shift_in_time(&scaled(a, times), b).map_or(1.0, |shift| shift.chance_of_larger);
     let less = ranks::shift_in_time(&scaled(a, 1.0 / times), b).map_or(1.0, |shift| shift.chance_of_smaller);
@@ -63,8 +53,9 @@ fn moved(a: &[f64], b: &[f64], length: Nanos, options: &Options) -> (Row, f64) {
     let change =
         by.map(|by| Change::Difference(Limits { seen: Some(by), low: f64::NEG_INFINITY, high: f64::INFINITY }));
     let row = Row::new(What::BlockMaxima(length, (a.len(), b.len())), Some(Odds { more, less }), told);
-    let excess = by.unwrap_or(0.0).abs() * float(a.len().min(b.len()) as u64);
-    (Row { first, second, change, ..row }, excess)
+    let (stolen, blocks) = if row.upwards { (stolen.1, b.len()) } else { (stolen.0, a.len()) };
+    let stealable = stolen > 0.0 && by.is_some_and(|by| by.abs() * float(blocks as u64) <= stolen);
+    Row { first, second, change, stealable, ..row }
 }
 
 fn middle(values: &[f64]) -> Option<f64> {
@@ -73,8 +64,9 @@ fn middle(values: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// How many reach beyond all of the other, and by how much in all.
-fn beyond(a: &[f64], b: &[f64], options: &Options) -> (Row, f64) {
+/// How many reach beyond all of the other; without those that stolen time would lift there, fewest first, chance must not
+/// do either.
+fn beyond((a, b): (&[f64], &[f64]), stolen: (f64, f64), options: &Options) -> Row {
     let times = 1.0 + options.margin;
     let first = precedence::beyond(a, &scaled(b, times));
     let second = precedence::beyond(b, &scaled(a, times));
@@ -84,11 +76,45 @@ fn beyond(a: &[f64], b: &[f64], options: &Options) -> (Row, f64) {
     let what = What::Beyond { first, second, blocks: (a.len(), b.len()) };
     let share = |n: usize, of: usize| Some(float(n as u64) / float(of as u64));
     let row = Row::new(what, Some(odds), could < RISK);
-    let excess = excess(a, b).max(excess(b, a));
-    (Row { first: share(first, a.len()), second: share(second, b.len()), ..row }, excess)
+    let (stolen, own, others) = if row.upwards { (stolen.1, b, a) } else { (stolen.0, a, b) };
+    let left = not_lifted(own, &scaled(others, times), stolen);
+    let stealable = stolen > 0.0 && 2.0 * precedence::chance(left, own.len(), others.len()) >= RISK;
+    Row { first: share(first, a.len()), second: share(second, b.len()), stealable, ..row }
 }
 
-fn excess(own: &[f64], others: &[f64]) -> f64 {
+/// How many of them are beyond all others even if as many as possible were lifted there by so much in all.
+fn not_lifted(own: &[f64], others: &[f64], by: f64) -> usize {
     let largest = others.iter().copied().fold(0.0, f64::max);
-    own.iter().map(|value| (value - largest).max(0.0)).sum()
+    let mut excess: Vec<f64> = own.iter().map(|value| value - largest).filter(|excess| *excess > 0.0).collect();
+    excess.sort_by(f64::total_cmp);
+    let together = excess.iter().scan(0.0, |sum, excess| {
+        *sum += excess;
+        Some(*sum)
+    });
+    together.filter(|sum| *sum > by).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_stolen_time_would_lift_there_are_not_counted() {
+        let own = [1.0, 120.0, 130.0, 150.0, 9_000.0];
+        assert_eq!(not_lifted(&own, &[100.0, 3.0], 0.0), 4);
+        assert_eq!(not_lifted(&own, &[100.0, 3.0], 49.0), 3);
+        assert_eq!(not_lifted(&own, &[100.0, 3.0], 100.0), 1, "20, 30 and 50");
+        assert_eq!(not_lifted(&own, &[100.0, 3.0], 9_001.0), 0);
+    }
+
+    #[test]
+    fn one_far_block_does_not_speak_for_the_others() {
+        let (quiet, options) = ([100.0; 12], Options { margin: 0.0, ..Options::default() });
+        let mut late = [120.0; 12];
+        late[3] = 1e9;
+        assert!(!beyond((&quiet, &late), (0.0, 0.0), &options).stealable);
+        assert!(!beyond((&quiet, &late), (300.0, 0.0), &options).stealable, "it was stolen from the better one");
+        assert!(beyond((&quiet, &late), (0.0, 300.0), &options).stealable);
+        assert!(!beyond((&late, &quiet), (40.0, 0.0), &options).stealable, "ten are left");
+    }
 }

@@ -312,12 +312,15 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
 
 #[test]
 fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much() {
-    let stolen = |length| {
-        let mut hogged = plain(40, hogged(2));
-        let event = Event { at: Nanos::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
-        hogged.add(Frame::Event(event));
-        compared(&plain(40, quiet(1)), &hogged, options()).unwrap()
+    let stolen_of = |lengths: [Nanos; 2]| {
+        let mut both = [plain(40, quiet(1)), plain(40, hogged(2))];
+        for (recording, length) in both.iter_mut().zip(lengths) {
+            let event = Event { at: Nanos::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
+            recording.add(Frame::Event(event));
+        }
+        compared(&both[0], &both[1], options()).unwrap()
     };
+    let stolen = |length| stolen_of([Nanos::ZERO, length]);
     let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima(..)));
     let little = maxima(&stolen(Nanos::from_us(10)));
     assert_eq!((little.verdict, little.withheld), (Verdict::Worse, None), "{little:?}");
@@ -325,6 +328,8 @@ fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much(
     let row = maxima(&much);
     assert_eq!((row.verdict, row.withheld), (Verdict::NotEnoughData, Some(Withheld::Stolen)), "{row:?}");
     assert_eq!(much.verdict(), Verdict::Worse, "percentiles need more than one stop a second");
+    let of_the_better = maxima(&stolen_of([Nanos::from_secs(1), Nanos::ZERO]));
+    assert_eq!((of_the_better.verdict, of_the_better.withheld), (Verdict::Worse, None), "it made the first no better");
 }
 
 #[test]

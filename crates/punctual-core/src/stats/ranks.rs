@@ -54,8 +54,8 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     Some(Shift { chance_of_larger, chance_of_smaller, delta })
 }
 
-/// The same of two series in time, whose values may be a little like those before: the odds are never better than with so
-/// many fewer values as that is worth.
+/// The same of two series in time, whose values may be a little like those before: odds as of so many fewer values as that
+/// is worth, and never better ones than of all. Where samples lie wholly apart, placements do not vary, and it is those.
 pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     let shift = shift(first, second)?;
     if first.len() < 4 || second.len() < 4 {
@@ -300,6 +300,7 @@ mod tests {
             }
             if let Some(shift) = shift_in_time(&first, &second) {
                 prop_assert!((0.0..=1.0001).contains(&shift.chance_of_larger));
+                prop_assert!((0.0..=1.0001).contains(&shift.chance_of_smaller));
             }
             let _ = (hodges_lehmann(&first, &second), neighbours(&first));
         }

@@ -4,7 +4,7 @@ use super::*;
 use crate::render::golden::assert_golden;
 use crate::render::text::Style;
 use punctual_core::compare::{Comparison, Options};
-use punctual_core::recording::{Clock, CpuInterval, Frame, Header, Interval, Placement, Recording};
+use punctual_core::recording::{Clock, CpuInterval, Event, EventKind, Frame, Header, Interval, Placement, Recording};
 use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::{MonoTime, Nanos, bucket_index};
 use std::path::Path;
@@ -69,6 +69,23 @@ fn comparison(anyway: bool) -> Comparison {
 
 fn on_80(comparison: &Comparison) -> String {
     text(comparison, Some(Path::new("compare.html")), Style::default())
+}
+
+#[test]
+fn stolen_time_is_told_in_text_and_json() {
+    let (a, mut b) = (recording("6.12", 1, 30), recording("6.12", 2, 3));
+    let length = Nanos::from_secs(1);
+    b.add(Frame::Event(Event { at: length, length, kind: EventKind::Steal, releases_lost: 0 }));
+    let named = [("a.punctual".to_owned(), &a), ("b.punctual".to_owned(), &b)];
+    let comparison = Comparison::of(&named, Options { resamples: 500, ..Options::default() }).unwrap();
+    let said = on_80(&comparison);
+    assert!(said.lines().any(|line| line.contains("max per") && line.ends_with("stolen time")), "{said}");
+    assert!(said.contains("Stolen time: what the hypervisor took could"), "{said}");
+    let document: serde_json::Value = serde_json::from_str(&json(&comparison).unwrap()).unwrap();
+    let rows = document["others"][0]["groups"][0]["rows"].as_array().unwrap();
+    let stolen = |row: &&serde_json::Value| row["stolen"] == true && row["verdict"] == "not-enough-data";
+    assert!(rows.iter().filter(stolen).any(|row| row["what"] == "block-maxima"), "{rows:#?}");
+    assert!(rows.iter().any(|row| row["stolen"] == false && row["verdict"] == "worse"), "{rows:#?}");
 }
 
 #[test]

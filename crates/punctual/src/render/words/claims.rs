@@ -58,7 +58,7 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     lines.extend(clustered(phase));
     lines.extend(phase.signs.iter().map(sign));
     match &phase.beyond {
-        Ok(levels) => lines.extend(beyond(levels, "")),
+        Ok(levels) => lines.extend(beyond(levels, None)),
         Err(refusal) if phase.due > 0 => lines.push(refused(refusal)),
         Err(_) => {}
     }
@@ -71,7 +71,7 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
 fn of_cause(claims: &CauseClaims) -> Vec<String> {
     let name = cause(&claims.cause);
     match &claims.beyond {
-        Ok(levels) => beyond(levels, &format!(" by this cause ({name})")),
+        Ok(levels) => beyond(levels, Some(&name)),
         Err(refusal) => {
             let (why, help) = reasons_of_cause(refusal);
             vec![format!("By cause ({name}): what is reached once in a day or a year is not told: {why}. {help}")]

@@ -267,7 +267,7 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     }
     if rows().any(|row| row.withheld == Some(Withheld::Stolen)) {
         cautions.push(
-            "Stolen time: what the hypervisor took from either machine makes as much by itself, so the row decides nothing."
+            "Stolen time: what the hypervisor took could make such a difference alone, so the row decides nothing."
                 .to_owned(),
         );
     }

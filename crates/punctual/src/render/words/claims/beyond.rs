@@ -10,7 +10,12 @@ fn level(level: &Level) -> String {
     format!("{} ({} to {high})", units::latency(level.value), units::latency(level.low))
 }
 
-pub(super) fn beyond(beyond: &Beyond, of_what: &str) -> Vec<String> {
+/// Of a cause, if it is named, or of all.
+pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
+    let begin = |all: &str, of_cause: &str| match cause {
+        None => all.to_owned(),
+        Some(name) => format!("By cause ({name}): {of_cause}"),
+    };
     let levels: Vec<String> =
         beyond.levels.iter().map(|(time, value)| format!("once {} {}", article(&span(*time)), level(value))).collect();
     let far: Vec<String> = beyond
@@ -21,14 +26,16 @@ pub(super) fn beyond(beyond: &Beyond, of_what: &str) -> Vec<String> {
     let mut lines = Vec::new();
     if !levels.is_empty() {
         lines.push(format!(
-            "If the tail{of_what} goes on as it was measured, from {} on, and nothing unseen comes: {}.",
+            "{} the tail goes on as it was measured, from {} on, and nothing unseen comes: {}.",
+            begin("If", "if"),
             units::latency(beyond.threshold),
             levels.join(", ")
         ));
     }
     if !far.is_empty() {
         lines.push(format!(
-            "Too far to be told{of_what}: {}.",
+            "{} far to be told: {}.",
+            begin("Too", "too"),
             far.iter().map(|far| format!("for {far} would be needed")).collect::<Vec<_>>().join(", ")
         ));
     }

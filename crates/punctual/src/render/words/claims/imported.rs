@@ -35,7 +35,7 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
     lines.extend((!odds.is_empty()).then(|| format!("Odds that something later comes: {}.", odds.join(", "))));
     lines.extend(percentiles(&claims.percentiles));
     match &claims.beyond {
-        Ok(levels) => lines.extend(beyond(levels, "")),
+        Ok(levels) => lines.extend(beyond(levels, None)),
         Err(refusal) => lines.push(refused_of_import(refusal)),
     }
     lines
