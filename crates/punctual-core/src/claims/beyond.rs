@@ -7,7 +7,7 @@
 use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, nanos, scale_of};
 use super::{Drift, Refusal};
 use crate::stats::tail::{Estimate, Exceedances};
-use crate::stats::{dependence, goodness, rhythm, trend};
+use crate::stats::{dependence, goodness, ranks, rhythm, trend};
 use punctual_hist::{MonoTime, Nanos};
 
 /// More exceedances than this add little to what is known and much to what must fit.
@@ -148,7 +148,7 @@ impl Series {
         };
         let high = self.threshold(self.exceedances_max());
         let exceeds: Vec<f64> = self.values.iter().map(|x| f64::from(u8::from(*x > high))).collect();
-        strongest(&dependence::ranks(&self.values)).or_else(|| strongest(&exceeds))
+        strongest(&ranks::of(&self.values)).or_else(|| strongest(&exceeds))
     }
 
     /// Blocks with a largest lateness that is known.

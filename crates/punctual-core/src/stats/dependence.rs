@@ -1,6 +1,6 @@
 //! Whether what comes next depends on what came before.
 //!
-//! On ranks, because a few spikes would rule everything else.
+//! Best asked of ranks, because a few spikes would rule everything else.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of values, far below 2^53")]
 
@@ -14,24 +14,6 @@ pub struct Tested {
     pub statistic: f64,
     /// The odds.
     pub odds: f64,
-}
-
-/// Ranks from 1; equal values share the mean of theirs.
-pub fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mut ranks = vec![0.0; values.len()];
-    let mut before = 0usize;
-    for equal in order.chunk_by(|a, b| a.1.total_cmp(&b.1).is_eq()) {
-        let mean = before as f64 + f64::midpoint(equal.len() as f64, 1.0);
-        for (index, _) in equal {
-            if let Some(rank) = ranks.get_mut(*index) {
-                *rank = mean;
-            }
-        }
-        before += equal.len();
-    }
-    ranks
 }
 
 /// Autocorrelations at lags 1 to `lags`; empty where the values do not differ.

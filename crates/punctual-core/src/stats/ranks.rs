@@ -5,6 +5,7 @@
 //! long-run variance of placements, as Brunner and Munzel (2000) have it for independent values.
 
 use super::{dependence, normal};
+use statrs::statistics::Statistics;
 
 /// Samples up to this product of sizes are counted out exactly.
 const EXACT_MAX: usize = 2_500;
@@ -65,7 +66,7 @@ pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     let worth = |of: &[f64], among: &[f64]| {
         let placed = placements(of, among);
         let worth = float(of.len()) / dependence::inflation(&placed);
-        (variance(&placed) / worth, worth)
+        ((&placed).variance() / worth, worth)
     };
     let ((of_first, worth_first), (of_second, worth_second)) = (worth(first, second), worth(second, first));
     let together = of_first + of_second;
@@ -86,13 +87,13 @@ pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
 /// Of each value, the share of the others that are smaller; equal ones count half.
 fn placements(of: &[f64], among: &[f64]) -> Vec<f64> {
     let together = midranks(of.iter().chain(among)).ranks;
-    let alone = midranks(of.iter()).ranks;
+    let alone = self::of(of);
     together.iter().zip(&alone).map(|(together, alone)| (together - alone) / float(among.len())).collect()
 }
 
-fn variance(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / float(values.len());
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / float(values.len() - 1)
+/// Ranks from 1; equal values share the mean of theirs.
+pub fn of(values: &[f64]) -> Vec<f64> {
+    midranks(values.iter()).ranks
 }
 
 struct Ranked {
@@ -174,11 +175,7 @@ pub fn neighbours(values: &[f64]) -> f64 {
     if values.len() < 4 {
         return 0.0;
     }
-    let ranks = midranks(values.iter()).ranks;
-    let mean = ranks.iter().sum::<f64>() / float(ranks.len());
-    let all: f64 = ranks.iter().map(|rank| (rank - mean).powi(2)).sum();
-    let lagged: f64 = ranks.iter().zip(ranks.iter().skip(1)).map(|(a, b)| (a - mean) * (b - mean)).sum();
-    if all > 0.0 { (lagged / all).clamp(-1.0, 1.0) } else { 0.0 }
+    dependence::autocorrelations(&of(values), 1).first().map_or(0.0, |r| r.clamp(-1.0, 1.0))
 }
 
 #[cfg(test)]

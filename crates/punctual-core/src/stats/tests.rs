@@ -4,7 +4,7 @@
 mod properties;
 
 use super::tail::{Exceedances, Law};
-use super::{binomial, clusters, dependence, goodness, modes, order, trend};
+use super::{binomial, clusters, dependence, goodness, modes, order, ranks, trend};
 
 /// `SplitMix64`, as numbers between 0 and 1 that are neither.
 pub(crate) fn uniform(seed: u64) -> impl Iterator<Item = f64> {
@@ -166,7 +166,7 @@ fn dependence_of_what_follows() {
         near(tested.statistic, q, 1e-6);
         near(tested.odds, p, 1e-5);
     }
-    let ranks = dependence::ranks(&x);
+    let ranks = ranks::of(&x);
     for (lags, q, p) in [(5, 7.073_323, 0.215_244), (10, 14.344_662, 0.157_843), (20, 19.032_455, 0.519_717)] {
         let tested = dependence::ljung_box(&ranks, lags).unwrap();
         near(tested.statistic, q, 1e-6);
@@ -175,7 +175,7 @@ fn dependence_of_what_follows() {
     let runs = dependence::runs(&x).unwrap();
     near(runs.statistic, 0.268_597, 1e-5);
     near(runs.odds, 0.788_239, 1e-5);
-    assert_eq!(dependence::ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
+    assert_eq!(ranks::of(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
     let alternating: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
     assert!(dependence::ljung_box(&alternating, 5).unwrap().odds < 1e-9);
     assert!(dependence::ljung_box(&[1.0; 100], 5).is_none(), "nothing differs");
