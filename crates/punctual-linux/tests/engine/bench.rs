@@ -131,6 +131,13 @@ impl Bench {
         self.set(BOOT_ID, "second-boot\n");
     }
 
+    /// What a kernel does, it does whole: while this is held nothing of it is under way, and whoever kills holds it.
+    pub fn whole(&self) -> fs::File {
+        let root = fs::File::open(&self.root).unwrap();
+        rustix::fs::flock(&root, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        root
+    }
+
     fn task(&self, task: &TaskName) -> io::Result<(String, String)> {
         let text = fs::read_to_string(self.file(&format!("/sim/task/{}", task.pid)));
         let text = text.map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
@@ -193,6 +200,7 @@ impl Hand for Bench {
         self.machine.lock(path)
     }
     fn write_value(&self, path: &str, value: &str) -> io::Result<()> {
+        let _whole = self.whole();
         match path {
             "/sys/kernel/refused" => errno(libc::EPERM),
             "/sys/kernel/clamped" => self.machine.write_value(path, if value == "1" { "1" } else { "2" }),
@@ -245,6 +253,7 @@ impl Hand for Bench {
         self.machine.remove(path)
     }
     fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
+        let _whole = self.whole();
         self.machine.make_folder(path, mode)?;
         if path.starts_with("/sys/fs/cgroup/") {
             // What the kernel puts into a new group.
@@ -254,17 +263,20 @@ impl Hand for Bench {
         Ok(())
     }
     fn remove_folder(&self, path: &str) -> io::Result<()> {
+        let _whole = self.whole();
         if path.starts_with("/sys/fs/cgroup/") {
             return fs::remove_dir_all(self.file(path));
         }
         self.machine.remove_folder(path)
     }
     fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
+        let _whole = self.whole();
         let (_, policy) = self.task(task)?;
         self.set_task(task, &cpus.to_string(), &policy);
         Ok(())
     }
     fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
+        let _whole = self.whole();
         let (cpus, _) = self.task(task)?;
         let policy = match policy {
             SchedPolicy::Other(nice) => format!("other {nice}"),
@@ -275,6 +287,7 @@ impl Hand for Bench {
         Ok(())
     }
     fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
+        let _whole = self.whole();
         let mut now = self.nic(device, &["rx-usecs", "eee/enabled"])?;
         for (name, value) in &mut now {
             if let Some((_, wanted)) = settings.iter().find(|(other, _)| other == name) {
@@ -287,6 +300,7 @@ impl Hand for Bench {
     }
     /// The two kinds of mask are two links in two folders.
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
+        let _whole = self.whole();
         let path = format!("/sim/unit/{unit}");
         let text = self.text(&path);
         let mut words: Vec<&str> = text.split_whitespace().collect();
@@ -304,6 +318,7 @@ impl Hand for Bench {
     /// systemd knows the slice only as long as it runs, and can be told nothing where it does not run the machine. The
     /// boot loader's generator: what it writes follows from the drop-ins that are there.
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
+        let _whole = self.whole();
         if invocation.program == "systemctl" {
             let slice = self.file("/sim/punctual.slice");
             return Ok(ended(match invocation.arguments[0].as_str() {
