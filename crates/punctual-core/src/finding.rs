@@ -29,6 +29,9 @@ pub enum State {
     NotApplicable(String),
 }
 
+/// How the reason of an unknown state ends where another user may see more.
+pub const ROOT_MAY: &str = "root may be allowed to";
+
 /// One thing that was read, and what it held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {

@@ -4,7 +4,7 @@
 //! Recording -> differences (may they be compared?) -> Arm (blocks of time, by CPU and load)
 //!              comparable                             arm
 //! Arm, Arm -> Row (limits, odds) -> odds corrected for how many there are -> Verdict
-//!             rows, tail           judge
+//!             rows, tail (recorded) judge                                          result
 //! Run of another program -> Heap (no time in it) -> Row
 //!                           heap, imported          untimed
 //! ```
@@ -17,6 +17,8 @@ mod comparable;
 mod heap;
 mod imported;
 mod judge;
+mod recorded;
+mod result;
 mod rows;
 mod tail;
 #[cfg(test)]
@@ -27,12 +29,14 @@ pub use causes::{CauseChange, Weight};
 pub use comparable::{Difference, Matters, Subject, Value};
 pub use heap::TOGETHER;
 pub use imported::{Lack, Lacking};
+pub use result::{
+    Against, Change, Comparison, Group, GroupResult, LeftOut, Limits, Origin, Refused, Row, Side, Verdict, What,
+    Withheld,
+};
 
-use crate::claims::Refusal;
-use crate::foreign::{Run, Series};
+use crate::foreign::Run;
 use crate::recording::Recording;
-use crate::report::{Distrust, Report};
-use arm::{Arm, Place};
+use crate::report::Report;
 use punctual_hist::Nanos;
 
 /// Confidence of every interval.
@@ -78,232 +82,6 @@ impl<'a> From<&'a Run> for Measured<'a> {
     }
 }
 
-/// Recordings held against the first of them.
-#[derive(Clone, Debug)]
-pub struct Comparison {
-    /// How was compared.
-    pub options: Options,
-    /// The first recording.
-    pub first: Side,
-    /// Each of the others against it.
-    pub others: Vec<Against>,
-    /// So many rows were looked at; the odds of each allow for that.
-    pub looked_at: usize,
-}
-
-/// One recording.
-#[derive(Clone, Debug)]
-pub struct Side {
-    /// How it is called.
-    pub name: String,
-    /// Who measured it.
-    pub origin: Origin,
-    /// How long was measured, where it is stated.
-    pub measured: Option<Nanos>,
-    /// Why its numbers are to be doubted.
-    pub doubts: Vec<Distrust>,
-    /// Values of what ran, by CPU and load, for pictures.
-    pub latencies: Vec<(Group, Series)>,
-}
-
-/// Who measured, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// This program.
-    Punctual {
-        /// Its version.
-        version: String,
-        /// Wall clock at the start, nanoseconds since 1970.
-        started_unix_ns: u64,
-    },
-    /// Another one.
-    Imported {
-        /// The name of the format.
-        format: &'static str,
-        /// The program, with its version where it says so.
-        program: Option<String>,
-        /// When it began, in the file's own words.
-        started: Option<String>,
-        /// What was repaired, doubted or lost when it was read.
-        notes: Vec<String>,
-    },
-}
-
-/// A CPU under a load.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Group {
-    /// The load, as the user wrote it; `None` where a file does not state it.
-    pub load: Option<String>,
-    /// The measured CPU; `None` where a file does not state it.
-    pub cpu: Option<u32>,
-    /// What a file of another program calls it: `thread 0`.
-    pub series: Option<String>,
-    /// Measured while it was traced.
-    pub traced: bool,
-}
-
-/// One recording against the first.
-#[derive(Clone, Debug)]
-pub struct Against {
-    /// It.
-    pub side: Side,
-    /// What differs beside the numbers, what matters most first.
-    pub differences: Vec<Difference>,
-    /// It should not have been compared: a difference refuses it, or what is held against each other is not the same.
-    pub refused: bool,
-    /// CPUs and loads that only one of them has.
-    pub left_out: Vec<LeftOut>,
-    /// What a file of another program does not hold, so that it was not compared.
-    pub lacks: Vec<Lacking>,
-    /// CPUs and loads that both have.
-    pub groups: Vec<GroupResult>,
-    /// What changed among causes; `None` where not both looked for them.
-    pub causes: Option<Vec<CauseChange>>,
-    /// All of it in one word.
-    pub verdict: Verdict,
-    /// How far out there was enough to tell, in parts per million: 990 000 is the 99th percentile, of every CPU and load.
-    pub told_to_ppm: Option<u32>,
-    /// How long each of both would have to be for all of the body to be told; `None` where it is, or nobody can say.
-    pub wants: Option<Nanos>,
-}
-
-/// What was not compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Which.
-    pub group: Group,
-    /// It is the first recording that has it.
-    pub in_first: bool,
-}
-
-/// One CPU under one load, in both recordings.
-#[derive(Clone, Debug)]
-pub struct GroupResult {
-    /// Which, in the first recording.
-    pub group: Group,
-    /// What of the second it was held against, where that is not called the same.
-    pub against: Option<Group>,
-    /// Why cells of a file do not speak for all that was measured, as its claims say it: (first, second).
-    pub unfit: (Option<Refusal>, Option<Refusal>),
-    /// Releases due: (first, second); those that ran, where a file does not state how many were skipped.
-    pub due: (u64, u64),
-    /// Cliff's delta: how much more often an activation of the second is the later of a pair, -1 to 1; `None` where
-    /// nothing ran.
-    pub delta: Option<f64>,
-    /// What was looked at.
-    pub rows: Vec<Row>,
-    /// All of it in one word.
-    pub verdict: Verdict,
-}
-
-/// One number of both recordings.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// Which.
-    pub what: What,
-    /// Of the first: nanoseconds, or misses per million.
-    pub first: Option<f64>,
-    /// Of the second.
-    pub second: Option<f64>,
-    /// What became of it.
-    pub change: Option<Change>,
-    /// Odds that chance alone changes so much beyond the margin, for this row alone; `None` where nothing can be said.
-    pub odds: Option<f64>,
-    /// The same, allowing for how many rows were looked at.
-    pub odds_of_all: Option<f64>,
-    /// What follows.
-    pub verdict: Verdict,
-    /// Why it decides nothing, whatever the numbers are.
-    pub withheld: Option<Withheld>,
-    /// How long each recording would have to be for this to be told; `None` where it is, or nobody can say.
-    pub wants: Option<Nanos>,
-    /// The second is the larger, if anything.
-    upwards: bool,
-    /// What a hypervisor took from the later of the two would make such a difference alone.
-    stealable: bool,
-}
-
-/// Why a row decides nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Withheld {
-    /// What makes a file unfit.
-    Unfit,
-    /// What a hypervisor took from the later of the two would make the difference alone.
-    Stolen,
-}
-
-/// What is held against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A percentile over the releases due, in parts per million; a skipped one counts with the time until its thread ran,
-    /// and in a file of another program as any value.
-    Percentile(u32),
-    /// Misses: later than this budget, or skipped; without a budget only skipped.
-    Misses(Option<Nanos>),
-    /// The largest of each block of this length; so many blocks of (first, second).
-    BlockMaxima(Nanos, (usize, usize)),
-    /// Blocks that reach beyond all of the other recording, of so many blocks.
-    Beyond {
-        /// Blocks of the first beyond the second.
-        first: usize,
-        /// Blocks of the second beyond the first.
-        second: usize,
-        /// Blocks there are: (first, second).
-        blocks: (usize, usize),
-    },
-}
-
-/// What became of a number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
-    /// Second minus first, in nanoseconds. A limit that nobody knows is infinite.
-    Difference(Limits),
-    /// Second to first.
-    Ratio(Limits),
-}
-
-/// A number with its limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// What was seen; `None` where it cannot be computed.
-    pub seen: Option<f64>,
-    /// Lower limit.
-    pub low: f64,
-    /// Upper limit.
-    pub high: f64,
-}
-
-/// What follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The second is better.
-    Better,
-    /// The second is worse.
-    Worse,
-    /// Better in some, worse in others.
-    Mixed,
-    /// None was shown, and one that matters would have been.
-    NoDifferenceShown,
-    /// None was shown, and one that matters could have been missed.
-    NotEnoughData,
-}
-
-/// Why recordings were not compared.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Refused {
-    /// There is nothing to hold it against.
-    Alone,
-    /// The margin is no part of anything.
-    Margin(f64),
-    /// The numbers of the named one mean something else; all that refuses it, first what matters most.
-    Incomparable(String, Vec<Difference>),
-    /// Nothing of the named one and the first can be held against each other, because of what makes cells of a file unfit:
-    /// of the first, of the named one.
-    Unfit(String, Option<Refusal>, Option<Refusal>),
-    /// The named one has no CPU and load in common with the first.
-    NothingInCommon(String, Vec<LeftOut>),
-}
-
 impl Comparison {
     /// Holds each of the others against the first; the names are what the reader calls them.
     ///
@@ -341,73 +119,5 @@ impl Comparison {
     /// The gravest verdict of all.
     pub fn verdict(&self) -> Verdict {
         judge::together(self.others.iter().map(|other| other.verdict))
-    }
-}
-
-impl Against {
-    fn of(
-        (first, first_report): (&Recording, &Report),
-        (name, other): (&str, &Recording),
-        options: &Options,
-    ) -> Result<Self, Refused> {
-        let differences = comparable::differences(first, other);
-        let refusing: Vec<Difference> = differences.iter().filter(|d| d.refuses()).cloned().collect();
-        if !refusing.is_empty() && !options.anyway {
-            return Err(Refused::Incomparable(name.to_owned(), refusing));
-        }
-        let (places, left_out) = arm::common(first, other, options.anyway);
-        if places.is_empty() {
-            return Err(Refused::NothingInCommon(name.to_owned(), left_out));
-        }
-        let unlike = places.iter().any(|(a, b)| a.group != b.group);
-        let refused = !refusing.is_empty() || unlike;
-        let groups = places.iter().map(|(a, b)| GroupResult::of((first, a), (other, b), options));
-        let report = Report::of(other);
-        Ok(Self {
-            differences,
-            refused,
-            left_out,
-            lacks: Vec::new(),
-            groups: groups.collect(),
-            causes: causes::changes((first, first_report), (other, &report)),
-            side: Side::of(name, other, &report),
-            verdict: Verdict::NotEnoughData,
-            told_to_ppm: None,
-            wants: None,
-        })
-    }
-}
-
-impl GroupResult {
-    fn of(first: (&Recording, &Place), second: (&Recording, &Place), options: &Options) -> Self {
-        let (a, b) = (Arm::of(first.0, first.1), Arm::of(second.0, second.1));
-        let mut rows = rows::body(&a, &b, options);
-        rows.extend(tail::rows(&a, &b, options));
-        let other = &second.1.group;
-        Self {
-            group: first.1.group.clone(),
-            against: (first.1.group != *other).then(|| other.clone()),
-            unfit: (None, None),
-            due: (a.due.count(), b.due.count()),
-            delta: rows::delta(&a.ran, &b.ran),
-            rows,
-            verdict: Verdict::NotEnoughData,
-        }
-    }
-}
-
-impl Side {
-    fn of(name: &str, recording: &Recording, report: &Report) -> Self {
-        let latencies = arm::places(recording).into_iter().map(|place| {
-            let counts = arm::latencies(recording, &place);
-            (place.group, Series::of_counts(name.to_owned(), None, &counts))
-        });
-        Self {
-            name: name.to_owned(),
-            origin: Origin::Punctual { version: report.tool_version.clone(), started_unix_ns: report.started_unix_ns },
-            measured: Some(report.measured),
-            doubts: report.trust.reasons.clone(),
-            latencies: latencies.collect(),
-        }
     }
 }

@@ -7,9 +7,11 @@
 //!
 //! Must not know what a reader of the report wants to see, nor anything of files: whoever has bytes feeds them.
 
+mod bare;
 mod boards;
 mod columns;
 mod command;
+mod commas;
 mod cyclictest;
 mod doubts;
 mod grid;
@@ -30,6 +32,7 @@ mod rtla;
 mod run;
 mod samples;
 mod sniff;
+mod stream;
 mod stress_ng;
 mod table;
 mod total;

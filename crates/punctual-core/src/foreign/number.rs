@@ -144,6 +144,16 @@ pub fn clock(text: &str) -> Option<Nanos> {
     hours.checked_mul(3_600)?.checked_add(minutes * 60 + seconds).map(Nanos::from_secs)
 }
 
+/// What is said of a field that is no number.
+pub(super) fn no_number(line: u64, field: &[u8]) -> Problem {
+    Problem::at(line, format!("`{}` is no number that can be a time", shown(field)))
+}
+
+/// A field as it is shown, cut where it is long.
+pub(super) fn shown(field: &[u8]) -> String {
+    String::from_utf8_lossy(field).chars().take(40).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

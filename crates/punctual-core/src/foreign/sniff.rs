@@ -4,7 +4,7 @@
 //! that could be anything, the answer is a refusal that names the candidates: a wrong unit or a wrong meaning makes
 //! numbers that look right.
 
-use super::samples::{Bare, bare};
+use super::bare::{Bare, bare};
 use super::{Format, Problem};
 
 /// How many bytes are looked at.

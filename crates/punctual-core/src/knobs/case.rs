@@ -9,7 +9,7 @@ use super::tasks::{TASKS, TaskList};
 use crate::cmdline::{self, Target, Word};
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
-use crate::finding::{Evidence, State};
+use crate::finding::{Evidence, ROOT_MAY, State};
 use crate::machine::{Arch, CMDLINE, Configured, Flavour, ISOLATED, Machine, NOHZ_FULL, Version, configured};
 use crate::profile::{Kind, Need};
 use crate::tree::{self, Tree};
@@ -27,10 +27,6 @@ pub(super) const INTERRUPTS: &str = "/proc/interrupts";
 
 /// Why nothing can be said of CPUs.
 const NO_CPUS: &str = "which CPUs are online is not known";
-
-fn refusal(path: &str) -> String {
-    format!("reading {path} is refused; root may be allowed to")
-}
 
 /// What the kernel said since it was booted; whoever reads the live machine puts it there.
 pub(super) const LOG: &str = "punctual:/kernel/log";
@@ -153,7 +149,7 @@ impl<'a> Case<'a> {
         match (judged, refused) {
             (Err(Doubt::Unknown(because)), _) => Doubt::unknown(because),
             (Ok(State::Good | State::Bad) | Err(_), _) if is_in_vain => Doubt::unknown(NO_CPUS),
-            (_, Some(path)) => Doubt::unknown(refusal(&path)),
+            (_, Some(path)) => Doubt::unknown(self.refusal(&format!("reading {path}"))),
             (judged, None) => judged,
         }
     }
@@ -170,6 +166,22 @@ impl<'a> Case<'a> {
             self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
         }
         fact
+    }
+
+    /// Why what was looked at was not shown. Who is root already is not sent to root.
+    pub(super) fn refusal(&self, look: &str) -> String {
+        if self.reads_as_root() {
+            format!("{look} is refused, even to root: a container, kernel lockdown or a mount option stands before it")
+        } else {
+            format!("{look} is refused; {ROOT_MAY}")
+        }
+    }
+
+    /// Whether the effective user of whoever reads the machine is root, as far as that is known.
+    fn reads_as_root(&self) -> bool {
+        let status = tree::text(self.tree, "/proc/self/status");
+        let users = status.known().and_then(|status| status.lines().find_map(|line| line.strip_prefix("Uid:")));
+        users.is_some_and(|users| users.split_whitespace().nth(1) == Some("0"))
     }
 
     /// Reads once; being refused is told to everybody who asks.
@@ -258,7 +270,7 @@ impl<'a> Case<'a> {
             (Fact::Absent, Missing::TellsNothing(because)) => Doubt::unknown(because),
             (Fact::Denied, _) => {
                 self.seen(path, Fact::<()>::Denied);
-                Doubt::unknown(refusal(path))
+                Doubt::unknown(self.refusal(&format!("reading {path}")))
             }
             (Fact::Garbled(why), _) => Doubt::unknown(format!("{path}: {why}")),
         }

@@ -5,7 +5,7 @@ use super::{ALL, Case, Doubt, Family, Missing, Probe, near};
 use crate::audit::{audit, lasting, undoing};
 use crate::cpu_set::CpuSet;
 use crate::fact::Fact;
-use crate::finding::{Finding, Severity, State};
+use crate::finding::{Finding, ROOT_MAY, Severity, State};
 use crate::machine::Machine;
 use crate::profile::{Kind, Need};
 use crate::tree::{MemTree, Tree};
@@ -264,6 +264,27 @@ fn a_queue_that_nobody_can_move_is_told_once() {
     for other in ["nvme0q0", "virtio2-config", "ahci"] {
         assert_eq!(state(other, "irq.affinity"), State::Bad, "{other}");
         assert!(matches!(state(other, "irq.managed"), State::Unknown(_)), "{other}");
+    }
+}
+
+#[test]
+fn who_is_root_is_not_sent_to_root() {
+    let because = |uid: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n/proc/sys/kernel/sched_rt_runtime_us ! denied\n\
+             /proc/sys/kernel/sched_rt_period_us ! denied\n{uid}\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let findings = audit(&tree, &Machine::read(&tree), &Need::default());
+        match &findings.iter().find(|finding| finding.id == "sched.rt_runtime").unwrap().state {
+            State::Unknown(because) => because.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let status = |uid: &str| because(&format!("/proc/self/status = Uid:\t1000\t{uid}\t0\t0"));
+    for (said, is_sent) in [(because(""), true), (status("1000"), true), (status("0"), false)] {
+        assert!(said.contains("sched_rt_") && said.contains("is refused"), "{said}");
+        assert_eq!((said.contains(ROOT_MAY), said.contains("even to root")), (is_sent, !is_sent), "{said}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What to do next, most useful first.
 
 use super::{Answer, CpuRow, Distrust, Inconclusive, NextStep, Trust, Verdict};
-use crate::finding::{Finding, Severity, State};
+use crate::finding::{Finding, ROOT_MAY, Severity, State};
 use crate::stats::binomial;
 use punctual_hist::Nanos;
 
@@ -63,16 +63,12 @@ fn skips_differ(cpus: &[CpuRow]) -> Option<NextStep> {
     worst.map(|cpu| NextStep::LookAtSkips(cpu.cpu))
 }
 
-/// What only root may read, by name.
+/// What root may be allowed to read, by name.
 fn refused(findings: &[Finding]) -> Option<NextStep> {
-    let refused = findings.iter().filter(|finding| matches!(&finding.state, State::Unknown(why) if is_refusal(why)));
+    let refused =
+        findings.iter().filter(|finding| matches!(&finding.state, State::Unknown(why) if why.contains(ROOT_MAY)));
     let ids: Vec<&str> = refused.map(|finding| finding.id.as_str()).collect();
     (!ids.is_empty()).then(|| NextStep::RunAsRoot(ids.join(", ")))
-}
-
-fn is_refusal(why: &str) -> bool {
-    let why = why.to_lowercase();
-    ["refused", "denied", "not permitted"].iter().any(|word| why.contains(word))
 }
 
 /// How long it takes to claim the next power of ten beyond what this run has shown, if the next run misses none either.

@@ -371,9 +371,10 @@ fn the_next_steps_name_what_is_in_the_way() {
         Frame::Findings(vec![
             finding("good", Severity::Fatal, State::Good),
             finding("info", Severity::Info, State::Bad),
-            unknown("rt-runtime", "reading is refused"),
+            unknown("rt-runtime", "reading is refused; root may be allowed to"),
             finding("medium", Severity::Medium, State::Bad),
-            unknown("smi", "Permission denied"),
+            unknown("smi", "asking is refused; root may be allowed to"),
+            unknown("lockdown", "reading is refused, even to root"),
             unknown("other", "not there"),
             finding("high", Severity::High, State::Bad),
         ])
@@ -382,7 +383,7 @@ fn the_next_steps_name_what_is_in_the_way() {
     frames.push(findings());
     let held = report(header(), frames.clone());
     let ids: Vec<_> = held.findings.iter().map(|f| f.id.as_str()).collect();
-    assert_eq!(ids, ["high", "medium", "info", "rt-runtime", "smi", "other", "good"]);
+    assert_eq!(ids, ["high", "medium", "info", "rt-runtime", "smi", "lockdown", "other", "good"]);
     let root = NextStep::RunAsRoot("rt-runtime, smi".to_owned());
     assert_eq!(held.next[..2], [NextStep::Fix("high".to_owned()), root]);
     let no_budget = Header { scenario: Scenario { budget: None, ..header().scenario }, ..header() };

@@ -186,7 +186,7 @@ fn config(case: &Case<'_>) -> Judged {
             case.note(&config.source, "belongs to the running kernel");
             Ok(true)
         }
-        Fact::Denied => Doubt::unknown(format!("reading {} is refused; root may be allowed to", config.source)),
+        Fact::Denied => Doubt::unknown(case.refusal(&format!("reading {}", config.source))),
         Fact::Garbled(why) if config.is_foreign => {
             case.note(&config.source, why);
             Ok(false)

@@ -31,7 +31,7 @@ fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) 
             }
             Fact::Known(_) => return Doubt::unknown(format!("{path} holds no settings")),
             Fact::Absent => {}
-            Fact::Denied => return Doubt::unknown(format!("asking {name} is refused; root may be allowed to")),
+            Fact::Denied => return Doubt::unknown(case.refusal(&format!("asking {name}"))),
             Fact::Garbled(why) => return Doubt::unknown(format!("{path}: {why}")),
         }
     }

@@ -1,0 +1,77 @@
+//! Two recordings of ours.
+
+use super::arm::{self, Arm, Place};
+use super::{
+    Against, Difference, GroupResult, Options, Origin, Refused, Side, Verdict, causes, comparable, rows, tail,
+};
+use crate::foreign::Series;
+use crate::recording::Recording;
+use crate::report::Report;
+
+impl Against {
+    pub(super) fn of(
+        (first, first_report): (&Recording, &Report),
+        (name, other): (&str, &Recording),
+        options: &Options,
+    ) -> Result<Self, Refused> {
+        let differences = comparable::differences(first, other);
+        let refusing: Vec<Difference> = differences.iter().filter(|d| d.refuses()).cloned().collect();
+        if !refusing.is_empty() && !options.anyway {
+            return Err(Refused::Incomparable(name.to_owned(), refusing));
+        }
+        let (places, left_out) = arm::common(first, other, options.anyway);
+        if places.is_empty() {
+            return Err(Refused::NothingInCommon(name.to_owned(), left_out));
+        }
+        let unlike = places.iter().any(|(a, b)| a.group != b.group);
+        let refused = !refusing.is_empty() || unlike;
+        let groups = places.iter().map(|(a, b)| GroupResult::of((first, a), (other, b), options));
+        let report = Report::of(other);
+        Ok(Self {
+            differences,
+            refused,
+            left_out,
+            lacks: Vec::new(),
+            groups: groups.collect(),
+            causes: causes::changes((first, first_report), (other, &report)),
+            side: Side::of(name, other, &report),
+            verdict: Verdict::NotEnoughData,
+            told_to_ppm: None,
+            wants: None,
+        })
+    }
+}
+
+impl GroupResult {
+    fn of(first: (&Recording, &Place), second: (&Recording, &Place), options: &Options) -> Self {
+        let (a, b) = (Arm::of(first.0, first.1), Arm::of(second.0, second.1));
+        let mut rows = rows::body(&a, &b, options);
+        rows.extend(tail::rows(&a, &b, options));
+        let other = &second.1.group;
+        Self {
+            group: first.1.group.clone(),
+            against: (first.1.group != *other).then(|| other.clone()),
+            unfit: (None, None),
+            due: (a.due.count(), b.due.count()),
+            delta: rows::delta(&a.ran, &b.ran),
+            rows,
+            verdict: Verdict::NotEnoughData,
+        }
+    }
+}
+
+impl Side {
+    pub(super) fn of(name: &str, recording: &Recording, report: &Report) -> Self {
+        let latencies = arm::places(recording).into_iter().map(|place| {
+            let counts = arm::latencies(recording, &place);
+            (place.group, Series::of_counts(name.to_owned(), None, &counts))
+        });
+        Self {
+            name: name.to_owned(),
+            origin: Origin::Punctual { version: report.tool_version.clone(), started_unix_ns: report.started_unix_ns },
+            measured: Some(report.measured),
+            doubts: report.trust.reasons.clone(),
+            latencies: latencies.collect(),
+        }
+    }
+}
