@@ -14,6 +14,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LIMIT: Nanos = Nanos::from_secs(20);
+/// Who does not listen is killed after two seconds; on a busy machine all of it takes longer.
+const SOON: Duration = Duration::from_secs(10);
 
 /// The worker process. Standard output already holds the test runner's words, which the parent must bear.
 #[test]
@@ -62,12 +64,12 @@ fn start(name: &str, dir: &Path) -> RunningLoad {
     launcher().start(name, &cpus(), dir, LIMIT).unwrap()
 }
 
-/// Ends a load in good time, and checks that nobody of its process group is left.
+/// Ends a load long before its own limit would, and checks that nobody of its process group is left.
 fn stop(load: RunningLoad) -> LoadOutcome {
     let group = Pid::from_raw(load.id().try_into().unwrap()).unwrap();
     let asked = Instant::now();
     let outcome = load.stop();
-    assert!(asked.elapsed() < Duration::from_millis(2500), "{} took {:?}", outcome.name, asked.elapsed());
+    assert!(asked.elapsed() < SOON, "{} took {:?}", outcome.name, asked.elapsed());
     assert_eq!(test_kill_process_group(group), Err(rustix::io::Errno::SRCH), "{} left processes", outcome.name);
     outcome
 }
@@ -76,9 +78,9 @@ fn rest(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Waits until something holds, for this long at most.
-fn eventually(milliseconds: u64, holds: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_millis(milliseconds);
+/// Waits until something holds, well below what loads are given here to end by themselves.
+fn soon(holds: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + SOON;
     while !holds() {
         if Instant::now() > deadline {
             return false;
@@ -110,7 +112,7 @@ fn every_load_works_and_ends() {
     for load in ALL {
         let dir = tempfile::tempdir().unwrap();
         let running = start(load.name, dir.path());
-        rest(300);
+        rest(1_000);
         let outcome = stop(running);
         assert_eq!(outcome.failure, None, "{}", load.name);
         assert!(outcome.operations.is_some_and(|n| n > 0), "{outcome:?}");
@@ -124,10 +126,10 @@ fn every_load_works_and_ends() {
 fn loads_run_together_and_end_together() {
     let dir = tempfile::tempdir().unwrap();
     let loads: Vec<_> = ["cpu", "io-write", "switch"].iter().map(|name| start(name, dir.path())).collect();
-    rest(200);
+    rest(1_000);
     let asked = Instant::now();
     let outcomes = stop_all(loads);
-    assert!(asked.elapsed() < Duration::from_millis(2500));
+    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
     assert!(outcomes.iter().all(|o| o.failure.is_none() && o.operations > Some(0)), "{outcomes:?}");
 }
 
@@ -167,10 +169,10 @@ fn the_limit_ends_a_load_that_nobody_stops() {
     let dir = tempfile::tempdir().unwrap();
     let load = launcher().start("switch", &cpus(), dir.path(), Nanos::from_ms(600)).unwrap();
     let pid = load.id();
-    assert!(eventually(2000, || is_gone(pid)), "still there after its limit of one second");
+    assert!(soon(|| is_gone(pid)), "still there after its limit of one second");
     let outcome = stop(load);
     assert_eq!(outcome.failure, None);
-    assert!(outcome.operations > Some(0) && outcome.time < Nanos::from_ms(1500), "{outcome:?}");
+    assert!(outcome.operations > Some(0) && u128::from(outcome.time.as_ns()) < SOON.as_nanos(), "{outcome:?}");
 }
 
 #[test]
@@ -180,7 +182,7 @@ fn sigterm_ends_a_load_in_order() {
     rest(100);
     let pid = load.id();
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::TERM).unwrap();
-    assert!(eventually(1500, || is_gone(pid)));
+    assert!(soon(|| is_gone(pid)));
     let outcome = stop(load);
     assert_eq!(outcome.failure, None);
     assert!(outcome.operations.is_some() && is_empty(dir.path()), "{outcome:?}");
@@ -226,9 +228,9 @@ fn loads_do_not_outlive_a_killed_parent() {
         assert!(!is_gone(worker));
         parent.kill().unwrap();
         parent.wait().unwrap();
-        assert!(eventually(1000, || is_gone(worker)), "{name} outlived its parent");
+        assert!(soon(|| is_gone(worker)), "{name} outlived its parent");
         assert!(is_empty(dir.path()), "{name} left files");
-        assert!(eventually(1000, || running("sleep 9173") == 0), "{name} left processes");
+        assert!(soon(|| running("sleep 9173") == 0), "{name} left processes");
     }
 }
 
@@ -320,10 +322,8 @@ fn a_worker_that_does_not_listen_is_killed() {
 
 #[test]
 fn a_worker_that_never_works_is_reported() {
-    let started = Instant::now();
     let error = impostor("exit 7").start("cpu", &cpus(), Path::new("."), LIMIT).unwrap_err();
     assert!(error.to_string().contains("exit status: 7"), "{error}");
-    assert!(started.elapsed() < Duration::from_secs(4));
     let error = impostor("exec sleep 30").start("cpu", &cpus(), Path::new("."), LIMIT).unwrap_err();
     assert!(error.to_string().contains("not ready within 5 s"), "{error}");
     let launcher = Launcher { program: "/no/such/program".into(), arguments: Vec::new() };
@@ -335,10 +335,10 @@ fn a_worker_that_never_works_is_reported() {
 fn an_outside_program_runs_and_ends_with_all_it_started() {
     let name = "cmd:sh -c 'setsid sleep 8261 & sleep 8261 & trap \"\" TERM; sleep 8261; sleep 8261'";
     let load = start(name, Path::new("."));
-    assert!(eventually(1000, || running("sleep 8261") >= 3));
+    assert!(soon(|| running("sleep 8261") >= 3));
     let outcome = stop(load);
     assert_eq!((outcome.operations, outcome.failure, outcome.unit), (None, None, "not counted"));
-    assert!(eventually(1000, || running("sleep 8261") == 0));
+    assert!(soon(|| running("sleep 8261") == 0));
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn an_outside_program_keeps_to_its_cpus() {
     let name = format!("cmd:sh -c 'grep Cpus_allowed_list: /proc/self/status > {}; exec sleep 9'", file.display());
     let load = launcher().start(&name, &only, dir.path(), LIMIT).unwrap();
     let said = || std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(eventually(1000, || said().ends_with('\n')));
+    assert!(soon(|| said().ends_with('\n')));
     assert_eq!(said().split_whitespace().nth(1).unwrap(), only.to_string());
     stop(load);
 }
@@ -358,7 +358,7 @@ fn an_outside_program_keeps_to_its_cpus() {
 fn an_outside_program_that_ends_by_itself_is_reported() {
     for (name, how) in [("cmd:sh -c 'exit 1'", "exit status 1"), ("cmd:sh -c 'kill -9 $$'", "killed by signal 9")] {
         let load = start(name, Path::new("."));
-        rest(100);
+        rest(1_000);
         let failure = stop(load).failure.unwrap();
         assert!(failure.contains("ended by itself") && failure.contains(how), "{failure}");
     }

@@ -215,12 +215,12 @@ mod tests {
             let fact = tree.read(&format!("/stuck/{cpu}/c"));
             assert_eq!(fact, Fact::Garbled("not asked, because other files of its folder did not answer".to_owned()));
         }
-        assert!(one_more.elapsed() < Duration::from_millis(100), "those beside it are not waited for");
+        assert!(one_more.elapsed() < Duration::from_secs(2), "those beside it are not waited for");
         for name in ["a", "b", "c", "d", "e", "f"] {
             assert!(matches!(tree.link(&format!("/stuck-{name}/x")), Fact::Garbled(_)));
         }
         assert_eq!(tree.read("/good"), Fact::Known(b"/good".to_vec()));
-        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
         *sticky.0.let_go.lock().unwrap() = true;
         sticky.0.changed.notify_all();
     }

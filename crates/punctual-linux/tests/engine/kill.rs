@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const ROOT: &str = "PUNCTUAL_TEST_ROOT";
 const AT: &str = "PUNCTUAL_TEST_AT";
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(300);
 
 fn child(name: &str, root: &Path, at: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());

@@ -1,13 +1,12 @@
 //! The kernel's trace beside a measurement, as only root can have it.
 
-use crate::run::{Run, machine};
+use crate::run::{Run, Said, machine, until};
 use punctual_core::recording::Recording;
 use punctual_core::trace::{Kept, Rung, What};
 use punctual_hist::Nanos;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// A tracefs of the test's own to look into; gone with it.
 struct Tracefs(tempfile::TempDir);
@@ -49,14 +48,6 @@ fn read(run: &Run, name: &str) -> Recording {
 }
 
 const EXPLAIN: [&str; 8] = ["measure", "--explain", "--cpus", "0", "--out", "e.punctual", "-q", "--duration"];
-
-fn wait_for(what: &str, until: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !until() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 #[test]
 #[ignore = "needs root"]
@@ -139,7 +130,7 @@ fn nobody_elses_tracing_is_touched_and_ours_is_gone_at_every_end() {
         let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", length, "--out", &name];
         let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
         let (pid, path) = (child.id(), run.path(&name));
-        wait_for("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+        until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
         assert_eq!(tracefs.top(), before, "while it runs");
         if let Some(signal) = signal {
             assert!(!tracefs.instances(pid).is_empty(), "it has one");
@@ -161,7 +152,7 @@ fn what_a_killed_measurement_left_the_next_one_removes() {
     let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
     let pid = child.id();
     let path = run.path("killed.punctual");
-    wait_for("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+    until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!tracefs.instances(pid).is_empty(), "nobody was left to remove it");
@@ -204,7 +195,7 @@ fn kill_one(run: &Run, name: &str) -> u32 {
     let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", name];
     let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
     let path = run.path(name);
-    wait_for("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+    until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
     child.kill().unwrap();
     child.wait().unwrap();
     child.id()
@@ -234,7 +225,7 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
     let run = Run::new();
     let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "2s", "--out", "one.punctual"];
     let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
-    wait_for("it has an instance in use", || {
+    until("it has an instance in use", || {
         let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap();
         let mut opened = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
         opened.any(|file| file.to_string_lossy().contains(&format!("/instances/punctual-{}", child.id())))
@@ -274,7 +265,7 @@ fn with_few_files_it_is_measured_all_the_same() {
             .arg("1s")
             .current_dir(run.dir.path())
             .output();
-        let said = crate::run::Said::of(output.unwrap());
+        let said = Said::of(output.unwrap());
         assert!(said.code == 0 || said.code == 3, "{files}: {said:?}");
         let tracing = read(&run, "e.punctual").causes.tracing.unwrap();
         let why = |(_, why): &(Rung, String)| why.contains("ulimit -n");
@@ -313,7 +304,7 @@ fn without_a_tracefs_it_is_measured_all_the_same_and_said_why() {
         [&["--bounding-set=-sys_admin", "--inh-caps=-sys_admin", env!("CARGO_BIN_EXE_punctual")], EXPLAIN.as_slice()];
     let output =
         std::process::Command::new("setpriv").args(words.concat()).arg("1s").current_dir(run.dir.path()).output();
-    let said = crate::run::Said::of(output.unwrap());
+    let said = Said::of(output.unwrap());
     assert!(said.code == 0 || said.code == 3, "{said:?}");
     let recording = read(&run, "e.punctual");
     let tracing = recording.causes.tracing.as_ref().unwrap();

@@ -1,6 +1,6 @@
 //! Runs that do not end as planned: signals, kill -9, a full disk, a cut-off file.
 
-use crate::run::Run;
+use crate::run::{Run, until};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -31,7 +31,7 @@ fn a_signal_ends_the_run_cleanly() {
     for name in ["-INT", "-TERM"] {
         let run = Run::new();
         let Running(child) = &mut start(&run, "r.punctual");
-        sleep(Duration::from_millis(1500));
+        run.until_due("r.punctual", 101);
         signal(child, name);
         let status = child.wait().unwrap();
         assert!(matches!(status.code(), Some(0 | 3)), "{name}: {status:?}");
@@ -48,6 +48,8 @@ fn kill_9_at_any_moment_leaves_a_readable_recording() {
     for batch in 0..5u32 {
         let run = Run::new();
         let mut children: Vec<(u32, Running)> = (0..10).map(|i| (i, start(&run, &format!("{i}.punctual")))).collect();
+        // All of them start together; on a busy machine that takes a while.
+        until("the first begins", || run.path("0.punctual").metadata().is_ok_and(|file| file.len() > 0));
         let began = std::time::Instant::now();
         for (i, Running(child)) in &mut children {
             let moment = Duration::from_millis(u64::from(300 + (*i * 5 + batch) * 53));

@@ -1,6 +1,6 @@
 //! `measure --live` on a terminal of its own: what keys do, and that the terminal is afterwards what it was before.
 
-use crate::run::{Run, Said};
+use crate::run::{PATIENCE, Run, Said};
 use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -14,8 +14,6 @@ const CTRL_C: &[u8] = b"\x03";
 const CTRL_S: &[u8] = b"\x13";
 const CTRL_Z: &[u8] = b"\x1a";
 const LEFT: &str = "\x1b[?25h\x1b[?1049l";
-/// Machines that run tests may be busy with other things.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal and the program in it.
 struct Session {

@@ -1,12 +1,11 @@
 //! Campaigns on the machine the tests run on. They need root and are ignored by default, as all privileged tests are;
 //! they change values that harm nothing for a second at a time, and put them back.
 
-use crate::run::{Run, Said, machine};
+use crate::run::{Run, Said, machine, until};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 /// How often the kernel folds its memory statistics, in seconds; and how readily it compacts memory.
 const VALUES: [&str; 2] = ["/proc/sys/vm/stat_interval", "/proc/sys/vm/compaction_proactiveness"];
@@ -44,14 +43,6 @@ fn runs(run: &Run) -> usize {
     document["runs"].as_array().map_or(0, Vec::len)
 }
 
-fn wait_for(what: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !what() {
-        assert!(Instant::now() < until, "it did not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 #[ignore = "needs root, and changes values of this machine for a moment"]
 fn killed_at_any_moment_a_campaign_is_put_back_and_goes_on() {
@@ -59,17 +50,17 @@ fn killed_at_any_moment_a_campaign_is_put_back_and_goes_on() {
     let (run, before) = (Run::new(), values());
     let mut child = begun(&run);
     for kill in 0..4 {
-        wait_for(|| runs(&run) > 3 * kill && Path::new(JOURNAL).exists());
+        until("it measures a knob", || runs(&run) > 3 * kill && Path::new(JOURNAL).exists());
         child.kill().unwrap();
         child.wait().unwrap();
         // The guard does it, without being asked. Where not even a guard was there yet, nothing had been changed; what is
         // left of the journal then goes with the next command.
-        wait_for(|| values() == before);
+        until("the guard puts it back", || values() == before);
         let measured = runs(&run);
         let words = ["optimize", "--resume", "campaign", "--json"];
         let mut command = run.command(&words);
         child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        wait_for(|| runs(&run) > measured);
+        until("it goes on", || runs(&run) > measured);
     }
     let said = Said::of(child.wait_with_output().unwrap());
     let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));
@@ -87,7 +78,7 @@ fn ended_in_order_a_campaign_is_put_back_and_can_go_on() {
     let _machine = untuned();
     let (run, before) = (Run::new(), values());
     let child = begun(&run);
-    wait_for(|| runs(&run) > 2 && Path::new(JOURNAL).exists());
+    until("it measures a knob", || runs(&run) > 2 && Path::new(JOURNAL).exists());
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 3, "{said:?}");
@@ -107,7 +98,7 @@ fn beside_a_campaign_nothing_else_is_measured() {
     let _machine = untuned();
     let (run, other, before) = (Run::new(), Run::new(), values());
     let mut child = begun(&run);
-    wait_for(|| runs(&run) > 1);
+    until("it measures", || runs(&run) > 1);
     let measure = ["measure", "--cpus", "0", "--policy", "other", "--duration", "100ms", "--out", "r.punctual", "-q"];
     let check = ["check", "--cpus", "0", "--duration", "1s", "--budget", "500us"];
     let optimize = ["optimize", "--cpus", "0", "--knobs", KNOBS, "--yes"];

@@ -90,7 +90,7 @@ fn a_file_system_that_hangs_costs_a_moment() {
     // Without the program the kernel lets everybody go.
     drop(device);
     unmount(&place, UnmountFlags::DETACH).unwrap();
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(10), "a hundred files of half a second each: {took:?}");
 }
 
 /// A file system in user space whose program takes every question and never answers, so that nothing but its end lets
@@ -125,7 +125,7 @@ fn what_hangs_for_good_keeps_nobody_from_ending() {
     let asked = std::thread::spawn(move || {
         let (mut device, mut asked) = (device, 0);
         let mut request = vec![0; 1 << 17];
-        let is_late = || start.elapsed() > Duration::from_secs(10);
+        let is_late = || start.elapsed() > Duration::from_secs(60);
         // Refused until it is mounted.
         while device.read(&mut request).is_err() && !is_late() {
             std::thread::sleep(Duration::from_millis(5));
@@ -150,7 +150,7 @@ fn what_hangs_for_good_keeps_nobody_from_ending() {
     let said = Said::of(output);
     let asked = asked.join().unwrap();
     assert!(asked >= 1, "nothing was asked, so nothing hung: {said:?}");
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert!(took < Duration::from_secs(50), "it ended before it was let go: {took:?}");
     let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert!(said.out.contains("did not answer within"), "no finding tells of it");
     assert!(report["findings"].as_array().is_some_and(|findings| findings.len() > 100));

@@ -4,6 +4,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// This machine, for one privileged test at a time: they change it, and any measurement removes what a killed one left.
@@ -11,6 +12,19 @@ pub fn machine() -> File {
     let lock = File::create(std::env::temp_dir().join("punctual-live-machine.lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     lock
+}
+
+/// How long at most to wait for what must come: machines that run tests may be busy with other things.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Waits until this holds.
+#[track_caller]
+pub fn until(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// The program, in a directory of its own.
@@ -45,6 +59,17 @@ impl Run {
         let said = self.punctual(&words);
         assert!(said.code == 0 || said.code == 3, "{said:?}");
         "r.punctual"
+    }
+
+    /// Waits until a recording, of a run that goes on, holds so many releases of its first CPU.
+    #[track_caller]
+    pub fn until_due(&self, name: &str, releases: u64) {
+        let due = || {
+            let report: serde_json::Value =
+                serde_json::from_str(&self.punctual(&["report", name, "--json"]).out).ok()?;
+            report["cpus"][0]["due"].as_u64()
+        };
+        until("so many releases are in it", || due() >= Some(releases));
     }
 
     pub fn json(&self, words: &[&str]) -> serde_json::Value {
