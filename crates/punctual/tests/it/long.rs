@@ -118,21 +118,21 @@ fn after_another_boot_it_goes_on_in_a_recording_of_its_own() {
 #[test]
 fn interrupted_under_loads_it_goes_on_with_what_is_left_of_each() {
     let run = Run::new();
-    let words = ["measure", "--policy", "other", "--cpus", "0", "--load", "idle,cpu", "--duration", "8s"];
+    let words = ["measure", "--policy", "other", "--cpus", "0", "--load", "idle,cpu", "--duration", "16s"];
     let mut child =
         run.command(&[&words[..], &["--out", "r.punctual", "-q"]].concat()).stdout(Stdio::null()).spawn().unwrap();
-    run.until_due("r.punctual", 4_001);
+    run.until_due("r.punctual", 8_001);
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
     child.wait().unwrap();
     let report = run.json(&["measure", "--resume", "r.punctual", "--json"]);
-    assert_eq!(due(&report), 8000, "{}", report["runs"]);
+    assert_eq!(due(&report), 16_000, "{}", report["runs"]);
     let phases: Vec<(&str, u64)> = report["phases"]
         .as_array()
         .unwrap()
         .iter()
         .map(|phase| (phase["name"].as_str().unwrap(), phase["due"].as_u64().unwrap()))
         .collect();
-    assert_eq!(phases, [("idle", 4000), ("cpu", 4000)], "{}", report["phases"]);
+    assert_eq!(phases, [("idle", 8000), ("cpu", 8000)], "{}", report["phases"]);
     let ends: Vec<&str> = report["runs"].as_array().unwrap().iter().map(|run| of_run(run).1).collect();
     assert_eq!(ends, ["interrupted", "completed"]);
 }
@@ -140,7 +140,7 @@ fn interrupted_under_loads_it_goes_on_with_what_is_left_of_each() {
 #[test]
 fn killed_it_goes_on_with_what_was_left() {
     let run = Run::new();
-    let words = ["measure", "--policy", "other", "--cpus", "0", "--duration", "5s", "--out", "r.punctual", "-q"];
+    let words = ["measure", "--policy", "other", "--cpus", "0", "--duration", "10s", "--out", "r.punctual", "-q"];
     let mut child = run.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     run.until_due("r.punctual", 1_500);
     // While it is measured, nobody else may write to it.
@@ -152,7 +152,7 @@ fn killed_it_goes_on_with_what_was_left() {
     bytes.extend([200, 0, 0, 0, 6, 1, 2, 3]);
     fs::write(run.path("r.punctual"), &bytes).unwrap();
     let report = run.json(&["measure", "--resume", "r.punctual", "--json"]);
-    assert_eq!(due(&report), 5000);
+    assert_eq!(due(&report), 10_000);
     assert!(notes(&report).contains("then cut off"), "{}", notes(&report));
     assert_eq!(report["cut_off"], Value::Null);
 }
