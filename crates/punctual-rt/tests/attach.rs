@@ -6,7 +6,6 @@ use punctual_rt::stats::{Attached, attached_tasks};
 use punctual_rt::{Error, MonoTime, Nanos, Stats, StatsConfig, Wake};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 const MARK: &str = "PUNCTUAL_RT_ATTACH_CHILD";
 const ME: &str = "a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else";
@@ -19,6 +18,7 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", ME, "--nocapture"])
         .env(MARK, "1")
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -40,7 +40,7 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
     assert!(matches!(Attached::open(child.id(), "slow"), Err(Error::PageOpen(_))));
 }
 
-/// Stops by itself after a while.
+/// Stops with whoever started it.
 fn child() {
     let create = |name: &str| Stats::create(&StatsConfig::new(name, Nanos::from_ms(1))).unwrap();
     let (mut writer, _fast) = create("the fast one");
@@ -50,5 +50,5 @@ fn child() {
         writer.woke(&Wake { index, release, woke: release.plus(Nanos::from_ns(index)), ..Wake::default() });
     }
     println!("ready");
-    std::thread::sleep(Duration::from_secs(10));
+    let _ = std::io::stdin().read_line(&mut String::new());
 }

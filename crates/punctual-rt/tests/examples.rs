@@ -42,8 +42,15 @@ fn run_as_ordinary_user(name: &str) -> Option<String> {
     for path in [folder.path(), &program] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let output = Command::new(&program).arg("1").uid(ORDINARY).gid(ORDINARY).output();
-    output.ok().map(|output| said(&output))
+    loop {
+        match Command::new(&program).arg("1").uid(ORDINARY).gid(ORDINARY).output() {
+            Ok(output) => return Some(said(&output)),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+            // Another thread of this test program forked while it was copied, and has not started its own program yet.
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 /// The number before `after`.

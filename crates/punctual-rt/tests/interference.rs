@@ -19,8 +19,10 @@ fn pacer() -> Pacer {
 /// Of what class the activations were that polled too long. One may come out at its release to the nanosecond, and one may
 /// be kept away until it is past.
 fn hits(mut wait: impl FnMut() -> Class) -> Vec<Class> {
-    let all = (0..800).map(|_| wait());
-    let hits: Vec<_> = all.filter(|class| !matches!(class, Class::OnTime | Class::PastOnArrival)).collect();
+    // Beside others on its CPU a thread is mostly late, and polls too long at few releases.
+    let all = (0..50_000).map(|_| wait());
+    let hits = all.filter(|class| !matches!(class, Class::OnTime | Class::PastOnArrival)).take(400);
+    let hits: Vec<_> = hits.collect();
     assert!(hits.len() >= 100, "{}", sum(&hits));
     hits
 }

@@ -6,7 +6,7 @@
 use punctual_rt::setup::{Setup, What, granted, grants};
 use punctual_rt::{Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, Sleeper, Wait, now};
 use std::process::Command;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 
 /// Set in the environment of a program that was started again as somebody else.
 const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
@@ -168,28 +168,30 @@ fn privileged_nobody_with_two_capabilities_gets_policy_and_memory() {
 fn privileged_a_rival_that_runs_instead_is_named() {
     const RELEASES: u64 = 200;
     let (period, cpu) = (Nanos::from_ms(1), granted().unwrap().cpus[0]);
-    let first = now().plus(Nanos::from_ms(20));
     // A thread that is not set up yet gets no time beside one that is, and spins.
-    let both = Arc::new(Barrier::new(2));
-    let pacer = move |priority, first, wait: &Wait| {
+    let (both, first) = (Arc::new(Barrier::new(2)), Arc::new(OnceLock::new()));
+    let pacer = move |priority, ahead, wait: &Wait| {
         // Kept for as long as the thread lives, which is not long.
         std::mem::forget(Setup::new().policy(Policy::Fifo(priority)).cpus(&[cpu]).apply().unwrap());
         both.wait();
-        Pacer::new(Grid::new(first, period), wait, Sleeper::Absolute).unwrap()
+        let first = *first.get_or_init(|| now().plus(Nanos::from_ms(20)));
+        let pacer = Pacer::new(Grid::new(first.minus(ahead), period), wait, Sleeper::Absolute).unwrap();
+        (pacer, first.plus(period.times(RELEASES)))
     };
     let of_rival = pacer.clone();
     let rival = std::thread::spawn(move || {
-        let mut rival = of_rival(20, first.minus(Nanos::from_us(100)), &Wait::Sleep);
-        while rival.wait().release < first.plus(period.times(RELEASES)) {
+        let (mut rival, end_of_all) = of_rival(20, Nanos::from_us(100), &Wait::Sleep);
+        while rival.wait().release < end_of_all {
             let end = now().plus(Nanos::from_us(300));
             while now() < end {}
         }
     });
     let watched = std::thread::spawn(move || {
-        let mut watched = pacer(10, first, &Wait::Spin).confirming_interference();
+        let (watched, end_of_all) = pacer(10, Nanos::ZERO, &Wait::Spin);
+        let mut watched = watched.confirming_interference();
         let has_marks = watched.means().has_marks;
         let classes: Vec<Class> = std::iter::repeat_with(|| watched.wait())
-            .take_while(|wake| wake.release < first.plus(period.times(RELEASES)))
+            .take_while(|wake| wake.release < end_of_all)
             .map(|wake| wake.class)
             .collect();
         (has_marks, classes)

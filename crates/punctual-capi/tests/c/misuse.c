@@ -400,8 +400,11 @@ static void *hammer(void *user)
     return NULL;
 }
 
+static volatile int waits;
+
 static void *wait_for_ever(void *signal)
 {
+    waits = 1;
     EXPECT(prt_signal_wait((prt_signal *)signal), 0);
     return NULL;
 }
@@ -456,7 +459,10 @@ static void talking(void)
 
     EXPECT(prt_signal_open(&signal), 0);
     EXPECT(pthread_create(&threads[0], NULL, wait_for_ever, signal), 0);
-    usleep(20000);
+    while (!waits) {
+        usleep(1000);
+    }
+    usleep(200000);
     EXPECT(prt_signal_close(signal), -EBUSY);
     EXPECT(prt_signal_post(signal), 0);
     EXPECT(pthread_join(threads[0], NULL), 0);

@@ -1,7 +1,7 @@
 //! Bare numbers, one in each line or in a column of a CSV: instants, periods or latencies.
 //!
-//! What the numbers are is said by the heading of the column, or by whoever imports; instants are recognised, too, since
-//! nothing else only ascends. The unit is said by the heading, by whoever imports, or by six or nine decimals, which are
+//! What the numbers are is said by the heading of the column, or by whoever imports; instants are recognised (by `bare`),
+//! too, since nothing else only ascends. The unit is said by the heading, by whoever imports, or by six or nine decimals, which are
 //! written of seconds only. Nothing is assumed beyond that. Memory is a histogram and one block of instants for each CPU,
 //! however long the file.
 
@@ -90,8 +90,9 @@ impl Samples {
         for (cpu, mut stream) in streams {
             let Some(series) = stream.series(self.format, cpu, grain, &mut notes)? else { continue };
             run.series.push(series);
-            let (first, last) = stream.ends();
-            ends = Some(ends.map_or((first, last), |(from, until)| (from.min(first), until.max(last))));
+            let own = stream.ends();
+            ends =
+                ends.zip(own).map(|((from, until), (first, last))| (from.min(first), until.max(last))).or(ends).or(own);
         }
         if run.series.is_empty() {
             return Err(Problem::new("there are no numbers in it, or too few of each CPU"));

@@ -76,9 +76,9 @@ impl Stream {
         Ok(Some(Series { cpu, quantity: Quantity::Lateness, period, skipped, ..series }))
     }
 
-    /// The first and the last instant.
-    pub fn ends(&self) -> (i64, i64) {
-        (self.first, self.at.unwrap_or(0))
+    /// The first and the last instant, where the numbers are instants or lead to some.
+    pub fn ends(&self) -> Option<(i64, i64)> {
+        self.at.map(|last| (self.first, last))
     }
 
     fn instant(&mut self, line: u64, at: i64) -> Result<(), Problem> {

@@ -66,7 +66,7 @@ fn skips_differ(cpus: &[CpuRow]) -> Option<NextStep> {
 /// What root may be allowed to read, by name.
 fn refused(findings: &[Finding]) -> Option<NextStep> {
     let refused =
-        findings.iter().filter(|finding| matches!(&finding.state, State::Unknown(why) if why.contains(ROOT_MAY)));
+        findings.iter().filter(|finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY)));
     let ids: Vec<&str> = refused.map(|finding| finding.id.as_str()).collect();
     (!ids.is_empty()).then(|| NextStep::RunAsRoot(ids.join(", ")))
 }

@@ -87,23 +87,32 @@ impl Bench {
 
     /// Everything on it.
     pub fn picture(&self) -> Picture {
+        self.try_picture().unwrap()
+    }
+
+    /// Whether that is everything on it, while others may still be at work.
+    pub fn is_as(&self, picture: &Picture) -> bool {
+        self.try_picture().is_ok_and(|now| now == *picture)
+    }
+
+    fn try_picture(&self) -> io::Result<Picture> {
         let mut picture = Picture::new();
         let mut folders = vec![self.root.clone()];
         while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder).unwrap() {
-                let path = entry.unwrap().path();
-                let meta = fs::symlink_metadata(&path).unwrap();
+            for entry in fs::read_dir(&folder)? {
+                let path = entry?.path();
+                let meta = fs::symlink_metadata(&path)?;
                 let name = path.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
                 let (kind, bytes) = if meta.is_dir() {
                     folders.push(path);
                     ('d', Vec::new())
                 } else {
-                    ('f', fs::read(&path).unwrap())
+                    ('f', fs::read(&path)?)
                 };
                 picture.insert(name, (kind, meta.mode() & 0o7777, bytes));
             }
         }
-        picture
+        Ok(picture)
     }
 
     /// Started anew: the kernel's values are as at the beginning, files are as they are, and what is masked for good

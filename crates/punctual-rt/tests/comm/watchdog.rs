@@ -19,13 +19,13 @@ fn a_heart_that_stops_is_missed_and_one_that_beats_is_not() {
     let (action, misses) = telling();
     let watchdog = Watchdog::start(WatchdogConfig::every(INTERVAL), action).unwrap();
     let mut alive = watchdog.watch("alive", Nanos::from_ms(10_000)).unwrap();
-    let mut stopped = watchdog.watch("stopped", Nanos::from_ms(10)).unwrap();
+    let mut stopped = watchdog.watch("stopped", Nanos::from_ms(100)).unwrap();
     for _ in 0..2 {
         alive.beat();
         let beaten = now();
         stopped.beat();
         let miss = misses.recv_timeout(LONG).unwrap();
-        assert_eq!((&*miss.heart, miss.limit), ("stopped", Nanos::from_ms(10)));
+        assert_eq!((&*miss.heart, miss.limit), ("stopped", Nanos::from_ms(100)));
         assert!(miss.silent > miss.limit && miss.silent <= miss.limit.plus(INTERVAL), "{miss:?}");
         assert!(now().since(beaten) > miss.limit, "never before the limit");
     }
@@ -38,8 +38,8 @@ fn a_heart_that_stops_is_missed_and_one_that_beats_is_not() {
 fn who_retires_is_not_missed_but_who_is_dropped_is() {
     let (action, misses) = telling();
     let watchdog = Watchdog::start(WatchdogConfig::every(INTERVAL), action).unwrap();
-    watchdog.watch("retired", Nanos::from_ms(1)).unwrap().retire();
-    drop(watchdog.watch("dropped", Nanos::from_ms(10)).unwrap());
+    watchdog.watch("retired", Nanos::from_ms(1_000)).unwrap().retire();
+    drop(watchdog.watch("dropped", Nanos::from_ms(2_000)).unwrap());
     assert_eq!(&*misses.recv_timeout(LONG).unwrap().heart, "dropped");
     assert_eq!(watchdog.hearts(), 1);
 }

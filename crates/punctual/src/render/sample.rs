@@ -618,7 +618,7 @@ fn findings() -> Vec<Finding> {
             "smi-count",
             "System management interrupts can be counted",
             Severity::High,
-            State::Unknown("reading /dev/cpu/0/msr is denied to this user".to_owned()),
+            State::Unknown("reading /dev/cpu/0/msr is refused; root may be allowed to".to_owned()),
             &[("/dev/cpu/0/msr", "permission denied")],
             ["Firmware stops all CPUs for as long as it likes.", "Look for SMI sources in the firmware set-up.", ""],
         ),

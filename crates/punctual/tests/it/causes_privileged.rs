@@ -223,10 +223,10 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
     let _machine = machine();
     let Some(tracefs) = Tracefs::new() else { return };
     let run = Run::new();
-    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "2s", "--out", "one.punctual"];
+    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "10s", "--out", "one.punctual"];
     let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
     until("it has an instance in use", || {
-        let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap();
+        let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
         let mut opened = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
         opened.any(|file| file.to_string_lossy().contains(&format!("/instances/punctual-{}", child.id())))
     });
@@ -236,7 +236,7 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
     // Of another PID namespace, where the first one's number is nobody's.
     let other = ["unshare", "-pf", env!("CARGO_BIN_EXE_punctual")];
     let said = std::process::Command::new("timeout")
-        .args(["--signal=KILL", "20"])
+        .args(["--signal=KILL", "120"])
         .args(other)
         .args(["measure", "--explain", "--cpus", "1", "-q", "--duration", "300ms", "--out", "other.punctual"])
         .current_dir(run.dir.path())

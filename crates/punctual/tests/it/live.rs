@@ -175,7 +175,7 @@ fn whatever_ends_the_run_the_terminal_is_what_it_was() {
     ended("1h", &|session| session.press(CTRL_C), "interrupted");
     ended("1h", &|session| session.signal("-TERM"), "interrupted");
     ended("1h", &|session| session.signal("-HUP"), "interrupted");
-    ended("3s", &|_| {}, "completed");
+    ended("10s", &|_| {}, "completed");
 }
 
 #[test]

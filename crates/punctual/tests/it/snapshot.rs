@@ -24,9 +24,9 @@ fn verdicts(report: &Value) -> BTreeMap<String, (Value, Value)> {
     findings.map(|f| (f["id"].as_str().unwrap().to_owned(), (f["state"].clone(), f["severity"].clone()))).collect()
 }
 
-#[test]
-fn a_snapshot_gives_the_findings_of_this_machine() {
-    let run = Run::new();
+/// What a live audit and one of a snapshot tell differently: by file, need and knob.
+fn differences() -> BTreeMap<String, String> {
+    let (run, mut found) = (Run::new(), BTreeMap::new());
     for words in [&["snapshot", "--out", "masked.machine"][..], &["snapshot", "--raw", "-o", "raw.machine"]] {
         let said = run.punctual(words);
         assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
@@ -38,13 +38,30 @@ fn a_snapshot_gives_the_findings_of_this_machine() {
                 let words = [&["audit", "--json", "--profile", profile, "--machine", file], cpus].concat();
                 let captured = verdicts(&run.json(&words));
                 assert_eq!(live.keys().collect::<Vec<_>>(), captured.keys().collect::<Vec<_>>());
-                for (id, verdict) in &live {
-                    let is_same = captured[id] == *verdict || UNSTEADY.contains(&id.as_str());
-                    assert!(is_same, "{file} {profile} {cpus:?} {id}: live {verdict:?}, captured {:?}", captured[id]);
+                for (id, verdict) in live.iter().filter(|(id, _)| !UNSTEADY.contains(&id.as_str())) {
+                    if captured[id] != *verdict {
+                        let what = format!("{file} {profile} {cpus:?} {id}");
+                        found.insert(what, format!("live {verdict:?}, captured {:?}", captured[id]));
+                    }
                 }
             }
         }
     }
+    found
+}
+
+/// A busy machine changes, and answers late now and then: what differs each time is a difference.
+#[test]
+fn a_snapshot_gives_the_findings_of_this_machine() {
+    let mut each_time = differences();
+    for _ in 0..3 {
+        if each_time.is_empty() {
+            return;
+        }
+        let again = differences();
+        each_time.retain(|what, _| again.contains_key(what));
+    }
+    assert!(each_time.is_empty(), "{each_time:#?}");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn killed_while_the_command_runs_the_guard_puts_it_back() {
 #[ignore = "needs root"]
 fn unconfirmed_it_goes_back_by_itself() {
     let live = Live::new();
-    let said = live.tuned(&["--confirm-within", "5s"]);
+    let said = live.tuned(&["--confirm-within", "15s"]);
     assert!(said.code == 0 && said.out.contains("status --confirm"), "{said:?}");
     assert_eq!(value(), "10");
     let said = live.run.punctual(&["status"]);

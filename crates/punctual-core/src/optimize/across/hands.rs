@@ -89,12 +89,15 @@ pub fn go_on<H: Hands>(
             return Ok(Ending::PutBack);
         }
         is_hooked = seen.hooked;
-        across.arrived(campaign, &seen);
+        let was_in_vain = across.arrived(campaign, &seen);
         if seen.is_after_a_pause {
             campaign.begin_anew();
         }
         if seen.is_late {
             campaign.close();
+        }
+        if was_in_vain {
+            hands.keep(campaign, across)?;
         }
         let (act, runs) = (across.next(campaign, &seen), campaign.runs.len());
         if last.as_ref() == Some(&act) {

@@ -115,8 +115,9 @@ impl Across {
         }
     }
 
-    /// What became of the boot that was asked for, and of a measurement that was begun: the boot after it tells.
-    fn arrived(&mut self, campaign: &Campaign, seen: &Seen) {
+    /// What became of the boot that was asked for, and of a measurement that was begun: the boot after it tells. Whether a
+    /// try was in vain: that has to be written down before anything changes what tells why.
+    fn arrived(&mut self, campaign: &Campaign, seen: &Seen) -> bool {
         let arm = due(campaign);
         let keeps = kept(campaign, &arm);
         let is_other = |boot: &mut String| *boot != seen.boot;
@@ -124,7 +125,7 @@ impl Across {
         let was_asked = self.asked.take_if(is_other).is_some();
         let fits = self.fits(&keeps, seen);
         if !was_measuring && (!was_asked || fits) {
-            return;
+            return false;
         }
         let tries = self.tries.entry(arm).or_default();
         if was_measuring {
@@ -135,6 +136,7 @@ impl Across {
             tries.absent = tries.absent.saturating_add(1);
             tries.instead = format!("kernel {} and '{}'", seen.release, seen.line);
         }
+        true
     }
 
     /// Towards a boot in which these candidates can be measured.

@@ -193,12 +193,12 @@ mod tests {
         let ours = File::create(&path).unwrap();
         flock(&ours, FlockOperation::NonBlockingLockExclusive).unwrap();
         let kept = ours.try_clone().unwrap();
-        let program = std::thread::spawn(move || run(&Invocation::new("sleep", ["1"]), Some(kept)).unwrap().well);
+        let program = std::thread::spawn(move || run(&Invocation::new("sleep", ["5"]), Some(kept)).unwrap().well);
         // As when we are killed: closed, and not given up.
         drop(ours);
         let theirs = File::open(&path).unwrap();
         assert!(flock(&theirs, FlockOperation::NonBlockingLockExclusive).is_err());
         assert!(program.join().unwrap());
-        flock(&theirs, FlockOperation::NonBlockingLockExclusive).unwrap();
+        flock(&theirs, FlockOperation::LockExclusive).unwrap();
     }
 }
