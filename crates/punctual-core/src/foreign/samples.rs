@@ -1,9 +1,9 @@
 //! Bare numbers, one in each line or in a column of a CSV: instants, periods or latencies.
 //!
 //! What the numbers are is said by the heading of the column, or by whoever imports; instants are recognised (by `bare`),
-//! too, since nothing else only ascends. The unit is said by the heading, by whoever imports, or by six or nine decimals, which are
-//! written of seconds only. Nothing is assumed beyond that. Memory is a histogram and one block of instants for each CPU,
-//! however long the file.
+//! too, since nothing else only ascends. The unit is said by the heading, by whoever imports, or by six or nine decimals,
+//! which are written of seconds only. Nothing is assumed beyond that. Memory is a histogram and one block of instants for
+//! each CPU, however long the file.
 
 use super::columns::{Layout, cpu_number, field, fields, is_skipped};
 use super::commas::Commas;
@@ -86,18 +86,20 @@ impl Samples {
         let grain = self.grain();
         let mut run = Run { format: self.format, ..Run::default() };
         let streams = std::mem::take(&mut self.streams);
-        let mut ends: Option<(i64, i64)> = None;
+        let (mut first, mut last) = (Vec::new(), Vec::new());
         for (cpu, mut stream) in streams {
             let Some(series) = stream.series(self.format, cpu, grain, &mut notes)? else { continue };
             run.series.push(series);
-            let own = stream.ends();
-            ends =
-                ends.zip(own).map(|((from, until), (first, last))| (from.min(first), until.max(last))).or(ends).or(own);
+            if let Some(ends) = stream.ends() {
+                first.push(ends.0);
+                last.push(ends.1);
+            }
         }
         if run.series.is_empty() {
             return Err(Problem::new("there are no numbers in it, or too few of each CPU"));
         }
         let period = run.series.iter().filter_map(|series| series.period).max();
+        let ends = first.into_iter().min().zip(last.into_iter().max());
         run.duration = ends.zip(period).map(|((first, last), grain)| {
             let length = u64::try_from(last.saturating_sub(first)).unwrap_or(0);
             Stated { length: Nanos::from_ns(length), grain }

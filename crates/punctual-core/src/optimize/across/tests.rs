@@ -109,6 +109,24 @@ proptest! {
 }
 
 #[test]
+fn an_entry_that_was_taken_away_is_no_boot_that_did_not_come_up_whoever_is_killed_after_it() {
+    // After it is written down, after the next entry is made, and after that is.
+    for kill in 0..3 {
+        let mut machine = Machine::new(60, Vec::new());
+        while machine.entry.is_none() {
+            assert_eq!(machine.process().unwrap(), Ending::Rebooting);
+        }
+        // Somebody takes it away between the decision and the boot.
+        (machine.entry, machine.line) = (None, PLAIN.to_owned());
+        machine.faults = [vec![Fault::None; kill], vec![Fault::KilledAfter]].concat().into_iter();
+        assert!(machine.process().is_err(), "{kill}");
+        assert_eq!(machine.process().unwrap(), Ending::Rebooting, "{kill}");
+        let tries: Vec<Tries> = machine.kept().across.unwrap().tries.into_values().collect();
+        assert!(matches!(tries.as_slice(), [Tries { absent: 0, taken_away: 1, cut: 0, .. }]), "{kill}: {tries:?}");
+    }
+}
+
+#[test]
 fn nobody_in_the_way_each_measurement_has_a_boot_and_the_machine_comes_home() {
     let mut machine = Machine::new(60, Vec::new());
     let (kept, is_home) = machine.run_out().unwrap();

@@ -140,22 +140,28 @@ impl Machine {
         read(&self.disk).unwrap()
     }
 
+    /// One process, until it ends.
+    pub(super) fn process(&mut self) -> Result<Ending, Gone> {
+        let mut kept = self.kept();
+        let mut across = kept.across.take().unwrap();
+        let is_at_boot = self.hooked;
+        go_on(self, &mut kept.campaign, &mut across, is_at_boot)
+    }
+
     /// One process after the other, until nothing is left to be done.
     pub(super) fn run_out(&mut self) -> Result<(Kept, bool), String> {
         let mut taken_up = 0;
         for _ in 0..2_000 {
-            let mut kept = self.kept();
-            let mut across = kept.across.take().ok_or("nothing was kept")?;
-            let is_at_boot = self.hooked;
-            match go_on(self, &mut kept.campaign, &mut across, is_at_boot) {
+            match self.process() {
                 Ok(Ending::Ended { is_home }) => {
-                    if across.gave_up.is_some() && taken_up < TAKEN_UP {
-                        taken_up += 1;
-                        across.take_up();
-                        self.disk = write(&Kept { across: Some(across), ..kept }).unwrap();
-                        continue;
+                    let mut kept = self.kept();
+                    let across = kept.across.as_mut().ok_or("nothing was kept")?;
+                    if across.gave_up.is_none() || taken_up == TAKEN_UP {
+                        return Ok((kept, is_home));
                     }
-                    return Ok((self.kept(), is_home));
+                    taken_up += 1;
+                    across.take_up();
+                    self.disk = write(&kept).unwrap();
                 }
                 Ok(Ending::RebootByHand) => self.start_again(),
                 // Somebody put it back as soon as it was done; whoever is stuck for good does not come to an end.
