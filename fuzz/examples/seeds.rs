@@ -2,7 +2,7 @@
 //!
 //! Seeds are not committed, because they say nothing the golden files do not say.
 
-use punctual_core::trace::EVENTS;
+use punctual_numbers::trace::EVENTS;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -3,11 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::cmdline::{Evidence, Target, lint, lint_file, words};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::fact::Fact;
-use punctual_core::machine::{Arch, Flavour, Machine, Version};
-use punctual_core::tree::MemTree;
+use punctual_facts::cmdline::words;
+use punctual_facts::lint::{Evidence, Target, lint, lint_file};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::{Arch, Flavour, Machine, Version};
+use punctual_facts::tree::MemTree;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([major, minor, kind, cpus], rest)) = bytes.split_first_chunk::<4>() else { return };

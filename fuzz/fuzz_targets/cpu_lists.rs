@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::cpu_set::{CPU_LIMIT, CpuSet};
+use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 
 fuzz_target!(|text: &str| {
     for set in [CpuSet::parse_list(text), CpuSet::parse_mask(text)].into_iter().flatten() {

@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::export;
-use punctual_core::foreign::{Format, Import, Options, Unit, import};
+use punctual_numbers::export;
+use punctual_numbers::foreign::{Format, Import, Options, Unit, import};
 use punctual_hist::Nanos;
 
 fuzz_target!(|bytes: &[u8]| {

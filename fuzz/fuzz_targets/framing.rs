@@ -1,6 +1,6 @@
 //! Recordings around bytes that a fuzzer made up: frames with the right checksum, which it does not find by itself.
 
-use punctual_core::recording::{Frame, FrameReader, encode, encode_preamble};
+use punctual_numbers::recording::{Frame, FrameReader, encode, encode_preamble};
 use std::sync::OnceLock;
 
 /// The beginning of a recording with this header.

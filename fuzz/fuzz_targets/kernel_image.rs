@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::cmdline::Image;
+use punctual_facts::lint::Image;
 use punctual_linux::live::image::words;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,12 +4,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::audit::audit;
-use punctual_core::capture::capture;
-use punctual_core::finding::State;
-use punctual_core::machine::Machine;
-use punctual_core::profile::{Kind, Need};
-use punctual_core::tree::MemTree;
+use punctual_tuning::audit::audit;
+use punctual_tuning::capture::capture;
+use punctual_facts::finding::State;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::{Kind, Need};
+use punctual_facts::tree::MemTree;
 use std::sync::OnceLock;
 
 fuzz_target!(|bytes: &[u8]| {

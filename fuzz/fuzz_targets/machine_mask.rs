@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::fact::Fact;
-use punctual_core::tree::{Masks, MemTree, masked};
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::{Masks, MemTree, masked};
 
 const SECRETS: [&str; 6] = [
     "zaphod-beeble",

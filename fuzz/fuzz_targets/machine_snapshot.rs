@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::tree::MemTree;
+use punctual_facts::tree::MemTree;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(machine) = MemTree::from_bytes(bytes) {

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::fact::Fact;
-use punctual_core::tree::Tree;
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::Tree;
 use punctual_linux::live::LiveTree;
 use std::fs;
 use std::path::PathBuf;

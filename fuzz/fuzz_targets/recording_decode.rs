@@ -9,8 +9,8 @@ mod framing;
 
 use framing::{begun, frames_of, header, put};
 use libfuzzer_sys::fuzz_target;
-use punctual_core::recording::{encode, encode_preamble, read};
-use punctual_core::report::Report;
+use punctual_numbers::recording::{encode, encode_preamble, read};
+use punctual_numbers::report::Report;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((way, rest)) = bytes.split_first() else { return };

@@ -9,8 +9,8 @@ mod framing;
 
 use framing::{begun, frames_of, header, put};
 use libfuzzer_sys::fuzz_target;
-use punctual_core::recording::{Frame, Merging, Recording, encode, encode_preamble, read};
-use punctual_core::report::Report;
+use punctual_numbers::recording::{Frame, Merging, Recording, encode, encode_preamble, read};
+use punctual_numbers::report::Report;
 use punctual_hist::Nanos;
 
 const FILES: usize = 3;

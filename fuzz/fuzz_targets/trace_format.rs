@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::trace::{Decoder, EVENTS, Names, PageLayout, RawEvent};
+use punctual_numbers::trace::{Decoder, EVENTS, Names, PageLayout, RawEvent};
 use punctual_hist::MonoTime;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::trace::{Decoder, EVENTS, Names, PageLayout};
+use punctual_numbers::trace::{Decoder, EVENTS, Names, PageLayout};
 use std::sync::OnceLock;
 
 const HEADER: &str = include_str!("../../fixtures/trace/6.18/header_page");

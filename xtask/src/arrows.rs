@@ -35,10 +35,17 @@ const PRODUCT: &[&str] = &["clap", "indicatif", "minijinja", "nix", "rtrb", "sig
 const ARROWS: &[Arrow] = &[
     Arrow { from: "punctual-hist", ours: &[], foreign: Foreign::Only(&[]) },
     Arrow { from: "punctual-rt", ours: &["punctual-hist"], foreign: Foreign::Only(&["libc", "rtrb"]) },
-    Arrow { from: "punctual-core", ours: &["punctual-hist"], foreign: Foreign::AnyBut(KERNEL) },
+    Arrow { from: "punctual-facts", ours: &["punctual-hist"], foreign: Foreign::AnyBut(KERNEL) },
+    Arrow { from: "punctual-tuning", ours: &["punctual-facts", "punctual-hist"], foreign: Foreign::AnyBut(KERNEL) },
+    Arrow { from: "punctual-numbers", ours: &["punctual-facts", "punctual-hist"], foreign: Foreign::AnyBut(KERNEL) },
+    Arrow {
+        from: "punctual-optimize",
+        ours: &["punctual-facts", "punctual-hist", "punctual-numbers", "punctual-tuning"],
+        foreign: Foreign::AnyBut(KERNEL),
+    },
     Arrow {
         from: "punctual-linux",
-        ours: &["punctual-core", "punctual-hist", "punctual-rt"],
+        ours: &["punctual-facts", "punctual-hist", "punctual-numbers", "punctual-rt", "punctual-tuning"],
         foreign: Foreign::AnyBut(TERMINAL),
     },
     Arrow { from: "punctual-capi", ours: &["punctual-hist", "punctual-rt"], foreign: Foreign::Only(&["libc", "rtrb"]) },
@@ -111,22 +118,23 @@ mod tests {
     #[test]
     fn what_is_allowed_passes() {
         assert_eq!(forbidden("punctual-rt", RT), Vec::<&str>::new());
-        assert_eq!(forbidden("punctual-core", "punctual-core v1\nserde v1\npunctual-hist v1\n"), Vec::<&str>::new());
+        assert_eq!(forbidden("punctual-facts", "punctual-facts v1\nserde v1\npunctual-hist v1\n"), Vec::<&str>::new());
     }
 
     #[test]
     fn what_is_not_allowed_is_named() {
         assert_eq!(forbidden("punctual-rt", "punctual-rt v1\nlibc v1\nserde v1\n"), ["serde"]);
         assert_eq!(forbidden("punctual-hist", "punctual-hist v1\nlibc v1\n"), ["libc"]);
+        assert_eq!(forbidden("punctual-numbers", "punctual-numbers v1\npunctual-tuning v1\n"), ["punctual-tuning"]);
         assert_eq!(
-            forbidden("punctual-core", "punctual-core v1\nlibc v1\nrustix v1\npunctual-linux v1\npunctual-rt v1\n"),
+            forbidden("punctual-facts", "punctual-facts v1\nlibc v1\nrustix v1\npunctual-linux v1\npunctual-rt v1\n"),
             ["libc", "punctual-linux", "punctual-rt", "rustix"]
         );
         assert_eq!(forbidden("punctual-linux", "punctual-linux v1\nclap v1\npunctual v1\n"), ["clap", "punctual"]);
         assert_eq!(
-            forbidden("punctual-capi", "punctual-capi v1\nrtrb v1\nserde v1\npunctual-core v1\n"),
-            ["punctual-core", "serde"]
+            forbidden("punctual-capi", "punctual-capi v1\nrtrb v1\nserde v1\npunctual-facts v1\n"),
+            ["punctual-facts", "serde"]
         );
-        assert_eq!(forbidden("xtask", "xtask v1\nanyhow v1\nclap v1\npunctual-core v1\n"), ["clap", "punctual-core"]);
+        assert_eq!(forbidden("xtask", "xtask v1\nanyhow v1\nclap v1\npunctual-facts v1\n"), ["clap", "punctual-facts"]);
     }
 }

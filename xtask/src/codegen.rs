@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Hidden command of the program, and the folder its files are committed in.
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
 /// The test that holds the knob reference: crate, test program, name.
-const KNOB_REFERENCE: [&str; 3] = ["punctual-core", "it", "book::the_page_is_fresh"];
+const KNOB_REFERENCE: [&str; 3] = ["punctual-tuning", "it", "book::the_page_is_fresh"];
 const KNOB_REFERENCE_FILE: &str = "book/src/knobs.md";
 
 /// Complains when a committed file is not what would be generated now.

@@ -7,6 +7,7 @@
 //!
 //! Functions for the loop neither allocate nor lock nor panic, whatever they are given.
 
+#![warn(missing_docs)]
 #![allow(unsafe_code, reason = "a C ABI consists of pointers from elsewhere; each block says what is relied upon")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is one for all, above, and its readers read C")]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]

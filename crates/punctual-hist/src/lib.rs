@@ -6,6 +6,7 @@
 //!
 //! This crate knows nothing of clocks, threads, CPUs or files.
 
+#![warn(missing_docs)]
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::indexing_slicing))]

@@ -13,14 +13,15 @@
     reason = "a simulation draws counts from real numbers"
 )]
 
-use punctual_core::recording::schedule::{BLOCK, interval_length};
-use punctual_core::recording::{
-    Clock, Counters, CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, Placement, Worst,
-};
-use punctual_core::report::Report;
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::{Activation, BUCKETS, MonoTime, Nanos, WORST_K, bucket_high, bucket_index, bucket_low};
 use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
+use punctual_numbers::placement::Placement;
+use punctual_numbers::recording::schedule::{BLOCK, interval_length};
+use punctual_numbers::recording::{
+    Clock, Counters, CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, Worst,
+};
+use punctual_numbers::report::Report;
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says why")]
 
-use punctual_core::cpu_set::CpuSet;
+use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::trace::around::Witness;
 use punctual_rt::now;
 use std::fmt::Write as _;

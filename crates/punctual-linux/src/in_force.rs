@@ -1,8 +1,8 @@
 //! What was in force: the few settings that make two latency numbers incomparable, read before, during and after.
 
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::recording::{InForce, Moment};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
 use std::io::Read;
 

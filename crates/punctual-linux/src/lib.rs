@@ -1,6 +1,6 @@
 //! Acts: the only crate of the tool that touches the machine.
 //!
-//! It decides nothing: what to do arrives as values of `punctual-core`, and what happened leaves as such. [`live`]
+//! It decides nothing: what to do arrives as values of the crates below, and what happened leaves as such. [`live`]
 //! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
 //! measuring threads, [`load`] what disturbs them, [`trace`] looks for causes, [`recording`] the file
 //! ([`result_file`]: or one that another program wrote), [`merge`] several of them; [`apply`] changes the machine and puts it

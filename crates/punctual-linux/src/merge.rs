@@ -4,7 +4,7 @@
 //! so that memory does not grow with the recordings.
 
 use crate::recording::{RecordingError, RecordingWriter, read_frames};
-use punctual_core::recording::{Frame, Merging};
+use punctual_numbers::recording::{Frame, Merging};
 use std::path::{Path, PathBuf};
 
 /// Writes the recordings as one into `out`, which must not exist; gives its length in bytes.

@@ -1,10 +1,10 @@
 //! Recordings as files: frames are appended, checkpoints reach the disk, and a file that could not be finished can
 //! still be read.
 //!
-//! What a frame looks like is known to `punctual_core::recording` alone. Nothing here runs on a measuring thread.
+//! What a frame looks like is known to `punctual_numbers::recording` alone. Nothing here runs on a measuring thread.
 
 use crate::sync::Syncer;
-use punctual_core::recording::{
+use punctual_numbers::recording::{
     CutOff, Frame, FrameReader, Recording, RecordingReader, Stretch, Unencodable, Unreadable, encode, encode_preamble,
 };
 use rustix::fs::{FlockOperation, flock};
@@ -314,8 +314,8 @@ fn pieces(path: &Path, mut feed: impl FnMut(&[u8]) -> Result<(), Unreadable>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::recording::{Mark, MarkKind};
     use punctual_hist::Nanos;
+    use punctual_numbers::recording::{Mark, MarkKind};
 
     fn note() -> Frame {
         Frame::Mark(Mark { at: Nanos::ZERO, kind: MarkKind::Note("a note".to_owned()) })

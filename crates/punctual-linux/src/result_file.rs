@@ -1,11 +1,11 @@
 //! A file with a result in it, whoever wrote it: a recording of ours, or a run of another program.
 //!
 //! Opened once and read in pieces, so that it may be a pipe, and memory does not grow with it. What the bytes mean is known
-//! to `punctual_core` alone.
+//! to `punctual_numbers` alone.
 
 use crate::recording::RecordingError;
-use punctual_core::foreign::{Import, Options, Problem, Run, SNIFFED};
-use punctual_core::recording::{Recording, RecordingReader, begins_like_a_recording};
+use punctual_numbers::foreign::{Import, Options, Problem, Run, SNIFFED};
+use punctual_numbers::recording::{Recording, RecordingReader, begins_like_a_recording};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

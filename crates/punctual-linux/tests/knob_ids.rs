@@ -1,6 +1,6 @@
 //! The run-time library's findings and the audit's knobs speak of the same things by the same names.
 
-use punctual_core::knobs;
+use punctual_tuning::knobs;
 
 #[test]
 fn findings_of_the_library_are_knobs_of_the_audit_or_of_the_task_itself() {

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the functions shared by tests fail as tests do")]
 
-use punctual_core::cpu_set::CpuSet;
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_linux::load::{ALL, Launcher, LoadError, LoadOutcome, RunningLoad, stop_all, worker_main};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process, test_kill_process_group};

@@ -2,12 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
-use punctual_core::recording::{
-    Clock, CpuInterval, End, EndReason, Frame, Header, Interval, Placement, Recording, Unreadable,
-};
-use punctual_core::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
+use punctual_numbers::placement::Placement;
+use punctual_numbers::recording::{Clock, CpuInterval, End, EndReason, Frame, Header, Interval, Recording, Unreadable};
+use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -8,6 +8,7 @@
 //!
 //! This crate knows nothing of the tool: no machine facts, no recordings, no reports.
 
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
 mod atomics;

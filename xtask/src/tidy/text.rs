@@ -21,7 +21,7 @@ const UNDONE: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X
 const MACHINE: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 /// What takes such paths out of captured machines has to know them.
-const KNOWS_HOMES: &str = "crates/punctual-core/src/tree/mask/";
+const KNOWS_HOMES: &str = "crates/punctual-facts/src/tree/mask/";
 /// The only place dependencies may come from; anything else is somebody's mirror.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 

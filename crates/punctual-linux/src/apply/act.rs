@@ -4,7 +4,7 @@ use super::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::replace;
 use crate::journal::Outcome;
-use punctual_core::plan::{Before, Expected, Step};
+use punctual_tuning::plan::{Before, Expected, Step};
 use std::io;
 use std::time::{Duration, Instant};
 

@@ -4,8 +4,8 @@
 //! Each operation is as small as it can be and still be done at once, so that a test can end the program before, in the
 //! middle of and after each of them. Paths are those of the machine, whatever folder it is below.
 
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use std::fs::File;
 use std::io;
 

@@ -4,7 +4,7 @@
 
 use super::hand::{FileKind, Hand};
 use super::replace::missing_folders;
-use punctual_core::plan::{Before, Expected, SchedPolicy, Step, TaskName};
+use punctual_tuning::plan::{Before, Expected, SchedPolicy, Step, TaskName};
 use std::io;
 
 /// No thread of the machine's own work runs above this; the kernel's own watchmen do.

@@ -7,7 +7,7 @@
 //!
 //! Every step's before-value is on the disk before the step is done, so that the machine can be put back however and
 //! whenever the program ends. It decides nothing: which changes, in which order and how far one may go arrive as values
-//! of `punctual_core::plan`.
+//! of `punctual_tuning::plan`.
 //!
 //! [`Hand`] is the only way to the machine; [`Machine`] is the hand of the one this program runs on. `look` says what is
 //! there, `act` does a step, `undo` undoes one; [`transaction`] and [`mod@revert`] put them into sequence, [`supervise`] and

@@ -7,7 +7,7 @@ use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
-use punctual_core::plan::{Before, Keep, Step};
+use punctual_tuning::plan::{Before, Keep, Step};
 use std::io;
 
 /// How far back.

@@ -7,8 +7,8 @@ use super::look::{Look, look};
 use super::machine::{now, this_process};
 use super::revert::{Work, boot, lock};
 use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
-use punctual_core::knobs::Blast;
-use punctual_core::plan::{Before, Change, Step};
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::{Before, Change, Step};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So much of the journal one step can need for all its records, its own content aside.

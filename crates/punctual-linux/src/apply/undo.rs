@@ -7,8 +7,8 @@ use super::look::{is_gone, read_value, thread, told};
 use super::replace::{is_between, replace, sweep};
 use crate::journal::store::copy_path;
 use crate::journal::{Intent, Undone};
-use punctual_core::plan::lasting::grub_unchosen;
-use punctual_core::plan::{Before, Expected, Invocation, Lasts, Step};
+use punctual_tuning::plan::lasting::grub_unchosen;
+use punctual_tuning::plan::{Before, Expected, Invocation, Lasts, Step};
 use std::io;
 
 /// Why a step is not undone.

@@ -1,6 +1,6 @@
 //! What the journal tells: values only, free to change. How they are written down is known to `format` alone.
 
-use punctual_core::plan::{Before, Keep, Lasts, Step};
+use punctual_tuning::plan::{Before, Keep, Lasts, Step};
 
 /// One thing that was announced or has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use super::format::Damage;
 use super::record::{Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
-use punctual_core::plan::Keep;
+use punctual_tuning::plan::Keep;
 
 /// One transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -28,7 +28,7 @@ fn of(pid: &str) -> Option<String> {
     let pid = rustix::process::Pid::from_raw(pid.parse().ok()?)?;
     let allowed = sched_getaffinity(Some(pid)).ok()?;
     let cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok());
-    let cpus: punctual_core::cpu_set::CpuSet = cpus.collect();
+    let cpus: punctual_facts::cpu_set::CpuSet = cpus.collect();
     (!cpus.is_empty()).then(|| cpus.to_string())
 }
 

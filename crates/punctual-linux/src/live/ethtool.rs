@@ -4,7 +4,7 @@
 //! Questions only; this module knows nothing of what the settings mean.
 
 use crate::sys::ethtool::{CHANNELS, COALESCE, EEE, PAUSE, Question, ask};
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use rustix::io::Errno;
 use std::fmt::Write as _;
 use std::io;

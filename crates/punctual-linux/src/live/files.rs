@@ -4,8 +4,8 @@
 
 use super::modinfo::Modules;
 use super::{clock, ethtool, image, irq, kernel_log, links, modules, smi, tasks};
-use punctual_core::fact::Fact;
-use punctual_core::tree::Tree;
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::Tree;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::{self, Read};

@@ -2,7 +2,7 @@
 //! place where it says so to everybody. Earlier kernels let everybody try.
 
 use super::files::{Files, fact};
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use std::os::unix::fs::PermissionsExt;
 
 /// More interrupts than this are not looked at.

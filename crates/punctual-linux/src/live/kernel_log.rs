@@ -6,7 +6,7 @@
 use super::clock;
 use super::files::{Files, fact};
 use crate::sys;
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use std::time::{Duration, SystemTime};
 
 /// Where distributions keep a copy of what the kernel said while booting.

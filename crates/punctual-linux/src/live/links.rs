@@ -1,7 +1,7 @@
 //! What the links of PCI Express say themselves: two bits that let them sleep, wherever they were set. Of each
 //! device's configuration a few bytes are read, none of a device that is asleep, which reading would wake.
 
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

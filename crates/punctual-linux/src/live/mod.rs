@@ -37,8 +37,8 @@ mod tasks;
 
 use files::Files;
 use patient::Patient;
-use punctual_core::fact::Fact;
-use punctual_core::tree::Tree;
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::Tree;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -118,13 +118,13 @@ impl Tree for LiveTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::audit::audit;
-    use punctual_core::capture::capture;
-    use punctual_core::finding::Finding;
-    use punctual_core::machine::Machine;
-    use punctual_core::profile::Kind;
-    use punctual_core::profile::Need;
-    use punctual_core::tree::{MemTree, masked};
+    use punctual_facts::finding::Finding;
+    use punctual_facts::machine::Machine;
+    use punctual_facts::profile::Kind;
+    use punctual_facts::profile::Need;
+    use punctual_facts::tree::{MemTree, masked};
+    use punctual_tuning::audit::audit;
+    use punctual_tuning::capture::capture;
 
     #[test]
     fn later_is_later() {

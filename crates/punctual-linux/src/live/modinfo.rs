@@ -6,7 +6,7 @@
 
 use super::files::{Files, bounded, fact};
 use object::{Object, ObjectSection};
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Cursor, ErrorKind};
@@ -151,7 +151,7 @@ fn one_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::tree::Tree;
+    use punctual_facts::tree::Tree;
     use std::fs;
     use std::io::Write as _;
     use std::path::Path;

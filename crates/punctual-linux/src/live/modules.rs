@@ -1,7 +1,7 @@
 //! The memory modules as the firmware describes them (SMBIOS, structures of type 17), without what names a single
 //! module: serial numbers and asset tags stay in the table.
 
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use std::fmt::Write as _;
 
 const MEMORY_DEVICE: u8 = 17;

@@ -9,8 +9,8 @@
 //! it holds its pipes open, while a process that is stuck keeps nobody.
 
 use super::reader::{Question, Reader};
-use punctual_core::fact::Fact;
-use punctual_core::tree::Tree;
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::Tree;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};

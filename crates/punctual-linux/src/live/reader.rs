@@ -4,8 +4,8 @@
 //! fact, the length of its content and the content. Whoever reads says hello first, so that the time it takes to start
 //! is not taken for a file that hangs. How long to wait for an answer is not decided here.
 
-use punctual_core::fact::Fact;
-use punctual_core::tree::Tree;
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::Tree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, BufReader, Read, Write};
@@ -203,7 +203,7 @@ fn take(source: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::tree::MemTree;
+    use punctual_facts::tree::MemTree;
 
     #[test]
     fn an_answer_is_the_same_at_the_other_end() {

@@ -1,7 +1,7 @@
 //! How often the firmware stopped the machine: one model-specific register of Intel's, read and never written.
 
 use super::files::{fact, line, open};
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;

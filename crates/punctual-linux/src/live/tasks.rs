@@ -3,7 +3,7 @@
 
 use super::affinity;
 use super::files::{Files, fact};
-use punctual_core::fact::Fact;
+use punctual_facts::fact::Fact;
 use std::fmt::Write as _;
 
 /// More tasks than this are not looked at: each takes some ten microseconds.

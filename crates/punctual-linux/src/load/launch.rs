@@ -4,7 +4,7 @@
 //! copy would make measuring threads fault. For the same reason everything the worker needs is done by itself.
 
 use super::{LoadError, LoadSpec};
-use punctual_core::cpu_set::CpuSet;
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};

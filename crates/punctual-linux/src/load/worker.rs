@@ -6,7 +6,7 @@
 use super::stop::StopRequest;
 use super::{Load, LoadError, LoadSpec, program};
 use crate::sys::process::become_ordinary;
-use punctual_core::cpu_set::CpuSet;
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::io::{self, Write};

@@ -4,11 +4,11 @@
 use super::Explain;
 use crate::probe::{Collector, LateReader, LateTap, Probe};
 use crate::trace::{self, Engine, Flight, Opened, Reserve, Wish};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::recording::Frame;
-use punctual_core::scenario::Scenario;
-use punctual_core::trace::{Blind, Rung, SelfTest, Tracing};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
+use punctual_numbers::recording::Frame;
+use punctual_numbers::scenario::Scenario;
+use punctual_numbers::trace::{Blind, Rung, SelfTest, Tracing};
 
 /// What is late before anything is known.
 const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
@@ -86,7 +86,7 @@ impl Causes {
             return Vec::new();
         }
         let tap = |(thread, former): (&_, &Counts)| {
-            let punctual_core::scenario::ProbeThread { period, .. } = *thread;
+            let punctual_numbers::scenario::ProbeThread { period, .. } = *thread;
             let each = scenario.due(phase, period) / ORDINARY;
             LateTap::new(self.threshold(former), each)
         };

@@ -3,8 +3,8 @@
 
 use super::watch::{Judgement, Watch};
 use crate::probe::{Collector, Gap};
-use punctual_core::recording::{Event, EventKind};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::recording::{Event, EventKind};
 
 /// A gap is judged when every other thread has had time to report its own.
 const JUDGE_AFTER: Nanos = Nanos::from_ms(200);

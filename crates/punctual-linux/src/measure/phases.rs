@@ -1,10 +1,10 @@
 //! Phases of load: when each begins and ends, and starting and stopping its loads.
 
 use crate::load::{LoadOutcome, RunningLoad, stop_all};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::recording::{Frame, LoadDone, Mark, MarkKind};
-use punctual_core::scenario::{Amount, LoadPhase, Scenario};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use punctual_numbers::recording::{Frame, LoadDone, Mark, MarkKind};
+use punctual_numbers::scenario::{Amount, LoadPhase, Scenario};
 use std::path::PathBuf;
 
 /// A load may outlive its phase by so much before its own time limit ends it, should we be unable to.
@@ -99,7 +99,7 @@ pub(super) fn mark(at: Nanos, kind: MarkKind) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::scenario::{Mechanism, Policy, ProbeThread, TimerPhase};
+    use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread, TimerPhase};
 
     fn scenario(parts: &[u32], length: Amount) -> Scenario {
         Scenario {

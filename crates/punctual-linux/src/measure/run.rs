@@ -8,12 +8,12 @@ use super::watch::{Accounted, Readings, Watch};
 use super::{Observer, Progress, Setting};
 use crate::in_force;
 use crate::probe::{Collector, Go, Probe, Recorder, RunControl, Stretch};
-use punctual_core::recording::{
-    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Placement, Worst,
-    interval_length,
-};
-use punctual_core::scenario::{Mechanism, Policy, Scenario};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::placement::Placement;
+use punctual_numbers::recording::{
+    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Worst, interval_length,
+};
+use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
 use punctual_rt::setup::LatencyRequest;
 use punctual_rt::{kernel, now};
 use std::sync::Arc;

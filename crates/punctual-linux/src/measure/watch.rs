@@ -3,8 +3,8 @@
 //! The judging is arithmetic over readings; only [`Readings::take`] touches the machine.
 
 use crate::probe::Gap;
-use punctual_core::recording::{Event, EventKind};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::recording::{Event, EventKind};
 use punctual_rt::{kernel, now};
 use std::fs;
 

@@ -1,9 +1,9 @@
 //! What one measuring thread recorded, cut into intervals.
 
 use super::{Block, Gap, Recorder, RecorderReader};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Activation, Counts, Histogram, MonoTime, Nanos, WORST_K};
+use punctual_numbers::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -373,7 +373,7 @@ fn pairs(counts: &Counts) -> Vec<(u16, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::scenario::Policy;
+    use punctual_numbers::scenario::Policy;
     use punctual_rt::Grid;
 
     const MS: Nanos = Nanos::from_ms(1);

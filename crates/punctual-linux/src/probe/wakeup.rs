@@ -3,10 +3,10 @@
 //! Set-up happens in the thread itself and is read back; the loop allocates nothing, locks nothing, prints nothing.
 
 use super::Recorder;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::recording::Granted;
-use punctual_core::scenario::{Mechanism, Policy, ProbeThread};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::recording::Granted;
+use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread};
 use punctual_rt::{Grid, Margin, Pacer, Sleeper, Wait, Wake, kernel, now, setup};
 use std::ops::Range;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use super::engine::{Covered, Engine};
 use super::names::NameBook;
-use punctual_core::trace::keep::Place;
-use punctual_core::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::trace::keep::Place;
+use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 
 /// Who ran at the release is told by the last switch at least so long before it.
 const LEAD: Nanos = Nanos::from_us(200);
@@ -145,7 +145,7 @@ pub fn moved(window: Window, Place { slot, kept }: Place) -> Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::trace::Context;
+    use punctual_numbers::trace::Context;
 
     fn record(at_us: u64, what: What) -> Record {
         Record { at: MonoTime::from_ns(at_us * 1_000), tid: 0, context: Context::default(), what }

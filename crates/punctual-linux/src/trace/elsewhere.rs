@@ -6,9 +6,9 @@ use super::TraceError;
 use super::instance::{ELSEWHERE, Instance};
 use super::pages::Pages;
 use super::place::Folder;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::{Blind, Decoder, Names, PageLayout, Record, What};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::MonoTime;
+use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
 use punctual_rt::now;
 
 /// Of each other CPU: only what is aimed at measured CPUs is in it.

@@ -5,9 +5,9 @@
 
 use super::tracefs::Tracefs;
 use super::{TraceError, self_test};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::{Blind, Names, Record, Rung, SelfTest, TraceTotal};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::trace::{Blind, Names, Record, Rung, SelfTest, TraceTotal};
 use std::fs;
 
 /// Room for 400,000 switches of tasks, the longest of the usual records with 72 bytes: of a million a second they are

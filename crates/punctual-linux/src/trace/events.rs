@@ -2,7 +2,7 @@
 
 use super::TraceError;
 use super::place::Folder;
-use punctual_core::trace::{Blind, Decoder, EVENTS, Rung, Wanted};
+use punctual_numbers::trace::{Blind, Decoder, EVENTS, Rung, Wanted};
 use std::collections::BTreeSet;
 
 /// Events that can be read, and what is missing.

@@ -2,7 +2,7 @@
 //!
 //! Read beside the measurement, on housekeeping CPUs; what is not to be had stays a number.
 
-use punctual_core::trace::{Address, Line, Names, Record, Tid, What, Window};
+use punctual_numbers::trace::{Address, Line, Names, Record, Tid, What, Window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -182,8 +182,8 @@ fn text(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::trace::{Context, Kept};
     use punctual_hist::MonoTime;
+    use punctual_numbers::trace::{Context, Kept};
 
     #[test]
     fn threads_of_the_kernel_are_told_by_their_flags() {

@@ -2,8 +2,8 @@
 //!
 //! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
 
-use punctual_core::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
 use rustix::io::{Errno, read};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

@@ -4,8 +4,8 @@
 
 use super::TraceError;
 use super::engine::Engine;
-use punctual_core::trace::{Address, Record, SelfTest, Tid, What};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::trace::{Address, Record, SelfTest, Tid, What};
 use punctual_rt::{Policy, kernel, now, setup};
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ fn judge(cpu: u32, tid: Tid, sleeps: &[Sleep], records: &[Record]) -> SelfTest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::trace::Context;
+    use punctual_numbers::trace::Context;
 
     fn us(n: u64) -> MonoTime {
         MonoTime::from_ns(n * 1_000)

@@ -9,7 +9,7 @@
 use super::TraceError;
 use super::instance::{INSTANCES, OURS};
 use super::place::Folder;
-use punctual_core::cpu_set::CpuSet;
+use punctual_facts::cpu_set::CpuSet;
 
 /// Follows the process in the name of an instance whose tracer this is.
 const SUFFIX: &str = "-osnoise";

@@ -7,9 +7,9 @@ use super::instance::Instance;
 use super::pages::Pages;
 use super::place::tracefs;
 use super::{TraceError, timerlat};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::{Blind, Names, PageLayout, Record, Rung, TraceTotal};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::MonoTime;
+use punctual_numbers::trace::{Blind, Names, PageLayout, Record, Rung, TraceTotal};
 use punctual_rt::now;
 
 /// With more measured CPUs, what they do to each other is not looked for.

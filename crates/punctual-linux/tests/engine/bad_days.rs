@@ -1,10 +1,10 @@
 //! Journals that are cut off, garbled, newer, strange or of doubtful origin; two at once; nobody allowed, nowhere to write.
 
 use crate::bench::{Bench, Fault, Faulty, GRUB, change, edit, folder, own, plan, request, tune, write};
-use punctual_core::plan::Reading;
 use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert, revert_pending};
 use punctual_linux::journal::store::{FILE, FOLDER};
 use punctual_linux::journal::{Begun, Journal, Kind, Now, Owner, Pending, Record, format, read};
+use punctual_tuning::plan::Reading;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -215,7 +215,7 @@ fn only_what_waits_is_confirmed_and_only_in_time() {
     let bench = Bench::make(folder.path());
     let steps = || vec![change("x", vec![write("/proc/sys/kernel/numa_balancing", "0", Reading::Plain)])];
     let within = |time| punctual_linux::apply::Request { confirm_within: Some(time), ..request() };
-    let blast = punctual_core::knobs::Blast::Harmless;
+    let blast = punctual_tuning::knobs::Blast::Harmless;
     assert!(confirm(&bench, None).is_err());
     Transaction::begin(&bench, &within(Duration::from_secs(60))).unwrap().apply(&steps(), blast).unwrap();
     assert!(confirm(&bench, Some(2)).is_err());
@@ -236,7 +236,7 @@ fn what_was_confirmed_or_has_only_the_number_is_not_put_back_unasked() {
     let tune = |value| {
         let request = punctual_linux::apply::Request { confirm_within: Some(Duration::ZERO), ..request() };
         let changes = [change("x", vec![write(path, value, Reading::Plain)])];
-        let blast = punctual_core::knobs::Blast::Harmless;
+        let blast = punctual_tuning::knobs::Blast::Harmless;
         assert_eq!(Transaction::begin(&bench, &request).unwrap().apply(&changes, blast).unwrap().transaction, 1);
         read(&bench).unwrap().unwrap().sessions.remove(0).begun.unwrap()
     };

@@ -4,9 +4,9 @@
 pub use super::faulty::{Fault, Faulty, TheEnd};
 pub use super::plans::{change, cpus, edit, folder, irq, own, plan, request, task, tune, write};
 
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::apply::{Asked, Hand, Machine, Meta, Ran, UnitState, UnitVerb};
+use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;

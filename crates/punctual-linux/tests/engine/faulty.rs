@@ -1,9 +1,9 @@
 //! A hand that ends the world, or fails, at a given operation.
 
 use super::bench::errno;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::apply::{Asked, Hand, Meta, Ran, UnitState, UnitVerb};
+use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

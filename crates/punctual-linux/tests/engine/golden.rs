@@ -3,10 +3,9 @@
 //! format means that machines in the field can no longer be put back.
 
 use crate::bench::{cpus, irq, own, task, write};
-use punctual_core::plan::{Before, Invocation, Keep, Lasts, Reading, SchedPolicy, Step};
 use punctual_linux::journal::format::{first_line, line, parse};
 use punctual_linux::journal::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
-use std::path::PathBuf;
+use punctual_tuning::plan::{Before, Invocation, Keep, Lasts, Reading, SchedPolicy, Step};
 
 fn begun(transaction: u32, kind: Kind, confirm_by_ns: Option<u64>) -> Record {
     Record::Begun(Begun {
@@ -124,17 +123,13 @@ fn records() -> Vec<Record> {
 
 #[test]
 fn the_journal_is_byte_for_byte_the_committed_one() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/journal/format-1.txt");
+    let path = fixtures::repository("fixtures/journal/format-1.txt");
     let mut written = first_line();
     for record in records() {
         written.push_str(&line(&record).unwrap());
     }
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, &written).unwrap();
-    }
+    fixtures::check(&path, &written);
     let committed = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(written, committed);
     let parsed = parse(committed.as_bytes()).unwrap();
     assert_eq!((parsed.records, parsed.damage.len()), (records(), 0));
     assert_eq!(parsed.good_bytes, committed.len());

@@ -1,11 +1,11 @@
 //! What a plan does, what it says of each change, and how all of it goes back.
 
 use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, request, tune, write};
-use punctual_core::knobs::Blast;
-use punctual_core::plan::{Change, Invocation, Keep, Reading, Step};
 use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
 use punctual_linux::journal::store::FILE;
 use punctual_linux::journal::{Stage, Undone, read};
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::{Change, Invocation, Keep, Reading, Step};
 
 #[test]
 fn each_change_is_done_whole_or_not_at_all_and_says_which() {
@@ -305,7 +305,7 @@ fn nothing_unsound_is_written() {
     let bench = Bench::make(folder.path());
     let start = bench.picture();
     std::os::unix::fs::symlink(bench.file("/etc/modprobe.d/old.conf"), bench.file("/etc/sysctl.d/link.conf")).unwrap();
-    let policy = punctual_core::plan::SchedPolicy::Fifo(96);
+    let policy = punctual_tuning::plan::SchedPolicy::Fifo(96);
     for step in [
         write("/proc/sys/kernel/core_pattern", "|/bin/sh", Reading::Plain),
         write("/proc/sys/kernel/../kernel/numa_balancing", "0", Reading::Plain),

@@ -2,11 +2,11 @@
 //! put back what nobody else is left to.
 
 use crate::bench::{Bench, Fault, Faulty, Picture, change, folder, own, plan, request, tune, write};
-use punctual_core::knobs::Blast;
-use punctual_core::plan::{Change, Reading};
 use punctual_linux::apply::guard::{Program, run, watch_deadline};
 use punctual_linux::apply::supervise::supervise;
 use punctual_linux::apply::{Extent, Request, Transaction, confirm, revert};
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::{Change, Reading};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::fs::Permissions;

@@ -1,11 +1,11 @@
 //! What is planned on the machine of these tests.
 
 use super::bench::{Bench, GRUB, GRUBENV};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::knobs::Blast;
-use punctual_core::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::apply::{Applied, EngineError, Hand, Request, Transaction};
 use punctual_linux::journal::Kind;
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
 use std::path::Path;
 
 /// A folder in memory, so that syncing costs nothing.

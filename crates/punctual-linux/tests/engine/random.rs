@@ -4,8 +4,8 @@ use crate::bench::{
     Bench, Fault, Faulty, GRUB, GRUBENV, TheEnd, change, cpus, edit, folder, irq, own, task, tune, write,
 };
 use proptest::prelude::*;
-use punctual_core::plan::{Invocation, Reading, SchedPolicy, Step};
 use punctual_linux::apply::{Extent, revert};
+use punctual_tuning::plan::{Invocation, Reading, SchedPolicy, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// One of the steps that can stand alone, with one of a few values.
@@ -47,7 +47,7 @@ fn plans() -> impl Strategy<Value = Plans> {
     prop::collection::vec(prop::collection::vec(change, 1..4), 1..5)
 }
 
-fn changes(bench: &Bench, plan: &[Vec<(u8, u8)>]) -> Vec<punctual_core::plan::Change> {
+fn changes(bench: &Bench, plan: &[Vec<(u8, u8)>]) -> Vec<punctual_tuning::plan::Change> {
     let steps = |steps: &Vec<(u8, u8)>| steps.iter().map(|(kind, value)| step(bench, *kind, *value)).collect();
     plan.iter().enumerate().map(|(number, plan)| change(&format!("c{number}"), steps(plan))).collect()
 }

@@ -21,11 +21,11 @@ pub use tune::{ArtefactName, RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Period, When, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use punctual_core::cpu_set::{CPU_LIMIT, CpuSet};
-use punctual_core::finding::Severity;
-use punctual_core::machine::Version;
-use punctual_core::scenario::{Amount, LoadPhase};
+use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
+use punctual_facts::finding::Severity;
+use punctual_facts::machine::Version;
 use punctual_hist::Nanos;
+use punctual_numbers::scenario::{Amount, LoadPhase};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_trace_buffer, parse_version};

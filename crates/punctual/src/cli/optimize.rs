@@ -6,9 +6,9 @@ use super::tune::BlastName;
 use super::value::{parse_cpus, parse_duration, parse_loads, parse_percent};
 use super::{Loads, Profile};
 use clap::{Args, ValueEnum};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::optimize::Strategy;
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use punctual_optimize::Strategy;
 use std::path::PathBuf;
 
 /// How knobs are gone through, by name.

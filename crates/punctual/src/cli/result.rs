@@ -6,8 +6,8 @@ use super::value::parse_duration;
 use super::{BetweenArgs, PlotArgs};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use punctual_core::foreign::{Format, Options, Unit};
 use punctual_hist::Nanos;
+use punctual_numbers::foreign::{Format, Options, Unit};
 use std::path::{Path, PathBuf};
 
 /// `punctual report`.

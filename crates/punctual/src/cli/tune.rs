@@ -5,10 +5,10 @@
 use super::value::{parse_cpus, parse_duration, parse_version};
 use super::{ArchName, FlavourName, Profile};
 use clap::{Args, ValueEnum};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::knobs::Blast;
-use punctual_core::machine::Version;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Version;
 use punctual_hist::Nanos;
+use punctual_tuning::knobs::Blast;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

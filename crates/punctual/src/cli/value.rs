@@ -1,11 +1,11 @@
 //! Words to values: times with a unit, CPU lists, load phases.
 
 use super::Loads;
-use punctual_core::cpu_set::{CPU_LIMIT, CpuSet};
-use punctual_core::machine::Version;
-use punctual_core::scenario::{Amount, LoadPhase};
+use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
+use punctual_facts::machine::Version;
 use punctual_hist::Nanos;
 use punctual_linux::trace::BUFFER_BYTES_MIN;
+use punctual_numbers::scenario::{Amount, LoadPhase};
 use std::collections::BTreeMap;
 
 /// A time with its unit: `50us`, `1.5ms`, `30s`, `10m`, `211h`, `3d`.

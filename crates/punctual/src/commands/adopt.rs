@@ -1,12 +1,12 @@
 //! The command line that was tried becomes the default.
 
 use anyhow::{Result, bail};
-use punctual_core::knobs::Blast;
-use punctual_core::machine::Machine;
-use punctual_core::plan::{ENTRY, Keep, adoption, is_given, last_of_each, wanted};
-use punctual_core::tree::Tree;
+use punctual_facts::machine::Machine;
+use punctual_facts::tree::Tree;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
 use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::{ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
 /// A command line that was asked for, and how far it came.
 pub struct Trial<'a> {

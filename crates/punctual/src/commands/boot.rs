@@ -8,10 +8,10 @@ use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use punctual_core::machine::Machine;
-use punctual_core::plan::{self, Keep, Standing};
+use punctual_facts::machine::Machine;
 use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
 use punctual_linux::journal::{self, Contents, Kind, Session, Stage};
+use punctual_tuning::plan::{self, Keep, Standing};
 
 /// Sets anew, checks, and keeps.
 pub fn run() -> Result<Exit> {

@@ -6,15 +6,15 @@ use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::Result;
-use punctual_core::audit::worst;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::placement::Cpus;
-use punctual_core::profile::{Kind, Need};
-use punctual_core::report::{Answer, Report};
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::Cpus;
+use punctual_facts::profile::{Kind, Need};
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace;
+use punctual_numbers::report::{Answer, Report};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_tuning::audit::worst;
 
 /// The whole job.
 pub fn run(args: &CheckArgs) -> Result<Exit> {

@@ -6,8 +6,8 @@ use crate::commands::source::result;
 use crate::exit::Exit;
 use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
-use punctual_core::compare::{Comparison, Measured, Options, Verdict};
 use punctual_linux::result_file::ResultFile;
+use punctual_numbers::compare::{Comparison, Measured, Options, Verdict};
 use std::io::Write;
 use std::path::PathBuf;
 

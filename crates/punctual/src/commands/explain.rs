@@ -6,8 +6,8 @@ use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render::{self, explain};
 use anyhow::{Result, bail};
-use punctual_core::report::Report;
 use punctual_linux::recording::read_file;
+use punctual_numbers::report::Report;
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 

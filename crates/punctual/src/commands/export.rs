@@ -6,12 +6,12 @@ use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render::{self, units, words};
 use anyhow::{Context, Error, Result, bail};
-use punctual_core::export::{Gate, doubts, gate, hdr_over_time, run_of};
-use punctual_core::foreign::Run;
-use punctual_core::recording::Recording;
-use punctual_core::report::{DUE_WANTED, Report};
 use punctual_hist::Nanos;
 use punctual_linux::result_file::{ResultFile, read_result, replace};
+use punctual_numbers::export::{Gate, doubts, gate, hdr_over_time, run_of};
+use punctual_numbers::foreign::Run;
+use punctual_numbers::recording::Recording;
+use punctual_numbers::report::{DUE_WANTED, Report};
 use std::io::Write;
 
 /// Reads, writes. What was repaired in the file or doubted of it is said beside the result, since most formats have no
@@ -100,7 +100,7 @@ fn write(args: &ExportArgs, text: &str) -> Result<()> {
 
 #[cfg(feature = "parquet")]
 fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
-    use punctual_core::export::{fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
+    use punctual_numbers::export::{fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
     use render::export::parquet::parquet;
     let Some(out) = &args.out else { bail!("Parquet is no text: name the file to write with --out") };
     let name = args.run.clone().unwrap_or_else(|| crate::commands::session::title(&args.file));

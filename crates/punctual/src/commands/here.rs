@@ -1,13 +1,13 @@
 //! The machine the program runs on, as the commands need it.
 
 use super::internal::READ;
-use punctual_core::audit::audit;
-use punctual_core::finding::Finding;
-use punctual_core::machine::Machine;
-use punctual_core::placement::Cpus;
-use punctual_core::profile::Need;
+use punctual_facts::cpus::Cpus;
+use punctual_facts::finding::Finding;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::Need;
 use punctual_linux::live::LiveTree;
 use punctual_linux::measure::Setting;
+use punctual_tuning::audit::audit;
 use std::path::PathBuf;
 
 /// This machine.

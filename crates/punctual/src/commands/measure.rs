@@ -7,15 +7,15 @@ use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, bail};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::placement::Cpus;
-use punctual_core::recording::EndReason;
-use punctual_core::report::{Answer, Report};
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace::{self, EngineChoice};
+use punctual_numbers::recording::EndReason;
+use punctual_numbers::report::{Answer, Report};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 
 /// How long is measured unless told otherwise.
 const DEFAULT_LENGTH: Nanos = Nanos::from_secs(30);

@@ -5,9 +5,9 @@ use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, bail};
-use punctual_core::recording::{Merging, Recording};
 use punctual_linux::merge::merge;
 use punctual_linux::recording::read_file;
+use punctual_numbers::recording::{Merging, Recording};
 
 /// Reads all, refuses what does not belong together, writes one. Exits with 3 when one of them was cut off.
 pub fn run(args: &MergeArgs) -> Result<Exit> {

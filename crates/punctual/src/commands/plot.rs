@@ -8,8 +8,8 @@ use crate::exit::Exit;
 use crate::render;
 use crate::render::plot::{self, Measured, Named};
 use anyhow::{Context, Result, bail};
-use punctual_core::report::Report;
 use punctual_linux::result_file::ResultFile;
+use punctual_numbers::report::Report;
 use std::io::Write;
 use std::path::Path;
 

@@ -7,12 +7,12 @@ use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, bail};
-use punctual_core::foreign::Run;
-use punctual_core::recording::{Recording, Stretch};
-use punctual_core::report::Report;
 use punctual_hist::Nanos;
 use punctual_linux::recording::read_stretch;
 use punctual_linux::result_file::{ResultFile, read_result};
+use punctual_numbers::foreign::Run;
+use punctual_numbers::recording::{Recording, Stretch};
+use punctual_numbers::report::Report;
 use std::io::Write;
 use std::path::Path;
 

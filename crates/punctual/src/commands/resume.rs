@@ -8,13 +8,13 @@ use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, anyhow, bail};
-use punctual_core::recording::{Moment, Recording, machine_differences, remaining};
-use punctual_core::scenario::Amount;
-use punctual_core::trace::{Rung, Tracing};
 use punctual_linux::in_force::{BOOT_ID, boot_id};
 use punctual_linux::measure::{Explain, Setting, now};
 use punctual_linux::recording::read_file;
 use punctual_linux::trace::EngineChoice;
+use punctual_numbers::recording::{Moment, Recording, machine_differences, remaining};
+use punctual_numbers::scenario::Amount;
+use punctual_numbers::trace::{Rung, Tracing};
 use std::path::Path;
 
 /// Reads the recording, makes sure that this is where it was measured, measures what is left.

@@ -8,9 +8,9 @@ use crate::cli::SnapshotArgs;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result};
-use punctual_core::capture::capture;
-use punctual_core::tree::masked;
+use punctual_facts::tree::masked;
 use punctual_linux::live::LiveTree;
+use punctual_tuning::capture::capture;
 use std::io::Write;
 
 /// Captures, masks and writes.

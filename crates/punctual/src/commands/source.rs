@@ -4,10 +4,10 @@
 use super::internal::READ;
 use crate::render::audit::Captured;
 use anyhow::{Context, Result, bail};
-use punctual_core::foreign::Options;
-use punctual_core::tree::{MemTree, Tree};
+use punctual_facts::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
+use punctual_numbers::foreign::Options;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

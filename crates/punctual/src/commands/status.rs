@@ -9,15 +9,15 @@ use crate::cli::StatusArgs;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::machine::Machine;
-use punctual_core::plan::{self, ENTRY, Row, Standing};
-use punctual_core::profile::{Kind, Need};
-use punctual_core::tree::Tree;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::{Kind, Need};
+use punctual_facts::tree::Tree;
 use punctual_linux::apply::guard::revert_pending_patiently;
 use punctual_linux::apply::{self, EngineError, is_alive, now};
 use punctual_linux::journal::{self, Asked, Begun, Contents, Outcome, Pending, Session, Stage};
 use punctual_linux::trace;
+use punctual_tuning::plan::{self, ENTRY, Row, Standing};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {

@@ -1,4 +1,4 @@
-//! A run in a format of somebody else. Most are made by `punctual_core`; the XML is made here, where the library is that
+//! A run in a format of somebody else. Most are made by `punctual_numbers`; the XML is made here, where the library is that
 //! quotes it right.
 
 #[cfg(feature = "parquet")]
@@ -7,9 +7,9 @@ pub mod parquet;
 use super::units;
 use crate::cli::ExportFormat;
 use anyhow::{Result, bail};
-use punctual_core::export::{Gate, csv, cyclictest, doubts, gate, gnuplot, hdr, ktap, lava, prometheus, rt_tests};
-use punctual_core::foreign::{Run, Series};
 use punctual_hist::Nanos;
+use punctual_numbers::export::{Gate, csv, cyclictest, doubts, gate, gnuplot, hdr, ktap, lava, prometheus, rt_tests};
+use punctual_numbers::foreign::{Run, Series};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 /// The text of the format.

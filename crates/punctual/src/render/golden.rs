@@ -1,20 +1,11 @@
 //! What the samples look like, compared with files a reviewer has read. `BLESS=1 cargo test` writes them anew.
 
 use super::{sample, text};
-use std::path::{Path, PathBuf};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
-}
+use std::path::Path;
 
 /// Asserts that `text` is what the golden file holds.
 pub(in crate::render) fn assert_golden(name: &str, text: &str) {
-    let path = folder().join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(golden == text, "{name} differs from what was blessed; BLESS=1 writes it anew. It is now:\n{text}");
+    fixtures::check(&fixtures::repository("crates/punctual/tests/golden").join(name), text);
 }
 
 fn paths() -> (Option<&'static Path>, Option<&'static Path>) {
@@ -82,9 +73,9 @@ fn colours_change_nothing_but_colour() {
 fn what_is_left_out_is_counted() {
     let mut report = sample::eight_cpus();
     let bad = report.findings[0].clone();
-    report.findings.extend((0..9).map(|n| punctual_core::finding::Finding { id: format!("more-{n}"), ..bad.clone() }));
+    report.findings.extend((0..9).map(|n| punctual_facts::finding::Finding { id: format!("more-{n}"), ..bad.clone() }));
     let phases = report.phases.clone();
-    report.phases.extend(phases.into_iter().map(|row| punctual_core::report::PhaseRow { cpu: row.cpu + 8, ..row }));
+    report.phases.extend(phases.into_iter().map(|row| punctual_numbers::report::PhaseRow { cpu: row.cpu + 8, ..row }));
     report.phases.sort_by_key(|row| (row.phase, row.cpu));
     let text = text::check(&report, None, None, text::Style::default());
     assert_eq!(text.matches("    sure ").count(), 8, "eight findings are shown");

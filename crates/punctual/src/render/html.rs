@@ -11,10 +11,10 @@ use super::{chart, explain, plot, units, words};
 use crate::render::text::sheet::visible;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
-use punctual_core::claims::PhaseClaims;
-use punctual_core::finding::{Finding, Severity, State};
-use punctual_core::report::{Answer, CpuRow, Percentiles, Report, Row};
+use punctual_facts::finding::{Finding, Severity, State};
 use punctual_hist::{Counts, Nanos};
+use punctual_numbers::claims::PhaseClaims;
+use punctual_numbers::report::{Answer, CpuRow, Percentiles, Report, Row};
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("html/report.html.jinja");

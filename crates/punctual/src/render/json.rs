@@ -12,14 +12,14 @@ pub use imported::imported;
 
 use super::explain::json::Summary;
 use super::{units, words};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::finding::{Confidence, Finding, Severity, State};
-use punctual_core::recording::{EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
-use punctual_core::report::{
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::{Confidence, Finding, Severity, State};
+use punctual_hist::Nanos;
+use punctual_numbers::recording::{EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
+use punctual_numbers::report::{
     Answer, CpuRow, Distrust, Inconclusive, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, WorstRow,
 };
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
-use punctual_hist::Nanos;
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 use serde::Serialize;
 use std::path::Path;
 

@@ -5,9 +5,9 @@
 
 use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
-use punctual_core::cmdline::{Placed, Target, Verdict, Word};
-use punctual_core::fact::printable;
-use punctual_core::machine::{Arch, CMDLINE, Flavour};
+use punctual_facts::fact::printable;
+use punctual_facts::lint::{Placed, Target, Verdict, Word};
+use punctual_facts::machine::{Arch, CMDLINE, Flavour};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;

@@ -1,17 +1,17 @@
 //! Reports made by hand, for the tests of all renderers: drawn from a fixed generator, so always the same.
 
-use punctual_core::claims::{Beyond, CauseClaims, Claims, Level, Misses, Percentile, PhaseClaims, Refusal, Sign};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::explain::{Cause, Class};
-use punctual_core::finding::{Confidence, Evidence, Finding, Severity, State};
-use punctual_core::recording::{CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
-use punctual_core::report::{
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_hist::{Activation, Counts, MonoTime, Nanos};
+use punctual_numbers::claims::{Beyond, CauseClaims, Claims, Level, Misses, Percentile, PhaseClaims, Refusal, Sign};
+use punctual_numbers::explain::{Cause, Class};
+use punctual_numbers::recording::{CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
+use punctual_numbers::report::{
     Answer, CpuRow, Distrust, Inconclusive, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row,
     TimelinePoint, Trust, Verdict, WorstRow,
 };
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
-use punctual_core::stats::tail::Estimate;
-use punctual_hist::{Activation, Counts, MonoTime, Nanos};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::stats::tail::Estimate;
 
 const IDLE: &str = "idle";
 const LOADED: &str = "cpu+memory+io-write+switch+net";

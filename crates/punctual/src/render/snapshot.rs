@@ -1,7 +1,7 @@
 //! A captured machine as a file: its entries, and above them what made it, when, and what is left out.
 
 use super::units;
-use punctual_core::tree::MemTree;
+use punctual_facts::tree::MemTree;
 
 /// The text of a snapshot.
 pub fn snapshot(machine: &MemTree, is_raw: bool) -> String {

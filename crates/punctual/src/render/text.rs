@@ -15,7 +15,7 @@ pub use imported::imported;
 pub use merged::merged;
 pub(super) use section::shortened;
 
-use punctual_core::report::Report;
+use punctual_numbers::report::Report;
 use std::path::Path;
 
 /// How the text is laid out.

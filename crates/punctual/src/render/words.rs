@@ -18,12 +18,12 @@ pub use trust::{distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
 
 use super::units;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::finding::{Confidence, Finding, Severity, State};
-use punctual_core::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
-use punctual_core::report::{PhaseRow, Report};
-use punctual_core::scenario::{Amount, Mechanism, Policy, TimerPhase};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::{Confidence, Finding, Severity, State};
 use punctual_hist::Nanos;
+use punctual_numbers::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
+use punctual_numbers::report::{PhaseRow, Report};
+use punctual_numbers::scenario::{Amount, Mechanism, Policy, TimerPhase};
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
 pub fn cpus(set: &CpuSet) -> String {

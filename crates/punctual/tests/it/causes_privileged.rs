@@ -1,9 +1,9 @@
 //! The kernel's trace beside a measurement, as only root can have it.
 
 use crate::run::{Run, Said, machine, until};
-use punctual_core::recording::Recording;
-use punctual_core::trace::{Kept, Rung, What};
 use punctual_hist::Nanos;
+use punctual_numbers::recording::Recording;
+use punctual_numbers::trace::{Kept, Rung, What};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Drop for Tracefs {
 }
 
 fn read(run: &Run, name: &str) -> Recording {
-    punctual_core::recording::read(std::fs::read(run.path(name)).unwrap().as_slice()).unwrap()
+    punctual_numbers::recording::read(std::fs::read(run.path(name)).unwrap().as_slice()).unwrap()
 }
 
 const EXPLAIN: [&str; 8] = ["measure", "--explain", "--cpus", "0", "--out", "e.punctual", "-q", "--duration"];
@@ -72,7 +72,7 @@ fn windows_around_late_and_ordinary_activations_are_kept() {
     let kept_late = windows().filter(|window| window.kept != Kept::Ordinary).count() as u64;
     assert_eq!(kept_late + late.passed_over, late.count, "there is room for all of them");
     assert!(windows().any(|window| window.kept == Kept::Ordinary));
-    let anchored = |window: &punctual_core::trace::Window| {
+    let anchored = |window: &punctual_numbers::trace::Window| {
         let span = window.release..=window.woke;
         let switched = |what: &What| matches!(what, What::Switch { next, .. } if *next == window.tid);
         window.records.iter().any(|record| span.contains(&record.at) && switched(&record.what))

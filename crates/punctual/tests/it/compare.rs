@@ -1,11 +1,12 @@
 //! Recordings held against each other: made here, frame by frame, so that any machine can do it.
 
 use crate::run::Run;
-use punctual_core::recording::{
-    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, Placement, encode, encode_preamble,
-};
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::{MonoTime, Nanos, bucket_index};
+use punctual_numbers::placement::Placement;
+use punctual_numbers::recording::{
+    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, encode, encode_preamble,
+};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::fs;
 
 fn header(cpu: u32, mechanism: Mechanism) -> Frame {

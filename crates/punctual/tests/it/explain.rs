@@ -1,14 +1,13 @@
 //! Recordings with causes in them, explained: made here, frame by frame, so that any machine can do it.
 
 use crate::run::Run;
-use punctual_core::recording::{
-    Clock, End, EndReason, Frame, Header, Mark, MarkKind, Placement, encode, encode_preamble,
-};
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
-use punctual_core::trace::{
+use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::placement::Placement;
+use punctual_numbers::recording::{Clock, End, EndReason, Frame, Header, Mark, MarkKind, encode, encode_preamble};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::trace::{
     Address, Context, Kept, LateList, LateTotal, Names, Record, Rung, TraceTotal, Tracing, Vector, What, Window,
 };
-use punctual_hist::{MonoTime, Nanos};
 use std::fs;
 
 const EPOCH: MonoTime = MonoTime::from_ns(5_000_000_000_000);

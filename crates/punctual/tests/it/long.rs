@@ -1,8 +1,8 @@
 //! Long runs as their owner sees them: merged, gone on with, told in part, drawn.
 
 use crate::run::Run;
-use punctual_core::recording::{Frame, FrameReader, encode, encode_preamble};
 use punctual_linux::in_force::BOOT_ID;
+use punctual_numbers::recording::{Frame, FrameReader, encode, encode_preamble};
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;

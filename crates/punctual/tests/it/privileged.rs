@@ -58,8 +58,8 @@ fn the_real_time_class_is_granted_and_verified() {
 #[test]
 #[ignore = "needs root"]
 fn a_file_system_that_hangs_costs_a_moment() {
-    use punctual_core::fact::Fact;
-    use punctual_core::tree::Tree;
+    use punctual_facts::fact::Fact;
+    use punctual_facts::tree::Tree;
     use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
     use std::os::fd::AsRawFd;
     use std::time::{Duration, Instant};

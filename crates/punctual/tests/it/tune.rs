@@ -71,12 +71,7 @@ fn every_captured_machine_gets_a_plan_or_a_reason() {
 /// `BLESS=1 cargo test` writes the expectation anew.
 #[track_caller]
 fn assert_golden(name: &str, text: &str) {
-    let path = repository(&format!("crates/punctual/tests/golden/{name}"));
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, expected, "{name}: BLESS=1 writes it anew");
+    fixtures::check(&repository(&format!("crates/punctual/tests/golden/{name}")), text);
 }
 
 #[test]

@@ -11,8 +11,8 @@ mod tasks;
 
 use super::hand::{Asked, Hand, Meta, Ran, UnitState, UnitVerb};
 use crate::journal::Now;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::plan::{Invocation, SchedPolicy, TaskName};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io;

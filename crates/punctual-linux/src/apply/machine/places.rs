@@ -1,7 +1,7 @@
 //! Where changes may be made at all. Whatever a plan says, nothing outside of these places is written.
 
 use crate::journal::store;
-use punctual_core::plan::may_be_written;
+use punctual_tuning::plan::may_be_written;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

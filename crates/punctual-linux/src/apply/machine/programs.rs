@@ -2,7 +2,7 @@
 //! system's own folders, gets its arguments as they are and an environment of ours, and is ended when it takes too long.
 
 use crate::apply::hand::{Ran, UnitState, UnitVerb};
-use punctual_core::plan::Invocation;
+use punctual_tuning::plan::Invocation;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};

@@ -4,8 +4,8 @@
 
 use crate::journal::Owner;
 use crate::sys::sched::{Attributes, attributes, set_attributes};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::plan::{SchedPolicy, TaskName};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_tuning::plan::{SchedPolicy, TaskName};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use std::fs;

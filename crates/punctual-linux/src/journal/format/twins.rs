@@ -1,8 +1,8 @@
 //! The records' types as they are written down. A field that is renamed here is a new format.
 
 use crate::journal::record::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_tuning::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
 use serde::{Deserialize, Serialize};
 
 /// Every value of a line's `record`.

@@ -6,7 +6,7 @@
 
 use super::setup::{Memory, Piece};
 use super::{Unpacked, Word};
-use punctual_core::machine::Arch;
+use punctual_facts::machine::Arch;
 use std::collections::BTreeMap;
 
 const RELATIVE: u64 = 0x403;

@@ -5,7 +5,7 @@
 use super::setup::{Memory, Piece};
 use super::{Unpacked, Word};
 use object::{Architecture, Object, ObjectSection, ObjectSegment};
-use punctual_core::machine::Arch;
+use punctual_facts::machine::Arch;
 
 /// Takes the kernel apart.
 pub(super) fn kernel(bytes: &[u8]) -> Result<Unpacked<'_>, String> {

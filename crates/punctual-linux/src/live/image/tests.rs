@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use punctual_core::tree::Tree;
+use punctual_facts::tree::Tree;
 use std::fs;
 use std::io::Write as _;
 
@@ -239,7 +239,7 @@ fn the_text_is_one_that_core_reads() {
     let text = words(&elf()).unwrap().to_string();
     assert!(text.starts_with("complete\n") && text.contains("\nsetup isolcpus=\n"), "{text}");
     assert!(text.contains("\nparam rcutree.kthread_prio 0444\n") && text.contains("\nearly quiet\n"), "{text}");
-    assert!(punctual_core::cmdline::Image::parse(&text).is_ok());
+    assert!(punctual_facts::lint::Image::parse(&text).is_ok());
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use super::place::{Open, Place};
 use super::{Opened, Reading};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::Counter;
-use punctual_core::trace::ledger::{Counted, Ledger, Slot};
-use punctual_core::trace::tables::{Row, Table, first, lines_of_cpus};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_numbers::trace::Counter;
+use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
+use punctual_numbers::trace::tables::{Row, Table, first, lines_of_cpus};
 use std::collections::BTreeMap;
 use std::io;
 

@@ -1,7 +1,7 @@
 //! Counters around late activations: witnesses beside the trace, and all there is where nothing may be traced.
 //!
 //! Files stay open and are read about ten times a second by a thread that does not measure. What cannot be had is said
-//! with the reason. What a growth means is decided in `punctual-core`; this module only reads.
+//! with the reason. What a growth means is decided in `punctual-numbers`; this module only reads.
 
 mod counts;
 mod place;
@@ -11,11 +11,11 @@ mod tests;
 mod threads;
 
 use place::Place;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::Around;
-use punctual_core::trace::ledger::Ledger;
-use punctual_core::trace::pulses::Pulses;
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::MonoTime;
+use punctual_numbers::trace::Around;
+use punctual_numbers::trace::ledger::Ledger;
+use punctual_numbers::trace::pulses::Pulses;
 use punctual_rt::now;
 use registers::Frequency;
 use std::collections::BTreeMap;

@@ -8,10 +8,10 @@ use super::Opened;
 use super::counts::slots_of;
 use super::place::Place;
 use crate::sys::perf::Counters;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::ledger::{Counted, Ledger, Slot};
-use punctual_core::trace::{Change, Counter};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
+use punctual_numbers::trace::{Change, Counter};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 

@@ -1,8 +1,8 @@
 //! Witnesses of machines made of files, and of this one.
 
 use super::*;
-use punctual_core::trace::{Change, Counter};
 use punctual_hist::Nanos;
+use punctual_numbers::trace::{Change, Counter};
 use std::fs;
 
 fn cpus(list: &str) -> CpuSet {

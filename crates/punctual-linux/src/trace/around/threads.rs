@@ -2,10 +2,10 @@
 
 use super::place::{Open, Place};
 use super::{Opened, counts};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::Counter;
-use punctual_core::trace::ledger::{Counted, Ledger, Slot};
-use punctual_core::trace::tables::{TaskStat, named, nth};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_numbers::trace::Counter;
+use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
+use punctual_numbers::trace::tables::{TaskStat, named, nth};
 use std::io;
 
 /// Where control groups are mounted, by convention: of the second version, and the first version's for CPU time.

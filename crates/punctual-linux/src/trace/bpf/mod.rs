@@ -16,9 +16,9 @@ use self::programs::Programs;
 use super::elsewhere::{is_aimed_at, nearest};
 use super::engine::{Covered, Engine, default_bytes};
 use super::error::TraceError;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
 use punctual_rt::now;
 use std::collections::VecDeque;
 

@@ -6,7 +6,7 @@ use crate::trace::error::TraceError;
 use aya::maps::Map;
 use aya::programs::{BtfTracePoint, Program, ProgramError, RawTracePoint};
 use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
-use punctual_core::trace::{EVENTS, Rung, Wanted};
+use punctual_numbers::trace::{EVENTS, Rung, Wanted};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::fs;

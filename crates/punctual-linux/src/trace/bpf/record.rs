@@ -3,8 +3,8 @@
 //! Where things are in it is agreed with `flight.bpf.c` and with nobody else: both are built together.
 
 use super::lanes::RECORD_WORDS;
-use punctual_core::trace::{Address, Context, Names, Record, Tid, Vector, What};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::trace::{Address, Context, Names, Record, Tid, Vector, What};
 
 /// Addresses of a stack in one record.
 const FRAMES: usize = 5;

@@ -9,12 +9,12 @@ use crate::commands::source::Source;
 use crate::commands::tune::{is_roots_alone, place};
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_core::machine::Machine;
-use punctual_core::optimize::{Design, SCREENED_MAX, Strategy};
-use punctual_core::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_facts::machine::Machine;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::{apply, journal};
+use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_optimize::{Design, SCREENED_MAX, Strategy};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -7,17 +7,17 @@ use crate::commands::session::{self, Outputs};
 use crate::commands::tune::GUARD;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_core::knobs::Blast;
-use punctual_core::optimize::format::{Doubts, Kept};
-use punctual_core::optimize::{Outcome, Response};
-use punctual_core::plan::Change;
-use punctual_core::recording::EndReason;
-use punctual_core::report::Distrust;
-use punctual_core::scenario::Scenario;
 use punctual_linux::apply::guard::{Program, Tied, revert_patiently};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
 use punctual_linux::journal::{Asked, Kind};
 use punctual_linux::measure::Setting;
+use punctual_numbers::recording::EndReason;
+use punctual_numbers::report::Distrust;
+use punctual_numbers::scenario::Scenario;
+use punctual_optimize::format::{Doubts, Kept};
+use punctual_optimize::{Outcome, Response};
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::Change;
 use std::mem::{Discriminant, discriminant};
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl<'a> Bench<'a> {
         let trial = |id: &str| found.candidates.iter().find(|trial| trial.candidate.id == id);
         let asked = Asked {
             cpus: found.cpus.to_string(),
-            profile: punctual_core::profile::Kind::from(args.profile).name().to_owned(),
+            profile: punctual_facts::profile::Kind::from(args.profile).name().to_owned(),
             arguments: kept.arguments.clone(),
             keeps: Vec::new(),
         };

@@ -6,13 +6,15 @@ use crate::commands::source::Source;
 use crate::commands::tune::{is_roots_alone, planned};
 use crate::render::tune::why;
 use anyhow::{Result, anyhow, bail};
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::knobs::{self, Blast};
-use punctual_core::machine::Machine;
-use punctual_core::optimize::Candidate;
-use punctual_core::plan::remedies::Needs;
-use punctual_core::plan::{Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes};
-use punctual_core::profile::Need;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::Need;
+use punctual_optimize::Candidate;
+use punctual_tuning::knobs::{self, Blast};
+use punctual_tuning::plan::remedies::Needs;
+use punctual_tuning::plan::{
+    Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
+};
 use std::path::{Path, PathBuf};
 
 /// What makes a word of `--knobs` a program.

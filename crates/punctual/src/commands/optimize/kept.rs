@@ -2,7 +2,7 @@
 
 use crate::commands::tune::is_roots_alone;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_core::optimize::format::{Kept, read, write};
+use punctual_optimize::format::{Kept, read, write};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};

@@ -30,11 +30,11 @@ use bench::Bench;
 use candidates::{Found, find};
 use clap::Parser;
 use kept::{Folder, Held};
-use punctual_core::optimize::Campaign;
-use punctual_core::optimize::format::{Doubts, Kept};
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Hand, Machine};
 use punctual_linux::{interrupt, under_way};
+use punctual_optimize::Campaign;
+use punctual_optimize::format::{Doubts, Kept};
 use std::path::Path;
 
 /// Begins a campaign or goes on with one, and shows what it came to.

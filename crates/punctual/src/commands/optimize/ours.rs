@@ -1,10 +1,10 @@
 //! What of a campaign across boots stands in the journal: its boot entry and its unit, and taking them away.
 
 use anyhow::{Context, Result, bail};
-use punctual_core::plan::Keep;
 use punctual_linux::apply::guard::revert_patiently;
 use punctual_linux::apply::{Extent, Hand};
 use punctual_linux::journal::{self, Kind, Session};
+use punctual_tuning::plan::Keep;
 use std::path::Path;
 
 /// What of the campaign in this folder stands.

@@ -7,10 +7,10 @@ use super::told::goes_on;
 use crate::cli::OptimizeArgs;
 use crate::render::{self, optimize as shown};
 use anyhow::{Context, Result};
-use punctual_core::optimize::format::Kept;
-use punctual_core::optimize::{Next, Outcome, Stage};
 use punctual_hist::Nanos;
 use punctual_linux::apply::Machine;
+use punctual_optimize::format::Kept;
+use punctual_optimize::{Next, Outcome, Stage};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 

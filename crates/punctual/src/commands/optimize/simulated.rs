@@ -1,12 +1,12 @@
 //! A machine of files on which a campaign across boots is under way, for tests.
 
-use punctual_core::knobs::Blast;
-use punctual_core::optimize::format::{Doubts, Kept};
-use punctual_core::optimize::{Campaign, Candidate, Design, Strategy};
-use punctual_core::plan::{Change, Keep, Lasts, Step, Takes};
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Fate, Machine, Request, Transaction};
 use punctual_linux::journal::{Asked, Kind};
+use punctual_optimize::format::{Doubts, Kept};
+use punctual_optimize::{Campaign, Candidate, Design, Strategy};
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::{Change, Keep, Lasts, Step, Takes};
 use std::fs;
 
 /// The campaign's folder; it need not be there.

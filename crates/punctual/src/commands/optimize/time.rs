@@ -2,11 +2,11 @@
 
 use crate::cli::OptimizeArgs;
 use anyhow::{Context, Result};
-use punctual_core::optimize::across::Across;
-use punctual_core::optimize::format::Kept;
-use punctual_core::optimize::pause::Moment;
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Hand, now};
+use punctual_optimize::across::Across;
+use punctual_optimize::format::Kept;
+use punctual_optimize::pause::Moment;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What runs before statistics begin: the first activations after a change are not what it comes to.

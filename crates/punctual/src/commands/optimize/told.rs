@@ -8,10 +8,10 @@ use crate::commands::session;
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Result, bail};
-use punctual_core::optimize::Verdict;
-use punctual_core::optimize::across::Ending;
-use punctual_core::optimize::format::Kept;
 use punctual_linux::apply::Hand;
+use punctual_optimize::Verdict;
+use punctual_optimize::across::Ending;
+use punctual_optimize::format::Kept;
 use std::io::Write;
 use std::path::Path;
 
@@ -90,7 +90,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Found, st
         left_out: &found.left_out,
         doubts: &kept.doubts,
         cpus: &found.cpus,
-        load: args.load.0.iter().map(punctual_core::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),
+        load: args.load.0.iter().map(punctual_numbers::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),
         run: args.run,
         late: args.late,
         spent: kept.spent,

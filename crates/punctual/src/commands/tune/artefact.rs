@@ -5,10 +5,10 @@ use crate::cli::{ArtefactName, TuneArgs};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, anyhow};
-use punctual_core::machine::{Arch, Flavour, Machine, Version};
-use punctual_core::plan::lasting::{self, Artefact};
-use punctual_core::plan::print::{evl_words, kconfig, resctrl, rk3568_l3, xenomai_words};
-use punctual_core::tree::Tree;
+use punctual_facts::machine::{Arch, Flavour, Machine, Version};
+use punctual_facts::tree::Tree;
+use punctual_tuning::plan::lasting::{self, Artefact};
+use punctual_tuning::plan::print::{evl_words, kconfig, resctrl, rk3568_l3, xenomai_words};
 
 /// The version of Xenomai the words are for, where none is given.
 const XENOMAI: Version = Version { major: 3, minor: 3 };

@@ -15,11 +15,11 @@ use crate::cli::TuneArgs;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_core::machine::Machine;
-use punctual_core::plan::{Keep, Plan, Wishes, has_network_device, plan};
-use punctual_core::tree::Tree;
+use punctual_facts::machine::Machine;
+use punctual_facts::tree::Tree;
 use punctual_linux::apply;
 use punctual_linux::journal::{self, Session};
+use punctual_tuning::plan::{Keep, Plan, Wishes, has_network_device, plan};
 use rustix::fs::statfs;
 use std::io::{self, IsTerminal};
 

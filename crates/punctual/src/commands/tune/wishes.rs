@@ -2,10 +2,10 @@
 
 use crate::cli::TuneArgs;
 use anyhow::{Result, bail};
-use punctual_core::knobs;
-use punctual_core::plan::Wishes;
-use punctual_core::plan::remedies::{HugePages, Needs};
-use punctual_core::profile::Need;
+use punctual_facts::profile::Need;
+use punctual_tuning::knobs;
+use punctual_tuning::plan::Wishes;
+use punctual_tuning::plan::remedies::{HugePages, Needs};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 

@@ -6,8 +6,8 @@ use crate::render::markdown::{cell, code, prose};
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::words;
-use punctual_core::diff::{Changed, Difference, Trend, Turn};
-use punctual_core::finding::{Finding, State};
+use punctual_facts::finding::{Finding, State};
+use punctual_tuning::diff::{Changed, Difference, Trend, Turn};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 

@@ -4,10 +4,10 @@ use super::Audit;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::words;
-use punctual_core::audit::{lasting, undoing};
-use punctual_core::finding::{Finding, Severity, State};
-use punctual_core::knobs::{Case, Knob};
-use punctual_core::profile::Kind;
+use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::profile::Kind;
+use punctual_tuning::audit::{lasting, undoing};
+use punctual_tuning::knobs::{Case, Knob};
 
 /// Width of the column of names.
 const NAMES: usize = 12;

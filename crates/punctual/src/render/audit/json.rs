@@ -2,9 +2,9 @@
 
 use super::{Audit, totals};
 use crate::render::words;
-use punctual_core::audit::{lasting, undoing};
-use punctual_core::finding::{Confidence, Evidence, Finding, State};
-use punctual_core::knobs::{self, Case};
+use punctual_facts::finding::{Confidence, Evidence, Finding, State};
+use punctual_tuning::audit::{lasting, undoing};
+use punctual_tuning::knobs::{self, Case};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

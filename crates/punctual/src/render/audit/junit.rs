@@ -2,8 +2,8 @@
 
 use super::{Audit, found, shown};
 use crate::render::words;
-use punctual_core::finding::{Finding, Severity, State};
-use punctual_core::knobs::{self, Family};
+use punctual_facts::finding::{Finding, Severity, State};
+use punctual_tuning::knobs::{self, Family};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 /// The document. Findings from `least` on count as failures, those from medium on where nothing is said; the others are

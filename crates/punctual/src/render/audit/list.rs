@@ -7,7 +7,7 @@ use super::{Audit, WORST_FIRST, counted, found, shown};
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::{Style, shortened};
 use crate::render::words;
-use punctual_core::finding::{Evidence, Finding, Severity, State};
+use punctual_facts::finding::{Evidence, Finding, Severity, State};
 
 /// Widest column of ids.
 const ID_MAX: usize = 24;

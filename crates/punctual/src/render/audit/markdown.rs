@@ -4,9 +4,9 @@
 use super::{Audit, WORST_FIRST, counted, found};
 use crate::render::markdown::{cell, code, prose};
 use crate::render::words;
-use punctual_core::audit::{lasting, undoing};
-use punctual_core::finding::{Finding, State};
-use punctual_core::knobs::{self, Case};
+use punctual_facts::finding::{Finding, State};
+use punctual_tuning::audit::{lasting, undoing};
+use punctual_tuning::knobs::{self, Case};
 use std::fmt::{self, Write as _};
 
 /// The document.

@@ -23,8 +23,8 @@ pub use markdown::document as markdown;
 pub use sarif::{Captured, document as sarif};
 
 use super::words;
-use punctual_core::finding::{Evidence, Finding, Severity, State};
-use punctual_core::knobs::Case;
+use punctual_facts::finding::{Evidence, Finding, Severity, State};
+use punctual_tuning::knobs::Case;
 
 /// Severities, the worst first.
 const WORST_FIRST: [Severity; 4] = [Severity::Fatal, Severity::High, Severity::Medium, Severity::Info];

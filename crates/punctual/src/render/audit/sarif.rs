@@ -4,10 +4,10 @@
 use super::{Audit, found};
 use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
 use crate::render::words;
-use punctual_core::audit::{lasting, undoing};
-use punctual_core::finding::{Finding, Severity, State};
-use punctual_core::knobs::{self, Knob};
-use punctual_core::machine::CMDLINE;
+use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::machine::CMDLINE;
+use punctual_tuning::audit::{lasting, undoing};
+use punctual_tuning::knobs::{self, Knob};
 use std::path::Path;
 
 /// The file a captured machine came from.

@@ -4,13 +4,13 @@
 
 use super::*;
 use crate::render::text::Style;
-use punctual_core::audit::audit;
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::diff::{Difference, Side};
-use punctual_core::knobs;
-use punctual_core::machine::Machine;
-use punctual_core::profile::Need;
-use punctual_core::tree::MemTree;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::Need;
+use punctual_facts::tree::MemTree;
+use punctual_tuning::audit::audit;
+use punctual_tuning::diff::{Difference, Side};
+use punctual_tuning::knobs;
 
 /// What a file of a machine might hold to get out of whatever it is put into.
 const EVIL: &str =

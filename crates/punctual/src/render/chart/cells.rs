@@ -8,8 +8,8 @@ use super::histogram::{budget_zone, hit};
 use super::shape::{Shape, above, range};
 use super::{Plot, escaped, px, series as class_of};
 use crate::render::units;
-use punctual_core::foreign::Cell;
 use punctual_hist::Nanos;
+use punctual_numbers::foreign::Cell;
 use std::fmt::Write as _;
 
 /// Cells are joined until there are at most about so many columns.

@@ -5,8 +5,8 @@ use super::axis::{self, LogScale, as_f64};
 use super::shape::{Shape, range};
 use super::{Plot, escaped, px, series};
 use crate::render::units;
-use punctual_core::stats::binomial;
 use punctual_hist::Nanos;
+use punctual_numbers::stats::binomial;
 use std::fmt::Write as _;
 
 /// Up to so many beyond, limits are exact.

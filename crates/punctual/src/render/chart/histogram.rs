@@ -4,8 +4,8 @@
 use super::axis::{self, LogScale, as_f64};
 use super::{Plot, escaped, px, series};
 use crate::render::units;
-use punctual_core::report::CpuRow;
 use punctual_hist::{BUCKETS, Counts, Nanos, bucket_high, bucket_index, bucket_low};
+use punctual_numbers::report::CpuRow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -4,8 +4,8 @@ use super::axis::as_f64;
 use super::{escaped, px};
 use crate::render::units;
 use crate::render::words::causes as words;
-use punctual_core::explain::{Class, Part, Spike, Stage};
 use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::explain::{Class, Part, Spike, Stage};
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 

@@ -3,8 +3,8 @@
 use super::axis::{LogScale, as_f64};
 use super::{Plot, escaped, px};
 use crate::render::units;
-use punctual_core::report::Percentiles;
 use punctual_hist::Nanos;
+use punctual_numbers::report::Percentiles;
 use std::fmt::Write as _;
 
 /// Rough width of a character of a label.

@@ -3,8 +3,8 @@
 //! A cell has edges, and nothing says where in it its values lie; what a program has only counted lies apart, and no
 //! further than is known. Must not know how any of it is drawn.
 
-use punctual_core::foreign::{Beyond, Cell, Run, Series, total};
 use punctual_hist::{Counts, Nanos};
+use punctual_numbers::foreign::{Beyond, Cell, Run, Series, total};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

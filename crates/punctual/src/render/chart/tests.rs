@@ -3,8 +3,8 @@
 use super::axis::LogScale;
 use super::*;
 use crate::render::sample;
-use punctual_core::foreign::Cell;
 use punctual_hist::Nanos;
+use punctual_numbers::foreign::Cell;
 
 #[test]
 fn a_log_scale_maps_decades_evenly_and_keeps_to_its_edges() {

@@ -4,9 +4,9 @@
 use super::axis::{self, LogScale, Times, as_f64};
 use super::{Plot, escaped, px, series};
 use crate::render::{units, words};
-use punctual_core::recording::Event;
-use punctual_core::report::{PhaseSpan, Report, TimelinePoint};
 use punctual_hist::Nanos;
+use punctual_numbers::recording::Event;
+use punctual_numbers::report::{PhaseSpan, Report, TimelinePoint};
 use std::fmt::Write as _;
 
 /// Stretches are joined until there are at most so many columns.

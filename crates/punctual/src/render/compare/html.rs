@@ -7,7 +7,7 @@ use crate::render::plot;
 use crate::render::units;
 use crate::render::words::{self, compare as say};
 use minijinja::{Value, context};
-use punctual_core::compare::{Against, Comparison, Group, GroupResult, Row, Side, Verdict, What};
+use punctual_numbers::compare::{Against, Comparison, Group, GroupResult, Row, Side, Verdict, What};
 
 const TEMPLATE: &str = include_str!("../html/compare.html.jinja");
 /// More groups than this are not drawn; the tables have them.

@@ -6,7 +6,7 @@
 use crate::render::json::{Said, unfit};
 use crate::render::units;
 use crate::render::words::{self, compare as say};
-use punctual_core::compare::{
+use punctual_numbers::compare::{
     Against, CauseChange, Change, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Matters,
     Origin, Row, Side, Verdict, Weight, What, Withheld,
 };
@@ -21,7 +21,7 @@ pub fn json(comparison: &Comparison) -> Result<String, serde_json::Error> {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         margin: comparison.options.margin,
-        confidence: punctual_core::compare::CONFIDENCE,
+        confidence: punctual_numbers::compare::CONFIDENCE,
         resamples: comparison.options.resamples,
         rows: comparison.looked_at,
         verdict: verdict(comparison.verdict()),

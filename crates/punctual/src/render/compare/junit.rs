@@ -2,7 +2,7 @@
 //! why.
 
 use crate::render::words::compare as say;
-use punctual_core::compare::{Against, Comparison, GroupResult, Verdict};
+use punctual_numbers::compare::{Against, Comparison, GroupResult, Verdict};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 /// The document. Worse is a failure; `unsure_fails` makes one of what cannot be told, too.

@@ -14,7 +14,7 @@ pub use json::json;
 pub use junit::junit;
 pub use text::text;
 
-use punctual_core::compare::{Against, GroupResult, Verdict};
+use punctual_numbers::compare::{Against, GroupResult, Verdict};
 
 /// So many groups are told in full; of more, those that decide and the first few others.
 const GROUPS_TOLD: usize = 12;

@@ -3,10 +3,11 @@
 use super::*;
 use crate::render::golden::assert_golden;
 use crate::render::text::Style;
-use punctual_core::compare::{Comparison, Options};
-use punctual_core::recording::{Clock, CpuInterval, Event, EventKind, Frame, Header, Interval, Placement, Recording};
-use punctual_core::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_hist::{MonoTime, Nanos, bucket_index};
+use punctual_numbers::compare::{Comparison, Options};
+use punctual_numbers::placement::Placement;
+use punctual_numbers::recording::{Clock, CpuInterval, Event, EventKind, Frame, Header, Interval, Recording};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::path::Path;
 
 /// Thirty seconds on two CPUs; every latency so many times as long, and a spike of 300 us once in `spikes`.

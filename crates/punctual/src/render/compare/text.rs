@@ -6,7 +6,7 @@ use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::table::{Edge, Table};
 use crate::render::units;
 use crate::render::words::{self, compare as say};
-use punctual_core::compare::{Against, Comparison, GroupResult, Matters, Origin, Side, Verdict};
+use punctual_numbers::compare::{Against, Comparison, GroupResult, Matters, Origin, Side, Verdict};
 use std::path::Path;
 
 /// So many differences that matter little or some are listed.

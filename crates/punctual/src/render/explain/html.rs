@@ -7,9 +7,9 @@ use crate::render::words::causes as words;
 use crate::render::words::phase_name;
 use crate::render::{chart, units};
 use minijinja::{Value, context};
-use punctual_core::explain::{Explanation, Ranked, Spike};
-use punctual_core::report::Report;
 use punctual_hist::Nanos;
+use punctual_numbers::explain::{Explanation, Ranked, Spike};
+use punctual_numbers::report::Report;
 use std::collections::BTreeMap;
 
 /// So many causes.

@@ -6,12 +6,12 @@
 
 use crate::render::words::causes as words;
 use crate::render::{audit, units, words as all_words};
-use punctual_core::explain::{
+use punctual_hist::Nanos;
+use punctual_numbers::explain::{
     Blame, Cause, Class, Explanation, LateCount, Opinions, Part, Ranked, Rhythm, Spike, Stage, Why,
 };
-use punctual_core::report::{CausesDoubt, Report};
-use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, TraceTotal, Tracing};
-use punctual_hist::Nanos;
+use punctual_numbers::report::{CausesDoubt, Report};
+use punctual_numbers::trace::{Blind, Incomplete, Kept, Rung, SelfTest, TraceTotal, Tracing};
 use serde::Serialize;
 use std::path::Path;
 

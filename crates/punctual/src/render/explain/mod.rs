@@ -18,8 +18,8 @@ pub use perfetto::perfetto;
 pub(in crate::render) use text::short;
 pub use text::{Show, explain};
 
-use punctual_core::explain::Ranked;
 use punctual_hist::Nanos;
+use punctual_numbers::explain::Ranked;
 
 /// Whether all is told of the cause in this place, counted from 1: of the first three, of those that took a hundredth
 /// or more, and of those whose time is not known. The rest are told in a line; JSON has all of all.

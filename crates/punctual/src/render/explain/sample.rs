@@ -1,14 +1,14 @@
 //! Explanations made by hand, for the tests of all renderers.
 
 use crate::render::sample;
-use punctual_core::explain::{Blame, Cause, Class, Explanation, LateCount, Part, Ranked, Rhythm, Spike, Stage, Why};
-use punctual_core::recording::Windows;
-use punctual_core::report::Report;
-use punctual_core::trace::{
+use punctual_hist::{MonoTime, Nanos};
+use punctual_numbers::explain::{Blame, Cause, Class, Explanation, LateCount, Part, Ranked, Rhythm, Spike, Stage, Why};
+use punctual_numbers::recording::Windows;
+use punctual_numbers::report::Report;
+use punctual_numbers::trace::{
     Address, Blind, Context, Incomplete, Kept, Line, Names, Record, Rung, SelfTest, TraceTotal, Tracing,
     Vector as VectorKind, What, Window,
 };
-use punctual_hist::{MonoTime, Nanos};
 
 /// Every sample with the name of its golden files.
 pub fn all() -> Vec<(&'static str, Report)> {

@@ -6,7 +6,7 @@ use crate::render::golden::assert_golden;
 use crate::render::html;
 use crate::render::text::{self, Style};
 use crate::render::words::causes as words;
-use punctual_core::report::Report;
+use punctual_numbers::report::Report;
 use serde_json::Value;
 use std::path::Path;
 

@@ -7,10 +7,10 @@ use crate::render::text::table::{Edge, Table};
 use crate::render::units;
 use crate::render::words::causes as words;
 use crate::render::words::phase_name;
-use punctual_core::explain::{Explanation, Ranked, Spike};
-use punctual_core::report::Report;
-use punctual_core::trace::Incomplete;
 use punctual_hist::Nanos;
+use punctual_numbers::explain::{Explanation, Ranked, Spike};
+use punctual_numbers::report::Report;
+use punctual_numbers::trace::Incomplete;
 use std::path::Path;
 
 /// So many causes in the short section of other texts.

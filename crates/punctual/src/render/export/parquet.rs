@@ -11,9 +11,9 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
-use punctual_core::export::{FleetRow, FleetRun};
-use punctual_core::foreign::Quantity;
 use punctual_hist::Nanos;
+use punctual_numbers::export::{FleetRow, FleetRun};
+use punctual_numbers::foreign::Quantity;
 use std::sync::Arc;
 
 /// Name and version of the table.

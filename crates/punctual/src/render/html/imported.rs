@@ -5,7 +5,7 @@
 use super::{SCRIPT, STYLE, rendered};
 use crate::render::{chart, plot, units, words};
 use minijinja::{Value, context};
-use punctual_core::foreign::{Quantity, Run, Series, total};
+use punctual_numbers::foreign::{Quantity, Run, Series, total};
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("imported.html.jinja");
@@ -70,7 +70,7 @@ fn row(number: Option<usize>, series: &Series) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::foreign::{Options, import};
+    use punctual_numbers::foreign::{Options, import};
 
     fn run_of(name: &str) -> Run {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign").join(name);

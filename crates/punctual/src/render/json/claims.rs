@@ -3,9 +3,9 @@
 use super::{Said, list, spoken};
 use crate::render::explain::json::class;
 use crate::render::words;
-use punctual_core::claims::{Beyond, CauseClaims, PhaseClaims, Refusal, SeriesClaims, Sign};
-use punctual_core::report::Report;
 use punctual_hist::Nanos;
+use punctual_numbers::claims::{Beyond, CauseClaims, PhaseClaims, Refusal, SeriesClaims, Sign};
+use punctual_numbers::report::Report;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -168,7 +168,7 @@ fn next(odds: &[(Nanos, f64)]) -> Vec<NextOut> {
     odds.iter().map(|(time, odds)| NextOut { time_ns: time.as_ns(), odds: *odds }).collect()
 }
 
-fn percentile(percentile: &punctual_core::claims::Percentile) -> PercentileOut {
+fn percentile(percentile: &punctual_numbers::claims::Percentile) -> PercentileOut {
     PercentileOut {
         one_in: percentile.one_in,
         value_ns: percentile.value.map(Nanos::as_ns),
@@ -179,7 +179,7 @@ fn percentile(percentile: &punctual_core::claims::Percentile) -> PercentileOut {
 }
 
 fn beyond(beyond: &Beyond) -> BeyondOut {
-    let level = |(time, level): &(Nanos, punctual_core::claims::Level)| LevelOut {
+    let level = |(time, level): &(Nanos, punctual_numbers::claims::Level)| LevelOut {
         once_in_ns: time.as_ns(),
         value_ns: level.value.as_ns(),
         low_95_ns: level.low.as_ns(),
@@ -251,7 +251,7 @@ fn sign(sign: &Sign) -> Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::explain::Rhythm;
+    use punctual_numbers::explain::Rhythm;
     use std::collections::BTreeSet;
 
     fn codes() -> BTreeSet<&'static str> {

@@ -5,9 +5,9 @@
 //! a foreign file says nothing of either.
 
 use super::{PointsOut, claims};
-use punctual_core::claims::SeriesClaims;
-use punctual_core::foreign::{Cell, Quantity, Run, Series, total};
 use punctual_hist::Nanos;
+use punctual_numbers::claims::SeriesClaims;
+use punctual_numbers::foreign::{Cell, Quantity, Run, Series, total};
 use serde::Serialize;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The runs a recording is made of: when each was, and how much of the whole is its.
 
 use super::{end, started};
-use punctual_core::recording::Run;
 use punctual_hist::Nanos;
+use punctual_numbers::recording::Run;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -5,7 +5,7 @@ use crate::render::chart::{self, Bar};
 use crate::render::html::{STYLE, rendered};
 use crate::render::units;
 use minijinja::{Value, context};
-use punctual_core::optimize::{Effect, Judged, Metric};
+use punctual_optimize::{Effect, Judged, Metric};
 
 const TEMPLATE: &str = include_str!("optimize.html.jinja");
 

@@ -4,8 +4,8 @@
 //! end is null, never 0.
 
 use super::Result;
-use punctual_core::optimize::format::strategy_name;
-use punctual_core::optimize::{CONFIDENCE, ERROR_RATE, Effect, LOOKS, Metric, Verdict};
+use punctual_optimize::format::strategy_name;
+use punctual_optimize::{CONFIDENCE, ERROR_RATE, Effect, LOOKS, Metric, Verdict};
 use serde::Serialize;
 
 /// Name and version of the document.

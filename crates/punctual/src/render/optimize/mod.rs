@@ -13,10 +13,10 @@ pub use html::html;
 pub use json::json;
 pub use text::{intended, left_out, step, text};
 
-use punctual_core::cpu_set::CpuSet;
-use punctual_core::optimize::format::Doubts;
-use punctual_core::optimize::{Campaign, Standing};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use punctual_optimize::format::Doubts;
+use punctual_optimize::{Campaign, Standing};
 use std::path::Path;
 
 /// What there is to tell of a campaign.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::golden::assert_golden;
 use crate::render::text::Style;
-use punctual_core::optimize::{Candidate, Design, Next, Outcome, Response, Strategy};
+use punctual_optimize::{Candidate, Design, Next, Outcome, Response, Strategy};
 
 /// Five candidates: one that takes half off the tail, one that does nothing, one that is worse, one that cannot be set,
 /// and one that takes a third off the middle.

@@ -5,9 +5,9 @@ use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::table::{Edge, Table};
 use crate::render::{units, words};
-use punctual_core::optimize::format::{Doubts, strategy_name};
-use punctual_core::optimize::{Campaign, Design, ERROR_RATE, Judged, LOOKS, Metric, Stage, Verdict};
 use punctual_hist::Nanos;
+use punctual_optimize::format::{Doubts, strategy_name};
+use punctual_optimize::{Campaign, Design, ERROR_RATE, Judged, LOOKS, Metric, Stage, Verdict};
 
 /// More than so many times as long is no advice.
 const LONGER_MAX: f64 = 100.0;

@@ -1,8 +1,8 @@
 //! What a campaign came to, in plain English.
 
 use crate::render::units;
-use punctual_core::optimize::{Effect, Metric, Verdict};
 use punctual_hist::Nanos;
+use punctual_optimize::{Effect, Metric, Verdict};
 
 /// What follows for a candidate.
 pub fn verdict(verdict: &Verdict) -> &'static str {

@@ -13,8 +13,8 @@ use super::chart::{self, COLOURS, Series, Shape, escaped};
 use super::units;
 use crate::cli::ChartName;
 use named::{budget_of, shapes, together};
-use punctual_core::report::{CpuRow, Report};
 use punctual_hist::{Counts, Nanos};
+use punctual_numbers::report::{CpuRow, Report};
 use std::fmt::Write as _;
 use words::{caption, title};
 

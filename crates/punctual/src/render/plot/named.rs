@@ -2,9 +2,9 @@
 
 use crate::render::chart::{self, Shape};
 use crate::render::text::sheet::visible;
-use punctual_core::foreign::Run;
-use punctual_core::report::Report;
 use punctual_hist::{Counts, Nanos};
+use punctual_numbers::foreign::Run;
+use punctual_numbers::report::Report;
 
 /// A result with the name it is shown by.
 pub struct Named {

@@ -8,8 +8,8 @@ use crate::cli::ChartName;
 use crate::render::chart::{self, LogScale, Shape, Times, as_f64, limits, moment_label, round_moments, times};
 use crate::render::units;
 use field::{Field, HEIGHT, cell, ns};
-use punctual_core::report::TimelinePoint;
 use punctual_hist::Nanos;
+use punctual_numbers::report::TimelinePoint;
 use std::fmt::Write as _;
 
 /// What marks the curves of several results.

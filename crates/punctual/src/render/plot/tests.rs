@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::render::sample;
-use punctual_core::foreign::{Options, Run, import};
+use punctual_numbers::foreign::{Options, Run, import};
 use std::path::{Path, PathBuf};
 
 fn fixtures() -> PathBuf {

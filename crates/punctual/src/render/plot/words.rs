@@ -4,7 +4,7 @@ use super::Named;
 use crate::cli::ChartName;
 use crate::render::chart::Shape;
 use crate::render::units;
-use punctual_core::foreign::{Quantity, Run, Unfit};
+use punctual_numbers::foreign::{Quantity, Run, Unfit};
 
 /// What is said where the limits of shares are drawn.
 pub const BAND: &str = "Band: 95 % limits of each share, for activations that do not depend on each other.";

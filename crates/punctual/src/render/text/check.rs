@@ -3,9 +3,9 @@
 
 use super::{Style, section, sheet::Sheet};
 use crate::render::{explain, words};
-use punctual_core::claims::PhaseClaims;
-use punctual_core::finding::{Finding, State};
-use punctual_core::report::Report;
+use punctual_facts::finding::{Finding, State};
+use punctual_numbers::claims::PhaseClaims;
+use punctual_numbers::report::Report;
 use std::cmp::Reverse;
 use std::path::Path;
 

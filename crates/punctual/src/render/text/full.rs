@@ -4,9 +4,9 @@ use super::sheet::Sheet;
 use super::table::{Edge, Table};
 use super::{Style, section};
 use crate::render::{explain, units, words};
-use punctual_core::finding::State;
-use punctual_core::report::{Percentiles, Report};
+use punctual_facts::finding::State;
 use punctual_hist::Nanos;
+use punctual_numbers::report::{Percentiles, Report};
 use std::path::Path;
 
 /// Which point of a distribution is shown.

@@ -6,7 +6,7 @@ use super::Style;
 use super::sheet::Sheet;
 use super::table::{Edge, Table};
 use crate::render::{units, words};
-use punctual_core::foreign::{Quantity, Run, Series, total};
+use punctual_numbers::foreign::{Quantity, Run, Series, total};
 use std::path::Path;
 
 /// The whole text.

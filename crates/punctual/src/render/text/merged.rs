@@ -2,9 +2,9 @@
 
 use super::{Style, sheet::Sheet};
 use crate::render::{units, words};
-use punctual_core::recording::Recording;
-use punctual_core::report::Report;
 use punctual_hist::WORST_K;
+use punctual_numbers::recording::Recording;
+use punctual_numbers::report::Report;
 use std::path::{Path, PathBuf};
 
 /// So many late activations and events a recording tells one by one.

@@ -3,8 +3,8 @@
 use super::sheet::{Sheet, Tone, clean};
 use super::table::{Edge, Table};
 use crate::render::{units, words};
-use punctual_core::finding::{Finding, Severity, State};
-use punctual_core::report::{Answer, Percentiles, PhaseRow, Report, Row};
+use punctual_facts::finding::{Finding, Severity, State};
+use punctual_numbers::report::{Answer, Percentiles, PhaseRow, Report, Row};
 use std::path::Path;
 
 /// The columns of every table of latencies.

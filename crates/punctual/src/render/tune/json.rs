@@ -4,11 +4,11 @@
 use super::plan::{owner, why};
 use super::results::told;
 use crate::render::words;
-use punctual_core::plan::lasting::Starts;
-use punctual_core::plan::subject;
-use punctual_core::plan::{Change, Lasts, Plan, Row, Step, Takes, Wishes};
 use punctual_linux::apply::{Applied, Reverted, Tried};
 use punctual_linux::journal::Undone;
+use punctual_tuning::plan::lasting::Starts;
+use punctual_tuning::plan::subject;
+use punctual_tuning::plan::{Change, Lasts, Plan, Row, Step, Takes, Wishes};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -135,7 +135,8 @@ fn step(step: &Step) -> StepEntry {
         }
         Step::Silence { unit, lasting } => entry("silence", unit, if *lasting { "mask" } else { "stop" }.to_owned()),
         Step::Run { doing, undoing } => {
-            let shown = |run: &punctual_core::plan::Invocation| format!("{} {}", run.program, run.arguments.join(" "));
+            let shown =
+                |run: &punctual_tuning::plan::Invocation| format!("{} {}", run.program, run.arguments.join(" "));
             entry(
                 "run",
                 &doing.as_ref().map(shown).unwrap_or_default(),

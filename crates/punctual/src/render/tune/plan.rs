@@ -4,11 +4,11 @@ use super::NAMES;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::words;
-use punctual_core::finding::Severity;
-use punctual_core::knobs::Blast;
-use punctual_core::plan::conflicts::{Conflict, Resolution};
-use punctual_core::plan::lasting::Starts;
-use punctual_core::plan::{Change, Lasts, Left, Plan, Reason, Takes, Wishes};
+use punctual_facts::finding::Severity;
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::conflicts::{Conflict, Resolution};
+use punctual_tuning::plan::lasting::Starts;
+use punctual_tuning::plan::{Change, Lasts, Left, Plan, Reason, Takes, Wishes};
 
 /// The whole plan.
 pub fn plan(plan: &Plan, wishes: &Wishes, style: Style) -> String {

@@ -2,9 +2,9 @@
 
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
-use punctual_core::plan::{Plan, subject};
 use punctual_linux::apply::{Applied, Fate, Reverted, Tried};
 use punctual_linux::journal::{Outcome, Undone};
+use punctual_tuning::plan::{Plan, subject};
 use std::collections::BTreeMap;
 
 /// One line a change, and what to do next.

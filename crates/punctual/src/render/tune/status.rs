@@ -3,7 +3,7 @@
 use super::NAMES;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
-use punctual_core::plan::{Row, Standing};
+use punctual_tuning::plan::{Row, Standing};
 
 /// So many things are named that share a line; JSON names all.
 const MOST_NAMED: usize = 4;

@@ -3,11 +3,11 @@
 use super::phase_name;
 use crate::render::text::sheet::visible;
 use crate::render::units;
-use punctual_core::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, advice};
-use punctual_core::finding::State;
-use punctual_core::report::{CausesDoubt, Report};
-use punctual_core::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
+use punctual_facts::finding::State;
 use punctual_hist::Nanos;
+use punctual_numbers::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, advice};
+use punctual_numbers::report::{CausesDoubt, Report};
+use punctual_numbers::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 
 /// A kind of cause, as a noun.
 pub fn class(class: Class) -> &'static str {
@@ -438,7 +438,7 @@ impl KnobHere<'_> {
 pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
     let here = |id: &&'static str| KnobHere {
         id,
-        title: punctual_core::knobs::find(id).map_or("", |knob| knob.title),
+        title: punctual_tuning::knobs::find(id).map_or("", |knob| knob.title),
         state: report.findings.iter().find(|finding| finding.id == **id).map(|finding| &finding.state),
     };
     let mut knobs: Vec<KnobHere> = ranked.knobs.iter().map(here).collect();

@@ -20,7 +20,7 @@ use super::causes::cause;
 use crate::render::units;
 use beyond::beyond;
 use limits::{chance, clustered, missed, misses, percentile_name, percentiles, seen, wanted};
-use punctual_core::claims::{CauseClaims, PhaseClaims};
+use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::reasons_of_cause;
 use times::span;
 

@@ -2,13 +2,13 @@
 
 use super::{mechanism, phase_name, policy, state, timer_phase};
 use crate::render::units::{self, THIN};
-use punctual_core::claims::Refusal;
-use punctual_core::compare::{
+use punctual_hist::Nanos;
+use punctual_numbers::claims::Refusal;
+use punctual_numbers::compare::{
     Against, CauseChange, Change, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Matters,
     Origin, Refused, Row, Subject, TOGETHER, Value, Verdict, What, Withheld,
 };
-use punctual_core::foreign::Quantity;
-use punctual_hist::Nanos;
+use punctual_numbers::foreign::Quantity;
 
 /// In a word or two.
 pub fn verdict(verdict: Verdict) -> &'static str {
@@ -358,7 +358,7 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
 /// What became of a cause.
 pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
-    let weight = |weight: punctual_core::compare::Weight| {
+    let weight = |weight: punctual_numbers::compare::Weight| {
         format!(
             "{:.1}{THIN}us of lateness per second, {} of it",
             weight.ns_per_second / 1e3,

@@ -1,9 +1,9 @@
 //! Findings together: which to show, how many there are, and what they have in common.
 
 use super::{state, state_because};
-use punctual_core::finding::{Finding, State};
-use punctual_core::knobs::{self, Blast, Family};
-use punctual_core::report::Report;
+use punctual_facts::finding::{Finding, State};
+use punctual_numbers::report::Report;
+use punctual_tuning::knobs::{self, Blast, Family};
 use std::cmp::Reverse;
 
 /// The findings to show, worst first: those proven bad, then those that could not be told.

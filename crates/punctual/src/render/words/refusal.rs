@@ -1,7 +1,7 @@
 //! Why a scenario cannot be run, and what to write instead.
 
 use super::{cpus, units};
-use punctual_core::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
+use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 
 /// The reason with its remedy, as an error of the command.
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {

@@ -1,10 +1,10 @@
 //! Recordings of several runs, stretches of one, and why recordings do not become one.
 
 use super::{amount, cpus, mechanism, policy, timer_phase, units};
-use punctual_core::recording::{Differs, Run, Stretch, Unmergeable};
-use punctual_core::report::Report;
-use punctual_core::trace::Rung;
 use punctual_hist::Nanos;
+use punctual_numbers::recording::{Differs, Run, Stretch, Unmergeable};
+use punctual_numbers::report::Report;
+use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
 /// At most so many runs are told one by one.

@@ -2,7 +2,7 @@
 
 use super::{cpus, end};
 use crate::render::units;
-use punctual_core::report::{Distrust, Trust};
+use punctual_numbers::report::{Distrust, Trust};
 
 /// The answer to "Can this run be trusted?", without its reasons.
 pub fn trust_answer(trust: &Trust) -> &'static str {

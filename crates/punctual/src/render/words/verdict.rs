@@ -2,8 +2,8 @@
 
 use super::cpus;
 use crate::render::units;
-use punctual_core::report::{Answer, CpuRow, Inconclusive, NextStep, Percentiles, Report, Verdict};
 use punctual_hist::Nanos;
+use punctual_numbers::report::{Answer, CpuRow, Inconclusive, NextStep, Percentiles, Report, Verdict};
 
 /// Which point of a distribution is compared.
 type Point = fn(&Percentiles) -> Option<Nanos>;

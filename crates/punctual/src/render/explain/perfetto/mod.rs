@@ -7,10 +7,10 @@ mod message;
 mod slices;
 
 use message::Message;
-use punctual_core::explain::Spike;
-use punctual_core::recording::Windows;
-use punctual_core::report::Report;
 use punctual_hist::MonoTime;
+use punctual_numbers::explain::Spike;
+use punctual_numbers::recording::Windows;
+use punctual_numbers::report::Report;
 use slices::{LANES, Lane, Slice, of_window};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};

@@ -2,11 +2,11 @@
 //! mark. Knows nothing of the format they are written in.
 
 use crate::render::words::causes as words;
-use punctual_core::explain::names;
-use punctual_core::explain::{Spike, Stage};
-use punctual_core::report::Report;
-use punctual_core::trace::{Names, Record, What, Window};
 use punctual_hist::MonoTime;
+use punctual_numbers::explain::names;
+use punctual_numbers::explain::{Spike, Stage};
+use punctual_numbers::report::Report;
+use punctual_numbers::trace::{Names, Record, What, Window};
 use std::cmp::Reverse;
 
 /// The lanes of a CPU, in the order to show them.

@@ -3,8 +3,8 @@
 use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row, RowAccessor};
-use punctual_core::export::{foreign_fleet_rows, foreign_fleet_run};
-use punctual_core::foreign::{Beyond, Cell, Options, Run, import};
+use punctual_numbers::export::{foreign_fleet_rows, foreign_fleet_run};
+use punctual_numbers::foreign::{Beyond, Cell, Options, Run, import};
 use std::io::Write;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use super::times::{article, longer, span};
 use crate::render::units;
-use punctual_core::claims::{Beyond, Level};
+use punctual_numbers::claims::{Beyond, Level};
 
 /// `74 us (68 to 85 us)`.
 fn level(level: &Level) -> String {

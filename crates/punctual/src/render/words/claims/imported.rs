@@ -3,8 +3,8 @@
 use super::beyond::beyond;
 use super::limits::{chances, percentiles};
 use super::refused_of_import;
-use punctual_core::claims::SeriesClaims;
-use punctual_core::foreign::{Run, Series, total};
+use punctual_numbers::claims::SeriesClaims;
+use punctual_numbers::foreign::{Run, Series, total};
 
 /// With more series of an import than this only the latest of them is told what it can claim.
 const SERIES_SHOWN: usize = 4;

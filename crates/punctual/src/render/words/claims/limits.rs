@@ -2,8 +2,8 @@
 
 use super::times::{longer, span};
 use crate::render::units;
-use punctual_core::claims::{Misses, Percentile, PhaseClaims};
 use punctual_hist::Nanos;
+use punctual_numbers::claims::{Misses, Percentile, PhaseClaims};
 
 /// Sentences are about clusters from such a factor on.
 const CLUSTERED: f64 = 1.5;

@@ -4,7 +4,7 @@ use super::CAUSES_SHOWN;
 use super::times::longer;
 use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
-use punctual_core::claims::Refusal;
+use punctual_numbers::claims::Refusal;
 
 /// Why nothing is said of what lies beyond, and what would help.
 pub fn refused(refusal: &Refusal) -> String {
@@ -180,9 +180,9 @@ fn of_causes(refusal: &Refusal) -> (String, String) {
 /// One of each, in the order of the core: each names the next, so that a new one does not compile without an example.
 #[cfg(test)]
 pub fn examples() -> Vec<Refusal> {
-    use punctual_core::claims::Drift;
-    use punctual_core::explain::{Cause, Class, Rhythm};
     use punctual_hist::Nanos;
+    use punctual_numbers::claims::Drift;
+    use punctual_numbers::explain::{Cause, Class, Rhythm};
     let (second, us) = (Nanos::from_secs(1), Nanos::from_us(1));
     let hog = Cause { class: Class::HigherPriority, name: "hog".to_owned() };
     let nic = Cause { name: "nic".to_owned(), ..hog.clone() };

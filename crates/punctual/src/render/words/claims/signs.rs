@@ -2,8 +2,8 @@
 
 use crate::render::units;
 use crate::render::words::causes::rhythm;
-use punctual_core::claims::Sign;
 use punctual_hist::Nanos;
+use punctual_numbers::claims::Sign;
 
 /// A sign in a sentence.
 pub fn sign(sign: &Sign) -> String {

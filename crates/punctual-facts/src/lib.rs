@@ -1,0 +1,16 @@
+//! What a machine is. Files of a machine become facts: CPU sets, the kernel, its command line, what each word of it does.
+//!
+//! This crate cannot reach the machine: everything it knows of one comes through [`tree::Tree`]. It opens no file, reads no
+//! clock, starts no thread and prints nothing. It knows neither knobs nor recordings.
+
+#![forbid(unsafe_code)]
+
+pub mod cmdline;
+pub mod cpu_set;
+pub mod cpus;
+pub mod fact;
+pub mod finding;
+pub mod lint;
+pub mod machine;
+pub mod profile;
+pub mod tree;

@@ -1,0 +1,413 @@
+//! What a live machine says of its own words, in the order in which it is believed.
+//!
+//! Reads through a tree; judges nothing. What the kernel's image knows is asked for last, and only where nothing else
+//! says enough: to unpack it takes longer than everything else together.
+
+use super::image::{Has, Image};
+use crate::cmdline::{Token, same_dashes, words};
+use crate::cpu_set::CpuSet;
+use crate::fact::Fact;
+use crate::machine::{Config, Machine, Version};
+use crate::tree::{Tree, text};
+use std::cell::OnceCell;
+
+/// Where the log of the running kernel is found, as text.
+pub const LOG: &str = "punctual:/kernel/log";
+/// Where modules are described: `NAME` below it.
+pub const MODULE_INFO: &str = "punctual:/modinfo";
+
+/// From which version on the log lists words nobody took; before, that none is listed says nothing.
+const LISTS_UNKNOWN: Version = Version::new(5, 14);
+
+/// What is known of a machine beside its command line.
+pub struct Evidence<'a> {
+    live: Option<Live<'a>>,
+    /// Of whose image the list is read once it is wanted; none is for a kernel whose list was given, or that has none.
+    images: Option<&'a dyn Tree>,
+    image: OnceCell<Option<Image>>,
+}
+
+struct Live<'a> {
+    tree: &'a dyn Tree,
+    config: &'a Config,
+    log: Log,
+    loaded: Fact<Vec<String>>,
+}
+
+/// What the log says of unknown words.
+#[derive(Default)]
+struct Log {
+    /// Names it calls unknown; `None` where the log does not reach back to the boot.
+    unknown: Option<Vec<String>>,
+    /// Its lines that speak of parameters.
+    lines: Vec<String>,
+}
+
+/// A place that knows of words, in the order of belief.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The kernel's log: words it did not know.
+    Log,
+    /// `/sys/module/M/parameters/P`.
+    Parameter,
+    /// What is known of the module's file.
+    ModuleInfo,
+    /// The kernel's image: all words it was built with.
+    Image,
+    /// The kernel's configuration.
+    Config,
+}
+
+impl Source {
+    pub(super) const ORDER: [Self; 5] = [Self::Log, Self::Parameter, Self::ModuleInfo, Self::Image, Self::Config];
+}
+
+/// What a source says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// The kernel takes the word.
+    Taken(String),
+    /// It does not.
+    NotTaken(String),
+    /// It has no such word, whatever its value.
+    NotThere(String),
+    /// The module that would take it is not loaded.
+    NotLoaded(String),
+}
+
+/// What the log says became of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Became {
+    Rejected(String),
+    Changed(String),
+    Ignored(String),
+}
+
+impl<'a> Evidence<'a> {
+    /// Nothing but the line is known.
+    pub fn none() -> Self {
+        Self { live: None, images: None, image: OnceCell::new() }
+    }
+
+    /// A kernel of which only its own words are known.
+    pub fn image(image: Image) -> Self {
+        Self { image: OnceCell::from(Some(image)), ..Self::none() }
+    }
+
+    /// The kernel of a machine that runs (or was captured running), for a line that is not its own.
+    pub fn kernel_of(tree: &'a dyn Tree) -> Self {
+        Self { images: Some(tree), ..Self::none() }
+    }
+
+    /// A machine that runs (or was captured running) with the line.
+    pub fn live(tree: &'a dyn Tree, machine: &'a Machine) -> Self {
+        let lists_unknown = machine.kernel.version.known().is_some_and(|version| *version >= LISTS_UNKNOWN);
+        let log = Log::read(tree, lists_unknown);
+        let live = Live { tree, config: &machine.config, log, loaded: tree.list("/sys/module") };
+        Self { live: Some(live), ..Self::kernel_of(tree) }
+    }
+
+    /// Whether the kernel's log says which words nobody took.
+    pub fn lists_unknown(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
+    }
+
+    /// Whether a machine testifies.
+    pub(super) fn is_live(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Whether a machine testifies that does not show which modules it has; every running kernel has some built in.
+    pub(super) fn hides_modules(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.loaded.known().is_none_or(Vec::is_empty))
+    }
+
+    /// Asks the sources in their order; `needs` are the options the word is compiled with.
+    pub(super) fn ask(&self, token: &Token, needs: &str) -> Option<Says> {
+        let live = |source| self.live.as_ref().and_then(|live| live.ask(source, token, needs));
+        let says = Source::ORDER.iter().find_map(|source| match source {
+            Source::Image => self.by_image(token, needs),
+            source => live(*source),
+        })?;
+        // The log names what a handler refused and what is not there alike.
+        match (&says, token.name.contains('.')) {
+            (Says::NotTaken(why), false) => match self.by_image(token, needs) {
+                Some(Says::NotThere(image)) => Some(Says::NotThere(format!("{image}; {why}"))),
+                _ => Some(says),
+            },
+            _ => Some(says),
+        }
+    }
+
+    /// Whether the kernel's image is known, and has the word.
+    pub(super) fn image_has(&self, token: &Token) -> bool {
+        self.own_words().is_some_and(|image| matches!(image.has(token), Has::Yes(_)))
+    }
+
+    fn own_words(&self) -> Option<&Image> {
+        self.image.get_or_init(|| self.images.and_then(Image::read)).as_ref()
+    }
+
+    /// What the kernel's image says, where it is known and the word is one it would know.
+    fn by_image(&self, token: &Token, needs: &str) -> Option<Says> {
+        let image = self.own_words()?;
+        match image.has(token) {
+            Has::Yes(how) => return Some(Says::Taken(format!("this kernel's image {how}"))),
+            Has::Perhaps | Has::Elsewhere => return None,
+            Has::No => {}
+        }
+        if let Some((module, _)) = token.name.split_once('.') {
+            self.is_without(image, module)?;
+        }
+        let option = self.live.as_ref().and_then(|live| Some((live.missing_option(needs)?, &live.config.source)));
+        let why = option.map(|(option, source)| format!(": it needs CONFIG_{option}, which {source} has off"));
+        Some(Says::NotThere(format!("this kernel's image does not know it{}", why.unwrap_or_default())))
+    }
+
+    /// That no module in a file can have what the image lacks: the module is built in, or there is none.
+    fn is_without(&self, image: &Image, module: &str) -> Option<()> {
+        let info = self.live.as_ref().map(|live| text(live.tree, &format!("{MODULE_INFO}/{module}")));
+        match info {
+            Some(Fact::Known(info)) => info.starts_with("built-in").then_some(()),
+            Some(Fact::Absent) => Some(()),
+            _ => image.has_module(module).then_some(()),
+        }
+    }
+
+    /// The parameter of that name as it reads now, and its file.
+    pub(super) fn parameter(&self, token: &Token) -> Option<(String, String)> {
+        let path = parameter_path(token);
+        let value = text(self.live.as_ref()?.tree, &path).known()?.trim().to_owned();
+        Some((path, value))
+    }
+
+    /// What the log says became of the word's value.
+    pub(super) fn became(&self, token: &Token) -> Option<Became> {
+        self.live.as_ref()?.log.became(token)
+    }
+
+    /// What is in force, of what the word asks for: whether it agrees, and the file that says so.
+    pub(super) fn effect(&self, token: &Token) -> Option<(bool, String)> {
+        effect(self.live.as_ref()?.tree, token)
+    }
+}
+
+impl Live<'_> {
+    fn ask(&self, source: Source, token: &Token, needs: &str) -> Option<Says> {
+        let dotted = token.name.split_once('.');
+        match (source, dotted) {
+            (Source::Log, None) => {
+                let unknown = self.log.unknown.as_ref()?;
+                Some(if unknown.contains(&token.name) {
+                    Says::NotTaken("the kernel's log lists it among the words it does not know".to_owned())
+                } else {
+                    Says::Taken("the kernel's log does not list it among the words it does not know".to_owned())
+                })
+            }
+            (Source::Log, Some((module, parameter))) => self.log.refused_by(module, parameter).map(Says::NotTaken),
+            (Source::Parameter, _) => {
+                let path = parameter_path(token);
+                match text(self.tree, &path) {
+                    Fact::Known(value) => {
+                        Some(Says::Taken(format!("{path} = {}", crate::fact::printable(value.trim(), 60))))
+                    }
+                    Fact::Denied => Some(Says::Taken(format!("{path} exists"))),
+                    _ => None,
+                }
+            }
+            (Source::ModuleInfo, Some((module, parameter))) => self.module(module, parameter),
+            (Source::ModuleInfo, None) | (Source::Image, _) => None,
+            (Source::Config, _) => self.missing_option(needs).map(|option| {
+                Says::NotTaken(format!("it needs CONFIG_{option}, which {} has off", self.config.source))
+            }),
+        }
+    }
+
+    fn module(&self, module: &str, parameter: &str) -> Option<Says> {
+        let path = format!("{MODULE_INFO}/{module}");
+        let info = text(self.tree, &path);
+        let is_loaded = self.loaded.known().map(|names| names.iter().any(|name| same_dashes(name) == module));
+        let Fact::Known(info) = info else { return None };
+        let mut lines = info.lines();
+        let is_built_in = lines.next().is_some_and(|first| first.trim() == "built-in");
+        let has_it = lines.any(|line| {
+            let mut parts = line.split_whitespace();
+            parts.next() == Some("parm") && parts.next().is_some_and(|name| same_dashes(name) == parameter)
+        });
+        match (has_it, is_built_in, is_loaded) {
+            (true, false, Some(false)) => {
+                Some(Says::NotLoaded(format!("the module {module} has it, and is not loaded")))
+            }
+            (true, ..) => Some(Says::Taken(format!("the module {module} has it"))),
+            // What is built in may stand there under another name than the one that is typed.
+            (false, true, _) => None,
+            (false, false, _) => {
+                Some(Says::NotTaken(format!("the module {module} of this kernel has no such parameter")))
+            }
+        }
+    }
+
+    /// An option without which the word is not compiled in, and that is off; the alternatives are all tried.
+    fn missing_option(&self, needs: &str) -> Option<String> {
+        // In a part of a configuration, what is not there is not off; every whole one for these machines has this line.
+        let is_whole = self.config.is_on("64BIT") == Fact::Known(true);
+        if needs == "-" || !is_whole {
+            return None;
+        }
+        let is_missing = |option: &&str| match option.strip_prefix('!') {
+            Some(option) => self.config.is_on(option) == Fact::Known(true),
+            None => self.config.is_on(option) == Fact::Known(false),
+        };
+        let first = needs.split('|').map(|term| term.split('&').find(is_missing)).collect::<Option<Vec<&str>>>()?;
+        first.first().map(|option| (*option).to_owned())
+    }
+}
+
+impl Log {
+    fn read(tree: &dyn Tree, lists_unknown: bool) -> Self {
+        // Logs hold bytes of any kind: what is not text does not make the rest worthless.
+        let Fact::Known(bytes) = tree.read(LOG) else { return Self::default() };
+        let log = String::from_utf8_lossy(&bytes);
+        let mut found = Self::default();
+        for line in log.lines() {
+            if lists_unknown && found.unknown.is_none() && line.contains("Kernel command line: ") {
+                found.unknown = Some(Vec::new());
+            } else if let Some(list) = unknown_words(line) {
+                found.unknown.get_or_insert_default().extend(words(list.as_bytes()).into_iter().map(|t| t.name));
+            } else if SIGNS.iter().any(|sign| line.contains(sign)) {
+                found.lines.push(line.to_owned());
+            }
+        }
+        found
+    }
+
+    fn refused_by(&self, module: &str, parameter: &str) -> Option<String> {
+        let line = self.lines.iter().find(|line| {
+            let Some((before, after)) = line.split_once(": unknown parameter '") else { return false };
+            let is_module = before.split_whitespace().last().is_some_and(|name| same_dashes(name) == module);
+            is_module && after.split('\'').next().is_some_and(|name| same_dashes(name) == parameter)
+        })?;
+        Some(format!("the kernel's log: {}", shown(line)))
+    }
+
+    fn became(&self, token: &Token) -> Option<Became> {
+        let quoted = |line: &str, marks: [char; 2]| {
+            let (_, after) = line.rsplit_once(marks[0])?;
+            Some(same_dashes(after.split(marks[1]).next()?))
+        };
+        self.lines.iter().find_map(|line| {
+            let is_mine = |names: &[&str]| names.contains(&token.name.as_str());
+            let said = || format!("the kernel's log: {}", shown(line));
+            if line.contains("Malformed early option '") {
+                let name = line.split('\'').nth(1).map(same_dashes);
+                return (name.as_deref() == Some(&token.name)).then(|| Became::Rejected(said()));
+            }
+            if line.contains("invalid for parameter `") || line.contains("too large for parameter `") {
+                return (quoted(line, ['`', '\'']).as_deref() == Some(&token.name)).then(|| Became::Rejected(said()));
+            }
+            if line.contains("is obsolete, ignored") {
+                let name = line.split("Parameter ").nth(1)?.split_whitespace().next().map(same_dashes);
+                return (name.as_deref().map(|n| n.trim_end_matches('=')) == Some(&token.name))
+                    .then(|| Became::Ignored(said()));
+            }
+            let (_, names, rejects) = *FATES.iter().find(|(sign, ..)| line.contains(sign))?;
+            is_mine(names).then(|| if rejects { Became::Rejected(said()) } else { Became::Changed(said()) })
+        })
+    }
+}
+
+/// Parameters without a dot belong to the kernel itself.
+fn parameter_path(token: &Token) -> String {
+    let (module, parameter) = token.name.split_once('.').unwrap_or(("kernel", &token.name));
+    format!("/sys/module/{module}/parameters/{parameter}")
+}
+
+/// Lines about certain words, and whether they refuse the value or change it.
+const FATES: &[(&str, &[&str], bool)] = &[
+    ("nohz_full= or isolcpus= incorrect CPU range", &["isolcpus", "nohz_full"], true),
+    ("nohz_full= must match isolcpus=", &["isolcpus", "nohz_full"], true),
+    ("isolcpus: Invalid flag", &["isolcpus"], true),
+    ("isolcpus: Skipped unknown flag", &["isolcpus"], false),
+    ("Housekeeping: must include one present CPU, using", &["isolcpus", "nohz_full"], false),
+    ("Housekeeping: must include one present CPU neither", &["isolcpus", "nohz_full"], true),
+    ("Housekeeping: nohz unsupported", &["nohz_full"], true),
+    ("NO_HZ: Clearing", &["nohz_full"], false),
+    ("rcu_nocbs= bad CPU range", &["rcu_nocbs"], true),
+    ("contains nonexistent CPUs", &["rcu_nocbs"], false),
+    ("Dynamic Preempt: unsupported mode", &["preempt"], true),
+    ("transparent_hugepage= cannot parse", &["transparent_hugepage"], true),
+    ("Unable to parse numa_balancing=", &["numa_balancing"], true),
+    ("Unsupported mitigations=", &["mitigations"], true),
+];
+
+/// What is kept of the log.
+const SIGNS: &[&str] = &[
+    "Malformed early option",
+    ": unknown parameter '",
+    "is obsolete, ignored",
+    "for parameter `",
+    "Housekeeping: ",
+    "isolcpus: ",
+    "NO_HZ: Clearing",
+    "rcu_nocbs= bad",
+    "contains nonexistent CPUs",
+    "Dynamic Preempt: unsupported",
+    "transparent_hugepage= cannot",
+    "Unable to parse numa_balancing",
+    "Unsupported mitigations=",
+];
+
+/// The words between quotes in `Unknown kernel command line parameters "a b=c", will be passed to user space.`
+fn unknown_words(line: &str) -> Option<&str> {
+    if let Some((_, rest)) = line.split_once("Unknown kernel command line parameters \"") {
+        return Some(rest.rsplit_once('"').map_or(rest, |(list, _)| list));
+    }
+    line.split_once("Unknown command line parameters: ").map(|(_, list)| list)
+}
+
+/// A line of the log without its time.
+fn shown(line: &str) -> String {
+    let text = line.rsplit_once("] ").map_or(line, |(_, text)| text);
+    crate::fact::printable(text.trim(), 120)
+}
+
+/// Whether `isolcpus=` asks for what `/sys/devices/system/cpu/isolated` shows: by that flag, or by none.
+fn is_about_domains(value: &str) -> bool {
+    let has = |wanted: &str| value.split(',').any(|flag| flag == wanted);
+    has("domain") || !(has("nohz") || has("managed_irq"))
+}
+
+fn effect(tree: &dyn Tree, token: &Token) -> Option<(bool, String)> {
+    let value = token.value.as_deref();
+    let is = |path: &str, wanted: &[&str]| {
+        let found = text(tree, path).known()?.trim().to_owned();
+        Some((wanted.contains(&found.as_str()), format!("{path} = {}", crate::fact::printable(&found, 60))))
+    };
+    let cpus = |path: &str, wanted: &str, is_exact: bool| {
+        let found = CpuSet::parse_list(text(tree, path).known()?.trim()).ok()?;
+        let possible =
+            text(tree, "/sys/devices/system/cpu/possible").known().and_then(|p| CpuSet::parse_list(p).ok())?;
+        let list = wanted.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_' || c == ',');
+        let asked = CpuSet::parse_kernel(list, possible.iter().last()? + 1).ok()?;
+        let agrees = if is_exact { asked == found } else { asked.is_subset(&found) };
+        Some((agrees, format!("{path} = {found}")))
+    };
+    let marked = |path: &str| {
+        let text = text(tree, path).known()?.clone();
+        let word = text.split('[').nth(1)?.split(']').next()?.to_owned();
+        Some((Some(word.as_str()) == value, format!("{path} = {}", crate::fact::printable(&text, 60))))
+    };
+    match token.name.as_str() {
+        "isolcpus" if is_about_domains(value?) => cpus("/sys/devices/system/cpu/isolated", value?, true),
+        "nohz_full" => cpus("/sys/devices/system/cpu/nohz_full", value?, true),
+        "nosmt" => is("/sys/devices/system/cpu/smt/control", &["off", "forceoff", "notsupported", "notimplemented"]),
+        "clocksource" => is("/sys/devices/system/clocksource/clocksource0/current_clocksource", &[value?]),
+        "idle" if value == Some("poll") => is("/sys/devices/system/cpu/cpuidle/current_driver", &["none"]),
+        "nmi_watchdog" if value == Some("0") => is("/proc/sys/kernel/nmi_watchdog", &["0"]),
+        "nosoftlockup" => is("/proc/sys/kernel/soft_watchdog", &["0"]),
+        "numa_balancing" if value == Some("disable") => is("/proc/sys/kernel/numa_balancing", &["0"]),
+        "transparent_hugepage" => marked("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "hugepages" => is("/proc/sys/vm/nr_hugepages", &[value?]),
+        _ => None,
+    }
+}

@@ -1,0 +1,177 @@
+//! The linter of kernel command lines: for every word, what the kernel makes of it, why, and what to write instead.
+//!
+//! Most words that do nothing fail silently: a module that is not there, a name that was removed years ago, a list the
+//! kernel refuses. Judged by the names that kernels register ([`names`]), by what is known of single words ([`rules`]),
+//! by what their values must look like ([`values`]) and, on a live machine, by its own testimony ([`Evidence`]). Reads
+//! through a [`Tree`] and decides; knows nothing of how a verdict is shown.
+//!
+//! [`Tree`]: crate::tree::Tree
+
+mod contradictions;
+mod duplicates;
+mod evidence;
+mod file;
+mod housekeeping;
+mod image;
+mod judge;
+mod names;
+mod near;
+mod rules;
+mod standing;
+mod user_space;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+pub use duplicates::is_overridden;
+pub use evidence::Evidence;
+pub use file::{Contents, Placed, lint_file};
+pub use image::{Image, WORDS};
+
+use crate::cmdline::{Token, words};
+use crate::cpu_set::CpuSet;
+use crate::machine::{Arch, Flavour, Machine, Version};
+
+/// The kernel a line is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its version.
+    pub version: Version,
+    /// Its kind.
+    pub flavour: Flavour,
+    /// What it runs on.
+    pub arch: Arch,
+    /// CPUs that can exist, where that is known.
+    pub possible: Option<CpuSet>,
+}
+
+impl Target {
+    /// The kernel that runs; `None` where it does not say enough of itself.
+    pub fn of(machine: &Machine) -> Option<Self> {
+        Some(Self {
+            version: *machine.kernel.version.known()?,
+            flavour: *machine.kernel.flavour.known()?,
+            arch: *machine.kernel.arch.known()?,
+            possible: machine.topology.possible.known().cloned(),
+        })
+    }
+
+    /// The kernel of an image, by what it says of itself (`Linux version ...`) and the words it was built with.
+    pub fn of_image(banner: &str, arch: Arch, image: &Image) -> Option<Self> {
+        let mut says = banner.split_whitespace().skip(2);
+        let version = Version::parse(says.next()?)?;
+        let has = |word: &str| banner.split_whitespace().any(|said| said == word);
+        let flavour = match () {
+            () if image.has_module("xenomai") => Flavour::Cobalt,
+            () if image.has_module("evl") => Flavour::Evl,
+            () if has("PREEMPT_RT") => Flavour::Rt,
+            () if has("PREEMPT_DYNAMIC") => Flavour::Dynamic,
+            () => Flavour::Stock,
+        };
+        Some(Self { version, flavour, arch, possible: None })
+    }
+
+    /// Whether versions around this one were looked at; otherwise the nearest stands in for it.
+    pub fn was_looked_at(&self) -> bool {
+        let [first, .., last] = names::LOOKED_AT;
+        (first..=last).contains(&self.version) && self.arch != Arch::Other
+    }
+
+    /// Whether exactly this version was looked at.
+    pub fn is_looked_at(&self) -> bool {
+        names::LOOKED_AT.contains(&self.version) && self.arch != Arch::Other
+    }
+
+    /// How many CPUs a list may name; `None` where that is not known.
+    fn cpus(&self) -> Option<u32> {
+        Some(self.possible.as_ref()?.iter().last()? + 1)
+    }
+}
+
+/// What becomes of a word. Ordered from the worst to the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// It is taken, and does harm.
+    Harmful,
+    /// Nothing takes it.
+    Unknown,
+    /// Its name is known; its value is refused.
+    RejectedValue,
+    /// It is taken, and changes nothing here.
+    Inert,
+    /// It is taken, but not as it was written.
+    Clamped,
+    /// It is for a module that is not loaded.
+    ModuleNotLoaded,
+    /// The kernel leaves it to the boot loader, the initial RAM disk or init.
+    ForUserSpace,
+    /// It is taken.
+    Accepted,
+    /// It is taken, and what it asks for is in force.
+    Effective,
+}
+
+impl Verdict {
+    /// Every verdict, the worst first.
+    pub const ALL: [Self; 9] = [
+        Self::Harmful,
+        Self::Unknown,
+        Self::RejectedValue,
+        Self::Inert,
+        Self::Clamped,
+        Self::ModuleNotLoaded,
+        Self::ForUserSpace,
+        Self::Accepted,
+        Self::Effective,
+    ];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Harmful => "harmful",
+            Self::Unknown => "unknown",
+            Self::RejectedValue => "rejected-value",
+            Self::Inert => "inert",
+            Self::Clamped => "clamped",
+            Self::ModuleNotLoaded => "module-not-loaded",
+            Self::ForUserSpace => "for-user-space",
+            Self::Accepted => "accepted",
+            Self::Effective => "effective",
+        }
+    }
+}
+
+/// One word of a command line, judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// As it stands there.
+    pub word: String,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Taken, but it does something else than is commonly believed.
+    pub is_trap: bool,
+    /// Nobody lists the word, and this machine, which could tell more, shows no modules.
+    pub is_untold: bool,
+    /// Why.
+    pub why: String,
+    /// What to write instead; `None` where there is nothing better to write.
+    pub instead: Option<String>,
+    /// Where that is known from.
+    pub sources: Vec<String>,
+}
+
+/// Every word of a line, judged, in order.
+pub fn lint(line: &[u8], target: &Target, evidence: &Evidence<'_>) -> Vec<Word> {
+    judge::judge(&words(line), target, evidence)
+}
+
+/// Whether a word is one the kernel would act on: a name of at least four letters that needs a value, or has a dot, so
+/// that words of init are not mistaken for it.
+pub fn is_kernels(token: &Token) -> bool {
+    let is_long = token.name.len() >= 4;
+    let is_parameter = token.name.split_once('.').is_some_and(|(module, parameter)| {
+        names::NAMES.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
+    });
+    is_parameter || (is_long && token.value.is_some() && !names::NAMES.exact(&token.name, true).is_empty())
+}

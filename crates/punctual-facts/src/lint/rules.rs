@@ -1,0 +1,318 @@
+//! What is known of single words beyond their names, as data: under which condition a word does harm, does nothing or
+//! does something else than most believe.
+//!
+//! The first rule that fits is taken. A rule about what a word does applies only where the kernel takes the word at all,
+//! unless it says otherwise.
+
+use super::Verdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
+use super::values::{cpu_list, integer};
+use super::{Target, words};
+use crate::cmdline::Token;
+use crate::machine::{Arch, Flavour, Version};
+
+/// A condition on a word and what stands around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum If {
+    /// Its value is one of these.
+    Is(&'static [&'static str]),
+    /// It has a value.
+    HasValue,
+    /// Flags stand in front of its list of CPUs.
+    HasFlags,
+    /// None stands there.
+    LacksFlags,
+    /// This one does not.
+    LacksFlag(&'static str),
+    /// Its value as a number has this bit clear.
+    BitClear(u32),
+    /// The kernel is of this kind.
+    Rt,
+    /// It is not.
+    NotRt,
+    /// Cobalt runs beside it.
+    Cobalt,
+    /// Neither Cobalt nor EVL runs beside it.
+    NotDual,
+    /// The kernel runs on x86.
+    X86,
+    /// It runs on arm64.
+    Arm64,
+    /// It is at least that version.
+    From(u32, u32),
+    /// It is older than that version.
+    Before(u32, u32),
+    /// A word stands beside it, whole.
+    Beside(&'static str),
+    /// A word of that name does not stand beside it.
+    Without(&'static str),
+}
+
+/// What is known of one word under conditions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    word: &'static str,
+    when: &'static [If],
+    /// `None`: as the names and the evidence have it.
+    pub(super) verdict: Option<Verdict>,
+    pub(super) is_trap: bool,
+    /// Applies whether or not the kernel takes the word.
+    pub(super) is_always: bool,
+    pub(super) why: &'static str,
+    pub(super) instead: Option<&'static str>,
+    pub(super) sources: &'static [&'static str],
+}
+
+const fn rule(word: &'static str, when: &'static [If], verdict: Verdict, why: &'static str) -> Rule {
+    let verdict = Some(verdict);
+    // A removed name must say so whatever else is known of it.
+    let is_always = matches!(verdict, Some(Unknown));
+    Rule { word, when, verdict, is_trap: false, is_always, why, instead: None, sources: &[] }
+}
+
+const fn note(word: &'static str, when: &'static [If], why: &'static str) -> Rule {
+    Rule { word, when, verdict: None, is_trap: false, is_always: false, why, instead: None, sources: &[] }
+}
+
+const fn trap(word: &'static str, when: &'static [If], why: &'static str) -> Rule {
+    Rule { is_trap: true, ..note(word, when, why) }
+}
+
+impl Rule {
+    const fn always(self) -> Self {
+        Self { is_always: true, ..self }
+    }
+
+    const fn instead(self, instead: &'static str) -> Self {
+        Self { instead: Some(instead), ..self }
+    }
+
+    const fn from(self, sources: &'static [&'static str]) -> Self {
+        Self { sources, ..self }
+    }
+
+    fn fits(&self, token: &Token, target: &Target, line: &[Token]) -> bool {
+        self.word == token.name && self.when.iter().all(|condition| condition.holds(token, target, line))
+    }
+}
+
+impl If {
+    fn holds(self, token: &Token, target: &Target, line: &[Token]) -> bool {
+        let value = token.value.as_deref();
+        let others = || line.iter().filter(|other| !other.is_for_init);
+        match self {
+            Self::Is(values) => value.is_some_and(|v| values.contains(&v)),
+            Self::HasValue => value.is_some(),
+            Self::HasFlags => value.is_some_and(|v| !cpu_list(v).0.is_empty()),
+            Self::LacksFlags => value.is_some_and(|v| cpu_list(v).0.is_empty()),
+            Self::LacksFlag(flag) => value.is_some_and(|v| !cpu_list(v).0.contains(&flag)),
+            Self::BitClear(bit) => value.and_then(integer).is_some_and(|n| n & (1 << bit) == 0),
+            Self::Rt => target.flavour == Flavour::Rt,
+            Self::NotRt => target.flavour != Flavour::Rt,
+            Self::Cobalt => target.flavour == Flavour::Cobalt,
+            Self::NotDual => !target.flavour.is_dual(),
+            Self::X86 => target.arch == Arch::X86,
+            Self::Arm64 => target.arch == Arch::Arm64,
+            Self::From(major, minor) => target.version >= Version::new(major, minor),
+            Self::Before(major, minor) => target.version < Version::new(major, minor),
+            Self::Beside(word) => {
+                let wanted = words(word.as_bytes());
+                wanted.iter().all(|w| others().any(|o| o.name == w.name && o.value == w.value))
+            }
+            Self::Without(name) => !others().any(|other| other.name == name),
+        }
+    }
+}
+
+/// The first rule that fits.
+pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: bool) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| (is_taken || rule.is_always) && rule.fits(token, target, line))
+}
+
+/// Whether any rule is about that name, for what to say of a word somebody may have meant.
+pub(super) fn about(token: &Token, target: &Target, line: &[Token]) -> Option<&'static Rule> {
+    find(token, target, line, true)
+}
+
+#[rustfmt::skip]
+const RULES: &[Rule] = &[
+    // Isolation.
+    trap("isolcpus", &[If::HasFlags, If::LacksFlag("domain")],
+        "without the flag domain these CPUs stay with the scheduler: tasks are still moved there, unless a cpuset \
+         partition keeps them away")
+        .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_isolcpus_setup"]),
+    note("isolcpus", &[If::LacksFlags, If::Before(7, 0), If::Without("nohz_full")],
+        "managed interrupts still go there, and up to 6.12 only nohz_full= keeps unbound kernel threads off these CPUs")
+        .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 6.1, 6.12 kernel/sched/isolation.c, kernel/kthread.c"]),
+    note("isolcpus", &[If::LacksFlags], "managed interrupts still go there; cpuset partitions do the same at run time")
+        .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 7.3 kernel/sched/isolation.c", "kernel 7.3 admin-guide/cpu-isolation.rst"]),
+    note("isolcpus", &[If::Before(7, 0), If::Without("nohz_full")],
+        "up to 6.12 only nohz_full= keeps unbound kernel threads off these CPUs")
+        .from(&["kernel 6.1, 6.12 kernel/sched/isolation.c, kernel/kthread.c"]),
+    note("isolcpus", &[], "cpuset partitions do the same at run time")
+        .from(&["kernel 7.3 admin-guide/cpu-isolation.rst"]),
+    trap("nohz_full", &[If::From(7, 0), If::Without("isolcpus")],
+        "from 7.x kernel threads and work queues follow domain isolation only, which this word no longer brings; for \
+         periodic work the kernel's guide advises against it")
+        .instead("isolcpus=managed_irq,domain,LIST, or a cpuset partition")
+        .from(&["kernel 7.3 kernel/sched/isolation.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
+    trap("nohz_full", &[If::Beside("nohz=off")],
+        "nohz=off keeps every tick, so these CPUs tick on, and pay for the tracking at each entry into the kernel all \
+         the same")
+        .instead("nohz_full= or nohz=off, not both").from(&["kernel 6.1, 6.12, 7.3 kernel/time/tick-sched.c"]),
+    note("nohz_full", &[], "for periodic work the kernel's guide advises against it")
+        .from(&["kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
+    note("rcu_nocbs", &[If::HasValue], "nohz_full= implies it; a malformed list offloads all CPUs")
+        .from(&["kernel 7.3 kernel/rcu/tree_nocb.h"]),
+    trap("rcu_nocb_poll", &[If::HasValue],
+        "it is a flag; the number means nothing, and the threads poll, which costs energy")
+        .instead("rcu_nocb_poll, or rather nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
+    note("rcu_nocb_poll", &[], "the threads that free memory then poll all the time; it saves the real-time CPU a wake-up only")
+        .from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
+    note("rcupdate.rcu_cpu_stall_suppress", &[If::Is(&["1"])], "it hides the evidence of stalls; better left on while bringing a machine up")
+        .from(&["kernel 7.3 kernel/rcu/tree_stall.h"]),
+    rule("rcupdate.rcu_expedited", &[If::Is(&["1"])], Harmful,
+        "expedited grace periods interrupt every busy CPU; the kernel's own documentation says they degrade real-time latency")
+        .instead("rcupdate.rcu_normal_after_boot=1").from(&["kernel kernel-parameters.txt: rcupdate.rcu_expedited"]),
+    note("irqaffinity", &[], "the boot CPU is always included; managed interrupts and those requested before do not follow")
+        .from(&["kernel/irq/irqdesc.c"]),
+    rule("kthread_cpus", &[], Unknown, "a patch of vendors; kernels from kernel.org never had it")
+        .instead("isolcpus=managed_irq,domain,LIST and nohz_full=LIST").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
+    rule("workqueue.cpumask", &[If::From(6, 12)], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
+        .instead("workqueue.unbound_cpus=LIST").from(&["kernel 6.12, 7.3 kernel/workqueue.c"]),
+    rule("workqueue.cpumask", &[], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
+        .instead("write the mask to /sys/devices/virtual/workqueue/cpumask").from(&["kernel 6.1 kernel/workqueue.c"]),
+
+    // Interrupts.
+    rule("irqpoll", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
+        .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
+    rule("irqfixup", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
+        .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
+    rule("irqpoll", &[], Harmful, "every interrupt handler is called at every tick, and on every interrupt nobody claims")
+        .instead("find the device whose interrupt gets lost").from(&["kernel/irq/spurious.c"]),
+    rule("threadirqs", &[If::Rt], Inert, "PREEMPT_RT forces threaded interrupts and does not even know the word")
+        .always().instead("nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"]),
+    rule("acpi_irq_nobalance", &[], Inert,
+        "it concerns the routing of PCI interrupts to the lines of old interrupt controllers, and is the default there")
+        .instead("nothing; stop irqbalance as a service").from(&["kernel drivers/acpi/pci_link.c"]),
+    rule("noirqbalance", &[], Unknown, "the balancer it switched off left the kernel many years ago")
+        .instead("nothing; stop irqbalance as a service").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
+
+    // SMT, CPU features.
+    rule("nosmt", &[If::Arm64, If::Before(6, 13)], Unknown, "kernels for arm64 cannot switch SMT off at boot up to 6.12; 7.3 can")
+        .instead("echo 0 > /sys/devices/system/cpu/cpuN/online for every second thread, on chips that have such")
+        .from(&["kernel 6.1, 6.12, 7.3 arch/arm64/Kconfig: HOTPLUG_SMT"]),
+    rule("noht", &[], Unknown, "a word of 2.4 and early 2.6").instead("nosmt").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
+    rule("nohalt", &[], Unknown, "a word of Itanium, whose support was removed").instead("nothing").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
+    rule("nosmap", &[If::X86], Unknown, "removed from x86 in 2022; it would have been a hole in any case")
+        .instead("nothing").from(&["kernel 6.1, 6.12, 7.3 arch/x86: no such name"]),
+    rule("mitigations", &[If::Is(&["off"])], Harmful,
+        "opens the machine to attacks by any program, for a gain that is seldom in the worst case")
+        .instead("mitigations=auto").from(&["kernel admin-guide/hw-vuln"]),
+
+    // Machine checks.
+    rule("mce", &[If::Is(&["off"])], Harmful, "an uncorrectable error of the memory or a CPU is then not handled at all")
+        .instead("write 0 to /sys/devices/system/machinecheck/machinecheck0/check_interval").from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
+    note("mce", &[If::Is(&["ignore_ce"])], "it hides corrected errors; check_interval=0 in sysfs only stops the polling")
+        .from(&["kernel arch/x86/kernel/cpu/mce/core.c"]),
+
+    // Dual kernels.
+    rule("xenomai.supported_cpus", &[If::Cobalt, If::BitClear(0)], RejectedValue, "Cobalt refuses a mask without CPU 0 (from 3.2)")
+        .always().instead("a mask with bit 0 set: CPUs 0, 2 and 3 are 0x0d").from(&["Xenomai 3.3 kernel/cobalt"]),
+    note("xenomai.supported_cpus", &[If::Cobalt], "a mask, not a list: 0x0d is CPUs 0, 2 and 3").always().from(&["Xenomai 3.3 kernel/cobalt"]),
+    rule("xenomai.smi_mask", &[If::Cobalt, If::Without("xenomai.smi")], Inert, "the mask is used with xenomai.smi=enabled only")
+        .always().instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
+    rule("xenomai.smi_mask", &[If::Cobalt, If::Beside("xenomai.smi=detect")], Inert, "the mask is used with xenomai.smi=enabled only")
+        .always().instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
+    rule("xenomai.smi", &[If::Cobalt, If::Is(&["detect"])], Inert, "detect is the default, and only warns")
+        .always().instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
+    note("xenomai.allowed_group", &[If::Cobalt], "the group must exist").always().from(&["Xenomai 3.3 kernel/cobalt"]),
+    rule("evl.oob_cpus", &[], Unknown, "the code calls it evl.oobcpus").instead("evl.oobcpus=LIST").from(&["EVL 6.10 kernel/evl"]),
+
+    // Graphics.
+    rule("i915.enable_rc6", &[], Unknown, "removed from i915 about 4.16; the driver says so when it is loaded")
+        .instead("pin the frequency: equal gt_min_freq_mhz and gt_max_freq_mhz in sysfs").from(&["kernel commit fb6db0f5bf1d"]),
+    rule("i915.enable_execlists", &[], Unknown, "removed from i915; it was for the ring buffers of Gen8").instead("nothing").from(&["kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/i915_params.c"]),
+    rule("i915.powersave", &[], Unknown, "removed from i915").instead("nothing").from(&["kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/i915_params.c"]),
+    note("i915.disable_power_well", &[If::Is(&["0"])], "0 keeps the power wells on").from(&["kernel i915_params.c"]),
+    note("i915.enable_dc", &[], "the kernel calls it unsafe and taints itself").from(&["kernel i915_params.c"]),
+
+    // Frequency.
+    trap("cpufreq.off", &[If::Is(&["1"])],
+        "the CPU then stays at the speed the firmware left, and where the hardware chooses, it goes on choosing")
+        .instead("the performance governor").from(&["kernel drivers/cpufreq/cpufreq.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
+    rule("intel_pstate", &[If::Is(&["disable"]), If::Beside("cpufreq.off=1")], Inert, "under cpufreq.off=1 no driver is used in any case")
+        .instead("one of the two").from(&["kernel drivers/cpufreq/intel_pstate.c, cpufreq.c"]),
+
+    // Idle.
+    rule("intel_idle.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "under idle=poll no idle state is entered")
+        .instead("nothing").from(&["kernel arch/x86/kernel/process.c"]),
+    trap("intel_idle.max_cstate", &[If::Is(&["0"]), If::Without("processor.max_cstate")],
+        "0 keeps intel_idle from loading, and acpi_idle takes over, which may sleep deeper")
+        .instead("intel_idle.max_cstate=1 processor.max_cstate=1, or the latency limit of PM QoS at run time").from(&["kernel drivers/idle/intel_idle.c", "kernel admin-guide/pm/intel_idle.rst"]),
+    rule("processor.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "under idle=poll no idle state is entered")
+        .instead("nothing").from(&["kernel arch/x86/kernel/process.c"]),
+    rule("processor.max_cstate", &[If::Arm64], Inert, "arm64 tells ACPI of its idle states in another way (_LPI), which this does not limit")
+        .instead("the latency limit of PM QoS at run time").from(&["kernel 6.1, 6.12, 7.3 drivers/acpi/processor_idle.c: acpi_processor_setup_lpi_states"]),
+    rule("processor.max_cstate", &[If::Is(&["0"])], Clamped, "the driver makes 1 of 0")
+        .instead("processor.max_cstate=1").from(&["kernel drivers/acpi/processor_idle.c"]),
+    rule("processor_idle.max_cstate", &[], Unknown, "processor_idle is the name of a file; the module is called processor")
+        .instead("processor.max_cstate=1").from(&["kernel drivers/acpi/Makefile"]),
+    rule("intel.max_cstate", &[], Unknown, "there never was a module of that name").instead("intel_idle.max_cstate=1").from(&["kernel 6.1, 6.12, 7.3: no such module"]),
+    rule("idle", &[If::X86, If::Is(&["halt", "nomwait"]), If::Beside("idle=poll")], Inert,
+        "idle=poll beside it is never undone, wherever it stands, and under it no idle state is entered")
+        .instead("one of the two").from(&["kernel 6.1, 6.12, 7.3 arch/x86/kernel/process.c: idle_setup"]),
+    note("idle", &[If::X86, If::Is(&["poll"])], "no CPU ever sleeps: heat, no boost, and a busy sibling where cores run two threads")
+        .from(&["kernel admin-guide/pm/cpuidle.rst"]),
+
+    // Clocks.
+    note("tsc", &[If::Is(&["reliable"])], "right only where the TSC is invariant; tsc=nowatchdog is what real time needs")
+        .from(&["kernel arch/x86/kernel/tsc.c"]),
+    note("hpet", &[If::Is(&["disable"])], "takes the reference away that watches over the TSC").from(&["kernel arch/x86/kernel/hpet.c"]),
+    trap("clocksource", &[If::X86, If::Is(&["hpet", "acpi_pm"])],
+        "every look at the clock then asks a device outside the CPU, which takes about a microsecond, with a system call \
+         each time, and longer where several CPUs ask")
+        .instead("nothing; clocksource=tsc where the TSC is good and the kernel doubts it").from(&["kernel drivers/clocksource/acpi_pm.c, arch/x86/kernel/hpet.c"]),
+    note("clocksource", &[If::Is(&["tsc"])], "the default where the TSC is good").from(&["kernel arch/x86/kernel/tsc.c"]),
+
+    // The scheduler.
+    trap("sysctl.kernel.sched_rt_runtime_us", &[If::From(6, 12), If::Is(&["-1"])],
+        "from 6.12 that no longer keeps ordinary tasks from taking time of real-time ones: the fair server does that")
+        .instead("0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, with care").from(&["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c"]),
+
+    // Watchdogs.
+    note("nosoftlockup", &[], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
+    note("nmi_watchdog", &[If::Is(&["0"])], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
+
+    // Links, memory.
+    trap("pcie_aspm", &[If::Is(&["off"])], "it only stops Linux from touching link power states: what the firmware enabled stays enabled")
+        .instead("pcie_aspm.policy=performance").from(&["kernel drivers/pci/pcie/aspm.c: pcie_no_aspm"]),
+    note("numa_balancing", &[If::NotRt], "matters only with more than one memory node").from(&["kernel mm/mempolicy.c"]),
+    note("hugepages", &[], "of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
+    note("audit", &[If::Is(&["0"])], "switches auditing off, which rules of a company may demand").from(&["kernel/audit.c"]),
+
+    // What a kernel without the flavour says.
+    rule("xenomai.supported_cpus", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
+    rule("xenomai.allowed_group", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
+    rule("xenomai.smi", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
+    rule("xenomai.smi_mask", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
+];
+
+const NO_COBALT: &str = "only kernels with Xenomai 3 (Cobalt) have it; others say nothing of it, as it has a dot";
+const COBALT: &[&str] = &["Xenomai 3.3 kernel/cobalt", "kernel init/main.c: words with a dot"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_says_why_and_where_from() {
+        for rule in RULES {
+            assert!(!rule.why.is_empty() && !rule.sources.is_empty(), "{}", rule.word);
+            assert_eq!(rule.word, rule.word.replace('-', "_"));
+            assert!(!rule.why.contains("  "), "{}", rule.why);
+            let is_good =
+                !matches!(rule.verdict, Some(Harmful | Unknown | RejectedValue | Inert | Clamped)) && !rule.is_trap;
+            assert!(is_good || rule.instead.is_some() || rule.why == NO_COBALT, "{} has nothing better", rule.word);
+        }
+    }
+}

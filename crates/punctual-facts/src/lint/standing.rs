@@ -1,0 +1,217 @@
+//! Whether kernels take a name: what the tables say, in words.
+//!
+//! Knows nothing of a machine's testimony, and looks at no value.
+
+use super::names::{NAMES, Presence, Where, nearest, number};
+use super::user_space;
+use super::{Target, Verdict};
+use crate::cmdline::Token;
+use crate::machine::{Arch, Flavour, Version};
+
+/// How a word stands with the kernel, before anybody looks at its value.
+pub(super) struct Standing {
+    /// As far as the name goes.
+    pub(super) verdict: Verdict,
+    pub(super) why: String,
+    pub(super) instead: Option<String>,
+    pub(super) sources: Vec<String>,
+    /// Type of its value.
+    pub(super) kind: char,
+    /// That nobody lists it proves nothing: the machine that could tell more does not show its modules.
+    pub(super) is_untold: bool,
+}
+
+impl Standing {
+    /// A verdict with its reason.
+    pub(super) fn new(verdict: Verdict, why: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-', is_untold: false }
+    }
+
+    /// Whether something takes the word.
+    pub(super) fn is_taken(&self) -> bool {
+        matches!(self.verdict, Verdict::Accepted | Verdict::ModuleNotLoaded)
+    }
+}
+
+/// What the tables say, and the options the word needs.
+pub(super) fn by_name(token: &Token, target: &Target) -> (Standing, &'static str) {
+    let name = token.name.as_str();
+    if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
+        return (
+            Standing::new(Verdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"),
+            "-",
+        );
+    }
+    let entries = NAMES.exact(name, token.value.is_some());
+    if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
+        let mut standing = placed(entry.place, target, "kernel parameter", "");
+        standing.kind = entry.kind;
+        if standing.verdict == Verdict::Unknown && is_patched_in(name, target) {
+            let why = "kernels from kernel.org lack it with PREEMPT_RT before 7.x; the PREEMPT_RT patches for 6.12, which \
+                distributions take, bring it";
+            standing =
+                Standing::new(Verdict::Accepted, why, "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches");
+        }
+        return (with_needs(standing, entry.needs), entry.needs);
+    }
+    if let Some((module, parameter)) = name.split_once('.') {
+        return dotted(module, parameter, target);
+    }
+    if let Some(owner) = user_space::downstream(name) {
+        let why = format!("it belongs to {owner}; the kernel's own sources do not have it");
+        return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
+    }
+    (unknown_bare(token, target), "-")
+}
+
+/// Debian's kernels with PREEMPT_RT choose between full and lazy preemption at boot from 6.12 on.
+fn is_patched_in(name: &str, target: &Target) -> bool {
+    let versions = Version::new(6, 12)..Version::new(7, 0);
+    name == "preempt" && target.flavour == Flavour::Rt && versions.contains(&target.version)
+}
+
+fn rank(presence: Presence) -> u8 {
+    match presence {
+        Presence::Yes => 2,
+        Presence::Perhaps(_) => 1,
+        Presence::No => 0,
+    }
+}
+
+/// The versions whose names speak for the target's, and what they are to it.
+fn looked_at(target: &Target, and: &str) -> (String, String) {
+    let (before, after) = nearest(target.version);
+    let asked = number(target.version);
+    if before == after && before == target.version {
+        (asked, String::new())
+    } else if before == after {
+        (number(before), format!(", the nearest to {asked} that was looked at"))
+    } else {
+        (format!("{} {and} {}", number(before), number(after)), format!(", the nearest to {asked} that were looked at"))
+    }
+}
+
+fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
+    let version = number(target.version);
+    let source = format!("kernel 6.1, 6.12, 7.3: names registered{of}");
+    match place.on(target) {
+        Presence::Yes => {
+            let (versions, nearest) = looked_at(target, "and");
+            Standing::new(Verdict::Accepted, format!("a {what} of {versions}{nearest}"), source)
+        }
+        Presence::Perhaps(has) => {
+            let why = format!(
+                "a {what} of {}; of the versions around {version} that were looked at, the other lacks it",
+                number(has)
+            );
+            Standing::new(Verdict::Accepted, why, source)
+        }
+        Presence::No => {
+            let (versions, nearest) = looked_at(target, "or");
+            let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
+            Standing::new(
+                Verdict::Unknown,
+                format!("no {what} of {versions} for {}{nearest}{elsewhere}", kernel(target)),
+                source,
+            )
+        }
+    }
+}
+
+fn kernel(target: &Target) -> String {
+    format!("{}, {}", target.arch.name(), target.flavour.name())
+}
+
+fn with_needs(mut standing: Standing, needs: &str) -> Standing {
+    if needs != "-" && standing.is_taken() {
+        standing.why = format!("{}; needs {}", standing.why, options(needs));
+    }
+    standing
+}
+
+/// `A&!B|C` in words.
+pub(super) fn options(needs: &str) -> String {
+    let one = |option: &str| match option.strip_prefix('!') {
+        Some(option) => format!("no CONFIG_{option}"),
+        None => format!("CONFIG_{option}"),
+    };
+    let all = |term: &str| term.split('&').map(one).collect::<Vec<_>>().join(" and ");
+    needs.split('|').map(all).collect::<Vec<_>>().join(", or ")
+}
+
+fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static str) {
+    const SILENT: &str = "the kernel says nothing of it, as it has a dot";
+    let Some(known) = NAMES.modules.get(module) else {
+        let is_second_kernel = matches!((module, target.flavour), ("xenomai", Flavour::Cobalt) | ("evl", Flavour::Evl));
+        if is_second_kernel {
+            let why = format!("a parameter of {}, of which not all were looked at", target.flavour.name());
+            return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
+        }
+        if let Some(owner) = user_space::downstream(module) {
+            let why = format!("it is for {owner}, which is not part of the kernel's sources");
+            return (Standing::new(Verdict::ModuleNotLoaded, why, "not verified"), "-");
+        }
+        let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
+        return (Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
+    };
+    let what =
+        if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
+    // The loader of modules takes these for every module.
+    if matches!(parameter, "dyndbg" | "async_probe") {
+        return (placed(known.place, target, &what, " by modules"), known.needs);
+    }
+    let Some(found) = known.parameter(parameter) else {
+        let whole = format!("{module}.{parameter}");
+        let standing = if let Some(owner) = user_space::downstream(&whole) {
+            let why = format!("{owner} have it; the kernel's own sources do not");
+            Standing::new(Verdict::ModuleNotLoaded, why, "not verified")
+        } else if known.has_more {
+            Standing::new(
+                Verdict::Accepted,
+                format!("{module} has parameters made by macros, which were not followed"),
+                "kernel sources",
+            )
+        } else {
+            let why = format!("{module} has no parameter {parameter}; {SILENT}");
+            Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
+        };
+        return (standing, known.needs);
+    };
+    let mut standing = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
+    standing.kind = found.kind;
+    // Debian's patches let i915 be built with PREEMPT_RT up to 6.12, others may.
+    let is_patched = module == "i915" && target.arch == Arch::X86 && target.version.major < 7;
+    if standing.verdict == Verdict::Unknown && is_patched {
+        let stock = Target { flavour: Flavour::Stock, ..target.clone() };
+        if found.place.on(&stock) != Presence::No {
+            let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
+            standing = Standing {
+                kind: found.kind,
+                ..Standing::new(Verdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig")
+            };
+        }
+    }
+    (standing, known.needs)
+}
+
+fn unknown_bare(token: &Token, target: &Target) -> Standing {
+    let source = "kernel 6.1, 6.12, 7.3: names registered; init/main.c: obsolete_checksetup";
+    let (versions, nearest) = looked_at(target, "or");
+    let begins =
+        NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);
+    let only_valued = NAMES.exact(&token.name, true);
+    let why = if let Some(entry) =
+        only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No)
+    {
+        format!("{} of {versions} wants a value{nearest}", entry.name)
+    } else if let Some(entry) = begins {
+        format!(
+            "no kernel parameter of {versions}{nearest}; the handler of '{}' gets to see it, as the kernel compares the \
+             beginning only",
+            entry.name
+        )
+    } else {
+        format!("no kernel parameter of {versions} for {}{nearest}", kernel(target))
+    };
+    Standing::new(Verdict::Unknown, why, source)
+}

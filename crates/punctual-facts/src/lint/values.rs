@@ -1,0 +1,351 @@
+//! What values must look like, and what the kernel does with those that do not.
+//!
+//! Only words whose handlers were read stand here. Knows nothing of evidence and of other words.
+
+use super::{Target, Verdict};
+use crate::cmdline::Token;
+use crate::cpu_set::CpuSet;
+use crate::machine::{Arch, Flavour, Version};
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) verdict: Verdict,
+    pub(super) why: String,
+    pub(super) instead: Option<String>,
+    pub(super) source: &'static str,
+}
+
+impl Wrong {
+    pub(super) fn rejected(why: impl Into<String>, source: &'static str) -> Self {
+        Self { verdict: Verdict::RejectedValue, why: why.into(), instead: None, source }
+    }
+}
+
+/// Words that take one of a few values, as the handlers of 6.1 to 7.3 compare them, and what becomes of others.
+const CHOICES: &[(&str, &[&str], &str, &str)] = &[
+    ("numa_balancing", &["enable", "disable"], "the kernel warns and ignores it", "kernel mm/mempolicy.c"),
+    (
+        "transparent_hugepage",
+        &["always", "madvise", "never"],
+        "the kernel warns and ignores it",
+        "kernel mm/huge_memory.c",
+    ),
+    (
+        "mce",
+        &[
+            "off",
+            "no_cmci",
+            "no_lmce",
+            "dont_log_ce",
+            "print_all",
+            "ignore_ce",
+            "bootlog",
+            "nobootlog",
+            "bios_cmci_threshold",
+            "recovery",
+            "0",
+            "1",
+            "2",
+            "3",
+        ],
+        "the kernel ignores it",
+        "kernel arch/x86/kernel/cpu/mce/core.c",
+    ),
+    (
+        "tsc",
+        &["reliable", "noirqtime", "unstable", "nowatchdog", "recalibrate", "watchdog"],
+        "the kernel ignores it without a word",
+        "kernel arch/x86/kernel/tsc.c",
+    ),
+    ("pcie_aspm", &["off", "force"], "the kernel ignores it without a word", "kernel drivers/pci/pcie/aspm.c"),
+];
+
+/// Checks a word's value; `kind` is the type of a parameter as the tables have it, `-` where it has none.
+pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong> {
+    let value = token.value.as_deref();
+    match (token.name.as_str(), value) {
+        ("isolcpus", Some(value)) => isolcpus(value, target),
+        ("nohz_full", Some(value)) => set_apart(value, target).or_else(|| with_boot_cpu(value, target)),
+        ("rcu_nocbs", Some(value)) => list(value, target)
+            .err()
+            .map(|e| Wrong::rejected(format!("{e}; the kernel then offloads all CPUs"), "kernel/rcu/tree_nocb.h")),
+        ("irqaffinity", Some(value)) => list(value, target).err().map(|e| {
+            let why =
+                format!("{e}; the kernel then keeps what it had read before that and the boot CPU, and says nothing");
+            Wrong::rejected(why, "kernel/irq/irqdesc.c")
+        }),
+        ("preempt", Some(value)) => preempt(value, target),
+        ("idle", Some(value)) => idle(value, target),
+        ("amd_pstate", Some(value)) => amd_pstate(value, target),
+        ("clocksource", Some(value)) => clocksource(value, target),
+        (name, Some(value)) => choice(name, value).or_else(|| typed(value, kind)),
+        (_, None) => (!matches!(kind, 'b' | 'd' | 'n' | '-' | 'x')).then(|| {
+            Wrong::rejected("this parameter needs a value; without one the kernel calls it invalid", "kernel/params.c")
+        }),
+    }
+}
+
+fn list(value: &str, target: &Target) -> Result<CpuSet, String> {
+    CpuSet::parse_kernel(value, target.cpus().unwrap_or(u32::MAX)).map_err(|e| e.to_string())
+}
+
+/// Flags, then a list: `managed_irq,domain,2-3`. A flag ends at its comma; a word there that is no flag is skipped.
+fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
+    const SOURCE: &str = "kernel/sched/isolation.c";
+    let mut rest = value;
+    let mut skipped = Vec::new();
+    while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let (flag, after) = rest.split_once(',').unwrap_or((rest, ""));
+        let is_last = !rest.contains(',');
+        if !matches!(flag, "nohz" | "domain" | "managed_irq") || is_last {
+            if !flag.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_') {
+                let why = format!("'{flag}' stands where a flag could, and is none; the kernel drops the whole word");
+                return Some(Wrong { instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
+            }
+            skipped.push(flag);
+        }
+        rest = after;
+    }
+    let apart = set_apart(rest, target);
+    if apart.is_some() && skipped.is_empty() {
+        return apart;
+    }
+    if !skipped.is_empty() {
+        let skipped = skipped.join(", ");
+        let why = if rest.is_empty() {
+            format!("'{skipped}' is taken for a flag and skipped, and no CPU is named after it")
+        } else {
+            format!("the kernel does not know the flag '{skipped}' and skips it")
+        };
+        let verdict = if apart.is_some() { Verdict::RejectedValue } else { Verdict::Clamped };
+        return Some(Wrong { verdict, instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
+    }
+    None
+}
+
+/// The flags of `isolcpus=` and the list behind them, as the kernel parts them.
+pub(super) fn cpu_list(value: &str) -> (Vec<&str>, &str) {
+    let mut flags = Vec::new();
+    let mut rest = value;
+    while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let (flag, after) = rest.split_once(',').unwrap_or((rest, ""));
+        flags.push(flag);
+        rest = after;
+    }
+    (flags, rest)
+}
+
+/// CPUs to set apart: at least one, and not all.
+fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
+    const SOURCE: &str = "kernel/sched/isolation.c";
+    match list(value, target) {
+        Err(e) => Some(Wrong::rejected(format!("{e}; the kernel drops the whole word"), SOURCE)),
+        Ok(set) if set.is_empty() => Some(Wrong::rejected("it names no CPU; the kernel drops the whole word", SOURCE)),
+        Ok(set) if target.possible.as_ref().is_some_and(|possible| possible.is_subset(&set)) => Some(Wrong {
+            verdict: Verdict::Clamped,
+            ..Wrong::rejected("it names every CPU; the kernel takes the boot CPU out again", SOURCE)
+        }),
+        Ok(_) => None,
+    }
+}
+
+fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
+    let has_boot_cpu = list(value, target).is_ok_and(|set| set.contains(0));
+    has_boot_cpu.then(|| Wrong {
+        verdict: Verdict::Clamped,
+        ..Wrong::rejected(
+            "CPU 0 is in it; where that is the boot CPU, kernels that can suspend take it out again",
+            "kernel/time/tick-sched.c: tick_nohz_init",
+        )
+    })
+}
+
+/// The same CPUs as numbers: `N` and `all` are taken for flags where a flag could stand.
+fn plain(value: &str, target: &Target) -> Option<String> {
+    target.cpus()?;
+    let set = list(value, target).ok()?;
+    (!set.is_empty()).then(|| format!("isolcpus=managed_irq,domain,{set}"))
+}
+
+fn preempt(value: &str, target: &Target) -> Option<Wrong> {
+    const SOURCE: &str = "kernel/sched/core.c: sched_dynamic_mode";
+    let refused =
+        |why: &str, instead: &str| Some(Wrong { instead: Some(instead.to_owned()), ..Wrong::rejected(why, SOURCE) });
+    match value {
+        "full" => None,
+        // With PREEMPT_RT it is older: the patches for 6.12 bring it.
+        "lazy" if target.version >= Version::new(6, if target.flavour == Flavour::Rt { 12 } else { 13 }) => None,
+        "lazy" => refused("kernels before 6.13 have no lazy preemption", "preempt=full"),
+        "none" | "voluntary" if target.version < Version::new(7, 0) && target.flavour != Flavour::Rt => None,
+        "none" | "voluntary" if target.flavour == Flavour::Rt => refused("PREEMPT_RT refuses it", "preempt=full"),
+        "none" | "voluntary" => refused("kernels with lazy preemption refuse it from 7.0 on", "preempt=full"),
+        _ => refused("there is no such mode; the kernel warns and ignores it", "preempt=full"),
+    }
+}
+
+fn idle(value: &str, target: &Target) -> Option<Wrong> {
+    let known: &[&str] = match target.arch {
+        Arch::X86 => &["poll", "halt", "nomwait"],
+        Arch::Arm64 => &["wfi", "yield", "nop"],
+        Arch::Other => return None,
+    };
+    (!known.contains(&value)).then(|| {
+        let why = format!("one of {} is expected; the kernel calls it a malformed option", known.join(", "));
+        Wrong::rejected(why, "kernel arch/x86/kernel/process.c, 7.3 arch/arm64/kernel/idle.c")
+    })
+}
+
+/// 6.3 brought the modes that leave the choice to the chip.
+fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
+    let known: &[&str] = if target.version < Version::new(6, 3) {
+        &["disable", "passive"]
+    } else {
+        &["disable", "passive", "active", "guided"]
+    };
+    (!known.contains(&value)).then(|| {
+        let why = format!("this kernel knows {}; the word is ignored", known.join(", "));
+        Wrong::rejected(why, "kernel 6.1, 6.12, 7.3 drivers/cpufreq/amd-pstate.c: amd_pstate_param")
+    })
+}
+
+fn clocksource(value: &str, target: &Target) -> Option<Wrong> {
+    let is_wrong = value == "tsc" && target.arch == Arch::Arm64;
+    is_wrong.then(|| Wrong {
+        verdict: Verdict::Inert,
+        why: "no arm64 machine has a clock source of that name; the kernel goes on with its own choice".to_owned(),
+        instead: Some("clocksource=arch_sys_counter".to_owned()),
+        source: "kernel drivers/clocksource/arm_arch_timer.c, kernel/time/clocksource.c",
+    })
+}
+
+fn choice(name: &str, value: &str) -> Option<Wrong> {
+    let (_, known, then, source) = CHOICES.iter().find(|(word, ..)| *word == name)?;
+    let is_number = name == "mce" && value.starts_with(|c: char| c.is_ascii_digit());
+    let is_known = is_number || known.contains(&value);
+    (!is_known).then(|| Wrong::rejected(format!("one of {} is expected; {then}", known.join(", ")), source))
+}
+
+/// What `kernel/params.c` accepts for a parameter of a type.
+fn typed(value: &str, kind: char) -> Option<Wrong> {
+    const SOURCE: &str = "kernel/params.c, lib/kstrtox.c";
+    let is_right = match kind {
+        'b' | 'd' | 'n' => is_bool(value),
+        'i' => integer(value).is_some_and(|n| i32::try_from(n).is_ok()),
+        'u' => integer(value).is_some_and(|n| u32::try_from(n).is_ok()),
+        'h' => integer(value).is_some_and(|n| i16::try_from(n).is_ok()),
+        'H' => integer(value).is_some_and(|n| u16::try_from(n).is_ok()),
+        'y' => integer(value).is_some_and(|n| u8::try_from(n).is_ok()),
+        'l' => integer(value).is_some_and(|n| i64::try_from(n).is_ok()),
+        'L' | 'q' => integer(value).is_some_and(|n| u64::try_from(n).is_ok()),
+        _ => true,
+    };
+    let expected = match kind {
+        'b' | 'd' | 'n' => "y, n, 1, 0, on or off is expected",
+        'u' | 'H' | 'y' | 'L' | 'q' => "a whole number of at least 0, within its range, is expected",
+        _ => "a whole number within its range is expected",
+    };
+    (!is_right)
+        .then(|| Wrong::rejected(format!("{expected}; the kernel calls the value invalid and keeps its own"), SOURCE))
+}
+
+/// As `kstrtobool`: the first letter decides, `o` needs its second.
+fn is_bool(value: &str) -> bool {
+    let mut letters = value.bytes().map(|b| b.to_ascii_lowercase());
+    match letters.next() {
+        Some(b'e' | b'y' | b't' | b'1' | b'd' | b'n' | b'f' | b'0') => true,
+        Some(b'o') => matches!(letters.next(), Some(b'n' | b'f')),
+        _ => false,
+    }
+}
+
+/// As `kstrtoll` with base 0: sign, then `0x`, `0` or decimal digits.
+pub(super) fn integer(value: &str) -> Option<i128> {
+    let (negative, digits) = match value.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, value.strip_prefix('+').unwrap_or(value)),
+    };
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let (digits, base) = match hex {
+        Some(hex) => (hex, 16),
+        None if digits.len() > 1 && digits.starts_with('0') => (digits, 8),
+        None => (digits, 10),
+    };
+    if digits.starts_with(['+', '-']) {
+        return None;
+    }
+    let number = i128::from_str_radix(digits, base).ok()?;
+    Some(if negative { -number } else { number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cmdline::words;
+
+    fn wrong(word: &str, kind: char, minor: u32) -> Option<Verdict> {
+        let target = Target {
+            version: Version::new(6, minor),
+            flavour: Flavour::Dynamic,
+            arch: Arch::X86,
+            possible: CpuSet::parse_list("0-3").ok(),
+        };
+        check(&words(word.as_bytes())[0], &target, kind).map(|w| w.verdict)
+    }
+
+    #[test]
+    fn lists_and_flags_as_the_kernel_takes_them() {
+        use Verdict::{Clamped, RejectedValue};
+        for (word, expected) in [
+            ("isolcpus=2,3", None),
+            ("isolcpus=managed_irq,domain,2-N", None),
+            ("isolcpus=nohz,2", None),
+            ("isolcpus=nope,2", Some(Clamped)),
+            ("isolcpus=domain2,2", Some(RejectedValue)),
+            ("isolcpus=domain", Some(RejectedValue)),
+            ("isolcpus=N", Some(RejectedValue)),
+            ("isolcpus=all:1/2", Some(RejectedValue)),
+            ("isolcpus=2-3n", Some(RejectedValue)),
+            ("isolcpus=2-4", Some(RejectedValue)),
+            ("nohz_full=4", Some(RejectedValue)),
+            ("nohz_full=all", Some(Clamped)),
+            ("nohz_full=0,2", Some(Clamped)),
+            ("nohz_full=2-N", None),
+            ("nohz_full=", Some(RejectedValue)),
+            ("isolcpus=", Some(RejectedValue)),
+            ("isolcpus=domain,", Some(RejectedValue)),
+            ("isolcpus=0-3", Some(Clamped)),
+            ("rcu_nocbs=2-3n", Some(RejectedValue)),
+            ("rcu_nocbs=N", None),
+            ("irqaffinity=0-", Some(RejectedValue)),
+        ] {
+            assert_eq!(wrong(word, '-', 12), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn types_as_the_kernel_takes_them() {
+        for (word, kind, is_fine) in [
+            ("a=1", 'b', true),
+            ("a=on", 'b', true),
+            ("a=ouch", 'b', false),
+            ("a", 'b', true),
+            ("a", 'i', false),
+            ("a=0x10", 'i', true),
+            ("a=09", 'i', false),
+            ("a=-1", 'i', true),
+            ("a=-1", 'u', false),
+            ("a=4294967296", 'u', false),
+            ("a=", 'i', false),
+            ("a=x", 's', true),
+            ("a=256", 'y', false),
+        ] {
+            assert_eq!(wrong(word, kind, 12).is_none(), is_fine, "{word} {kind}");
+        }
+        assert_eq!(wrong("preempt=none", '-', 12), None);
+        assert_eq!(wrong("preempt=lazy", '-', 12), Some(Verdict::RejectedValue));
+        assert_eq!(wrong("preempt=lazy", '-', 13), None);
+        assert_eq!(wrong("idle=pol", '-', 1), Some(Verdict::RejectedValue));
+        assert_eq!(wrong("mce=30000,1", '-', 1), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! What starts this machine and what runs it: the boot loader and the init, as far as files tell.
+//!
+//! They decide what has to be edited so that a change outlives the next boot. Everything found is told with the file
+//! that proves it; where several boot loaders left their files and nothing says which one ran, all of them are named.
+//! This module knows nothing of knobs.
+
+mod configured;
+mod init;
+mod loader;
+#[cfg(test)]
+mod tests;
+
+pub use configured::{Configured, WITHOUT, WITHOUT_END, configured};
+pub use init::Init;
+pub use loader::Loader;
+pub use loader::{ESPS, efi_variable};
+
+use super::virtualisation;
+use crate::fact::{Fact, printable};
+use crate::tree::{Tree, text};
+
+/// Something that was found, and what proves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sign<T> {
+    /// What it is.
+    pub what: T,
+    /// The file it is known from, and what that said where that matters.
+    pub seen: String,
+}
+
+impl<T> Sign<T> {
+    fn new(what: T, seen: impl Into<String>) -> Self {
+        Self { what, seen: seen.into() }
+    }
+}
+
+/// What rebuilds the first file system of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initramfs {
+    /// Debian's and Ubuntu's `update-initramfs`.
+    InitramfsTools,
+    /// `dracut`.
+    Dracut,
+    /// Arch's `mkinitcpio`.
+    Mkinitcpio,
+    /// Alpine's `mkinitfs`.
+    Mkinitfs,
+}
+
+/// Longest name of a container engine.
+const NAME_CHARS: usize = 40;
+
+/// How a machine starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boot {
+    /// The boot loader; several where nothing tells which one ran, none where nothing is known.
+    pub loaders: Vec<Sign<Loader>>,
+    /// The init that runs.
+    pub init: Option<Sign<Init>>,
+    /// Whether GRUB keeps its files in `/boot/grub2`, and calls its programs so.
+    pub is_grub2: bool,
+    /// What rebuilds the first file system.
+    pub initramfs: Option<Initramfs>,
+    /// The container this is, where it is one: what lasts is decided outside.
+    pub container: Option<String>,
+}
+
+impl Boot {
+    pub(super) fn read(tree: &dyn Tree) -> Self {
+        let container = virtualisation::container(tree).map(|name| printable(&name, NAME_CHARS));
+        let loaders = if container.is_some() { Vec::new() } else { loader::read(tree) };
+        Self {
+            loaders,
+            init: init::read(tree),
+            is_grub2: has_folder(tree, "/boot/grub2"),
+            initramfs: initramfs(tree),
+            container,
+        }
+    }
+
+    /// Whether systemd runs this machine.
+    pub fn is_systemd(&self) -> bool {
+        self.init.as_ref().is_some_and(|init| init.what == Init::Systemd)
+    }
+}
+
+fn initramfs(tree: &dyn Tree) -> Option<Initramfs> {
+    let found = [
+        (has_folder(tree, "/etc/initramfs-tools"), Initramfs::InitramfsTools),
+        (has_file(tree, "/etc/mkinitcpio.conf"), Initramfs::Mkinitcpio),
+        (has_folder(tree, "/etc/mkinitfs"), Initramfs::Mkinitfs),
+        (has_file(tree, "/etc/dracut.conf") || has_folder(tree, "/etc/dracut.conf.d"), Initramfs::Dracut),
+    ];
+    found.into_iter().find(|(is_there, _)| *is_there).map(|(_, tool)| tool)
+}
+
+/// Whether that file is there, readable or not. Asked by reading, which keeps the names of its neighbours private.
+fn has_file(tree: &dyn Tree, path: &str) -> bool {
+    tree.read(path) != Fact::Absent
+}
+
+fn has_folder(tree: &dyn Tree, path: &str) -> bool {
+    tree.list(path) != Fact::Absent
+}
+
+/// A field of `/etc/os-release`, without its quotes.
+fn os_release(tree: &dyn Tree, name: &str) -> Option<String> {
+    let file = text(tree, "/etc/os-release").or_else(|| text(tree, "/usr/lib/os-release"));
+    let value = file.known()?.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    value.map(|value| value.trim().trim_matches(['"', '\'']).to_owned())
+}

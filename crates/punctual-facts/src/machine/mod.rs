@@ -1,0 +1,165 @@
+//! What the machine is: the few facts that decide which advice applies. State that only one knob looks at is read by
+//! that knob.
+//!
+//! Each part reads itself from a [`Tree`] and cannot fail: what is not known is a [`Fact`] that says so. This module
+//! knows nothing of what is wanted of the machine.
+
+mod boot;
+mod config;
+mod idle;
+mod kernel;
+mod topology;
+mod virtualisation;
+
+pub use crate::cmdline::Cmdline;
+pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, WITHOUT, WITHOUT_END, configured};
+pub use boot::{ESPS, efi_variable};
+pub use config::Config;
+pub use idle::IdleState;
+pub use kernel::{Arch, Flavour, Kernel, Version};
+pub use topology::{BOOT_CPU, KINDS, NODES, Node, Topology};
+pub use virtualisation::Virtualisation;
+
+use crate::cpu_set::CpuSet;
+use crate::fact::{Fact, printable};
+use crate::tree::{Tree, text, without_private_values};
+
+/// What the machine is.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Model of the computer or, failing that, of its CPU.
+    pub model: Fact<String>,
+    /// The kernel that runs.
+    pub kernel: Kernel,
+    /// How that kernel was built.
+    pub config: Config,
+    /// What it was booted with.
+    pub cmdline: Fact<Cmdline>,
+    /// What started it, and what runs it.
+    pub boot: Boot,
+    /// Its CPUs.
+    pub topology: Topology,
+    /// CPUs the scheduler leaves alone since boot.
+    pub isolated: Fact<CpuSet>,
+    /// CPUs that may stop their tick.
+    pub nohz_full: Fact<CpuSet>,
+    /// Clock source in use.
+    pub clocksource: Fact<String>,
+    /// Its idle states, by number.
+    pub idle: Vec<IdleState>,
+    /// What is between the kernel and the hardware.
+    pub virtualisation: Fact<Virtualisation>,
+}
+
+/// Where the kernel says which CPUs were isolated at boot.
+pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
+/// Where the kernel says which CPUs may stop their tick.
+pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
+/// Where the kernel names its clock source.
+pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// The name of the line of a recording that tells idle states.
+pub const IDLE: &str = "idle states";
+/// Longest line of a fingerprint; x86 and arm64 kernels keep 2048 bytes of their command line.
+const LINE_CHARS: usize = 2048;
+/// What the kernel was booted with.
+pub const CMDLINE: &str = "/proc/cmdline";
+
+impl Machine {
+    /// Reads the machine.
+    pub fn read(tree: &dyn Tree) -> Self {
+        let cpuinfo = text(tree, "/proc/cpuinfo");
+        let kernel = Kernel::read(tree, &cpuinfo);
+        Self {
+            model: model(tree, &cpuinfo),
+            config: Config::read(tree, &kernel.release),
+            cmdline: text(tree, CMDLINE).map(|line| Cmdline::parse(&line)),
+            boot: Boot::read(tree),
+            topology: Topology::read(tree, &cpuinfo),
+            isolated: cpus(tree, ISOLATED),
+            nohz_full: cpus(tree, NOHZ_FULL),
+            clocksource: text(tree, CLOCKSOURCE),
+            idle: IdleState::read(tree),
+            virtualisation: Virtualisation::read(tree, &cpuinfo),
+            kernel,
+        }
+    }
+
+    /// What a recording says of the machine: the fingerprint, and what is needed to find causes.
+    pub fn recorded(&self) -> Vec<(String, String)> {
+        let idle =
+            (!self.idle.is_empty()).then(|| (IDLE.to_owned(), printable(&IdleState::line(&self.idle), LINE_CHARS)));
+        self.fingerprint().into_iter().chain(idle).collect()
+    }
+
+    /// The five lines that say which machine this is: (name, value).
+    pub fn fingerprint(&self) -> Vec<(String, String)> {
+        let shown = |fact: Fact<String>| match fact {
+            Fact::Known(value) => value,
+            other => format!("unknown ({})", other.trouble().unwrap_or_default()),
+        };
+        let list = |cpus: &Fact<CpuSet>| match cpus {
+            Fact::Known(set) if set.is_empty() => "none".to_owned(),
+            other => shown(other.as_ref().map(CpuSet::to_string)),
+        };
+        // A kernel that cannot stop its tick has no such file; believed only where its neighbour can be read.
+        let tick_free = match (&self.nohz_full, &self.isolated) {
+            (Fact::Absent, Fact::Known(_)) => "none".to_owned(),
+            (cpus, _) => list(cpus),
+        };
+        let smt = match self.topology.smt_active {
+            Fact::Known(true) => "SMT on",
+            Fact::Known(false) => "no SMT",
+            _ => "SMT unknown",
+        };
+        let cpus = format!(
+            "{} online, isolated {}, tick-free {tick_free}, {smt}, clock {}",
+            shown(self.topology.online.as_ref().map(CpuSet::to_string)),
+            list(&self.isolated),
+            shown(self.clocksource.clone()),
+        );
+        let kernel = format!(
+            "{}, {}, {}",
+            shown(self.kernel.release.clone()),
+            shown(self.kernel.flavour.as_ref().map(|f| f.name().to_owned())),
+            shown(self.kernel.arch.as_ref().map(|a| a.name().to_owned())),
+        );
+        [
+            ("model", shown(self.model.clone())),
+            ("kernel", kernel),
+            ("cpus", cpus),
+            ("virtualisation", shown(self.virtualisation.as_ref().map(ToString::to_string))),
+            ("command line", shown(self.cmdline.as_ref().map(|line| without_private_values(&line.for_the_kernel())))),
+        ]
+        .map(|(name, value)| (name.to_owned(), printable(&value, LINE_CHARS)))
+        .to_vec()
+    }
+}
+
+/// A CPU list; kernels before 5.x print `(null)` for an empty one.
+fn cpus(tree: &dyn Tree, path: &str) -> Fact<CpuSet> {
+    text(tree, path).and_then(|list| match list.trim() {
+        "(null)" => Fact::Known(CpuSet::new()),
+        list => CpuSet::parse_list(list).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known),
+    })
+}
+
+/// The first value of a field in `/proc/cpuinfo`.
+fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
+    let value = |line: &str| line.split_once(':').filter(|(n, _)| n.trim() == name).map(|(_, v)| v.trim().to_owned());
+    cpuinfo.lines().find_map(value).filter(|value| !value.is_empty())
+}
+
+fn model(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<String> {
+    let board = || text(tree, "/proc/device-tree/model");
+    let cpu = || {
+        cpuinfo.as_ref().and_then(|info| {
+            let name = cpuinfo_field(info, "model name").or_else(|| cpuinfo_field(info, "Hardware"));
+            name.map_or(Fact::Absent, Fact::Known)
+        })
+    };
+    let product = || text(tree, "/sys/class/dmi/id/product_name");
+    board().or_else(|| match (cpu(), product()) {
+        (Fact::Known(cpu), Fact::Known(product)) => Fact::Known(format!("{product}, {cpu}")),
+        (cpu, product) => cpu.or_else(|| product),
+    })
+}

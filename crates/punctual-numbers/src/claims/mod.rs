@@ -1,0 +1,271 @@
+//! What one run can claim, and what it cannot: a ladder from what was seen to what lies beyond.
+//!
+//! ```text
+//! L0 seen        the largest of so many
+//! L1 misses      how probable a miss may be
+//! L2 next        the odds that the next hour, day, year goes beyond
+//! L3 percentiles with limits that need no model
+//! L4 beyond      the level of once a day, month, year: only through every gate, else the gate and what would help
+//! L5 a guarantee nothing that is measured gives it
+//! ```
+//! All of it is about this machine, under this load. Must not know of words: renderers have them.
+//!
+//! One set of claims for each load phase, all its CPUs together: the load is what is chosen, and what hits one CPU or
+//! all of them at the same time counts as one where it matters. Each CPU has a set of its own beside it. A histogram of
+//! another program can claim less ([`SeriesClaims`]).
+
+mod beyond;
+mod by_cause;
+mod imported;
+mod percentiles;
+mod phase;
+mod signs;
+mod tails;
+#[cfg(test)]
+mod tests;
+
+pub use beyond::{Beyond, Level, Maxima, beyond};
+pub use imported::{SeriesClaims, unfit};
+pub(crate) use percentiles::miss_upper;
+
+use crate::explain::{Cause, Explanation};
+use crate::recording::Recording;
+use crate::stats::rhythm::Rhythm;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+
+/// Confidence of all intervals and bounds.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Fewer misses than this are no difference between CPUs.
+const MISSES_TELLING: u128 = 5;
+
+/// What one run can claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// One entry for each load phase that counts, in the order of the run.
+    pub phases: Vec<PhaseClaims>,
+}
+
+/// What can be claimed of a load phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseClaims {
+    /// Number of the phase.
+    pub phase: u16,
+    /// The CPUs it is about.
+    pub cpus: CpuSet,
+    /// Releases that came due: ran and skipped.
+    pub due: u64,
+    /// How long this phase was measured.
+    pub time: Nanos,
+    /// L0: the largest lateness; a skipped release counts with the time until its thread ran.
+    pub largest: Option<Nanos>,
+    /// By how much more the counts of exceedances vary than those of independent activations would: 1 or more. Each
+    /// limit below is as wide as a run has that is shorter by this factor as it is at the limit's height; this is the
+    /// largest.
+    pub clustering: f64,
+    /// The extremal index: the part of the latest that are clusters of their own, 1 where each comes alone. `None` where
+    /// the run is too short to tell.
+    pub extremal_index: Option<f64>,
+    /// The run changes over time: what it shows speaks for itself and not for the next run.
+    pub drift: Option<Drift>,
+    /// L1; `None` without a budget.
+    pub misses: Option<Misses>,
+    /// L2: the odds that the next so long brings a new largest; empty where the run drifts or nothing ran.
+    pub next: Vec<(Nanos, f64)>,
+    /// L3, from 99 % on.
+    pub percentiles: Vec<Percentile>,
+    /// L4: the levels beyond what was measured, or the first gate that was closed.
+    pub beyond: Result<Beyond, Refusal>,
+    /// The same for each cause of its own, most frequent first; empty where nobody looked for causes.
+    pub by_cause: Vec<CauseClaims>,
+    /// What the latenesses tell of their origin.
+    pub signs: Vec<Sign>,
+    /// What can be claimed of each CPU; empty where there is one.
+    pub by_cpu: Vec<PhaseClaims>,
+}
+
+/// What can be claimed of the latenesses that one cause makes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CauseClaims {
+    /// Who.
+    pub cause: Cause,
+    /// Late activations it is to be blamed for first.
+    pub activations: u64,
+    /// L4: the levels that it makes the lateness exceed, or the first gate that was closed.
+    pub beyond: Result<Beyond, Refusal>,
+}
+
+/// L1: how probable a miss may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Misses {
+    /// Later than this is a miss, as is what did not run.
+    pub budget: Nanos,
+    /// How many were missed.
+    pub missed: u64,
+    /// By how much more their counts vary than those of independent misses: 1 or more.
+    pub spread: f64,
+    /// Upper limit of the probability, at 95 %.
+    pub upper: f64,
+    /// The limit is below one in this many: the next power of ten that is not claimed yet ...
+    pub wanted_one_in: u64,
+    /// ... takes so much more time, if no more are missed than were; `None` where more time does not help.
+    pub more: Option<Nanos>,
+}
+
+/// L3: a percentile with limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentile {
+    /// One in so many is above it: 100 for 99 %.
+    pub one_in: u64,
+    /// The percentile of the sample; `None` with too few values.
+    pub value: Option<Nanos>,
+    /// Lower limit at 95 %, two-sided.
+    pub low: Option<Nanos>,
+    /// Upper limit; `None` where the run does not give one.
+    pub high: Option<Nanos>,
+    /// So much more time, without anything later, until the largest seen is an upper limit at 95 %, one-sided; `None`
+    /// where it is one already.
+    pub more: Option<Nanos>,
+}
+
+/// The run changes over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Kendall's tau of the block maxima against time, -1 to 1.
+    pub tau: f64,
+    /// Blocks above the threshold in the first and in the second half.
+    pub halves: (u64, u64),
+}
+
+/// Why nothing is said of what lies beyond.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// Nothing says when what was measured: no block maxima, as in an imported histogram.
+    NoTimes,
+    /// The numbers of an imported file contradict each other: nothing at all is claimed of it.
+    Doubted,
+    /// An imported file lists only what is above a threshold, so that nothing is known of the rest.
+    Censored,
+    /// So many values of an imported file are in no cell, and may be larger than all: releases that were skipped, or
+    /// values that were lost.
+    Missing(u64),
+    /// Too few blocks of a second or more, or values of an import.
+    TooFew {
+        /// How many there are.
+        blocks: u64,
+        /// How many it takes.
+        wanted: u64,
+        /// So much more time gives them.
+        more: Nanos,
+    },
+    /// What comes next depends on what came before, over longer than a run of this length can average out.
+    Dependent {
+        /// Rank correlation of neighbouring blocks.
+        correlation: f64,
+        /// Length of these blocks.
+        block: Nanos,
+    },
+    /// The run changes over time.
+    Drifts(Drift),
+    /// What is late comes at regular times: a schedule and no law of chance.
+    Regular(Rhythm),
+    /// What is late comes on every so many-th activation.
+    EveryNth(u64),
+    /// Several causes: (cause, its share of what was late), largest first.
+    SeveralCauses(Vec<(Cause, f64)>),
+    /// One cause of nearly fixed size makes what is late: its size is known, a law of tails is not about it.
+    FixedCause(Cause, Nanos),
+    /// Of what is late only a part is known with its cause: (so many of so many).
+    Sampled {
+        /// Known with their cause.
+        known: u64,
+        /// Late.
+        late: u64,
+    },
+    /// The data are too coarse for the tail: (width of a bin, scale of the tail); `None` where all of it
+    /// lies in one bin.
+    Coarse(Nanos, Option<Nanos>),
+    /// No law fits, from whichever threshold on: the odds of the best.
+    NoFit(f64),
+    /// The tail is too heavy, or too little known: the shape and its limits.
+    Shape(f64, f64, f64),
+    /// The answer hangs on where the tail is taken to begin: by this part.
+    Unstable(f64),
+    /// The largest do not belong to the rest, so something else made them: how many of them, from which value on.
+    Apart(u64, Nanos),
+}
+
+impl PhaseClaims {
+    /// The latest CPU, where it differs from all together: a percentile of it lies above the limits of theirs, or it
+    /// misses twice as often.
+    pub fn latest_if_it_differs(&self) -> Option<&Self> {
+        let latest = self.by_cpu.iter().max_by_key(|cpu| cpu.largest)?;
+        let higher = |(one, all): (&Percentile, &Percentile)| matches!((one.low, all.high), (Some(low), Some(high)) if low > high);
+        let differs = latest.percentiles.iter().zip(&self.percentiles).any(higher);
+        (differs || latest.misses_more_than(self)).then_some(latest)
+    }
+
+    fn misses_more_than(&self, all: &Self) -> bool {
+        let missed = |claims: &Self| claims.misses.map_or(0, |misses| u128::from(misses.missed));
+        let (mine, theirs) = (missed(self) * u128::from(all.due), missed(all) * u128::from(self.due));
+        missed(self) >= MISSES_TELLING && mine > 2 * theirs
+    }
+}
+
+/// What latenesses tell of their origin.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sign {
+    /// The largest of this CPU come at regular times. In activations, and in ticks of the kernel, where the period is a
+    /// whole number of them.
+    Rhythm {
+        /// Which.
+        cpu: u32,
+        /// The rhythm.
+        rhythm: Rhythm,
+        /// How many activations.
+        activations: Option<u64>,
+        /// How many ticks.
+        ticks: Option<u64>,
+    },
+    /// The largest of this CPU come on every so many-th activation.
+    EveryNth {
+        /// Which.
+        cpu: u32,
+        /// How many.
+        activations: u64,
+    },
+    /// The latenesses of this CPU have several hills.
+    Modes {
+        /// Which.
+        cpu: u32,
+        /// (where it is highest, its share of all), in ascending order.
+        hills: Vec<(Nanos, f64)>,
+    },
+}
+
+impl Sign {
+    /// The CPU it is about.
+    pub fn cpu(&self) -> u32 {
+        match self {
+            Self::Rhythm { cpu, .. } | Self::EveryNth { cpu, .. } | Self::Modes { cpu, .. } => *cpu,
+        }
+    }
+}
+
+impl Claims {
+    /// What a recording can claim; with what was found of causes, where somebody looked.
+    pub fn of(recording: &Recording, explanation: Option<&Explanation>) -> Self {
+        let asked = recording.header.scenario.load_phases.len();
+        let mut numbers: Vec<u16> = recording.phases.keys().map(|(phase, _)| *phase).collect();
+        numbers.dedup();
+        numbers.retain(|phase| !recording.causes.apart(*phase, asked));
+        Self { phases: numbers.into_iter().map(|phase| phase::claims(recording, explanation, phase)).collect() }
+    }
+
+    /// By how much more misses vary than independent ones, in the phase where they do most. Phases are not held against
+    /// each other: that one load is worse than another is no chance.
+    pub(crate) fn miss_spread(&self) -> f64 {
+        self.phases.iter().filter_map(|phase| phase.misses).map(|misses| misses.spread).fold(1.0, f64::max)
+    }
+}

@@ -1,0 +1,211 @@
+//! What differs between two recordings beside their numbers, and whether the numbers may be compared at all.
+//!
+//! That a kernel or a setting differs is mostly why somebody compares: it is listed. What makes the numbers mean
+//! something else refuses. Loads and tracing are compared like with like: see `arm`.
+
+use crate::foreign::Quantity;
+use crate::recording::{Granted, Moment, Recording};
+use crate::scenario::{Mechanism, Policy, Scenario, TimerPhase};
+use punctual_facts::finding::State;
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+use std::mem::discriminant;
+
+/// One thing that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// What.
+    pub subject: Subject,
+    /// How it is in the first recording.
+    pub first: Value,
+    /// How it is in the second.
+    pub second: Value,
+}
+
+/// What can differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// How the threads wait.
+    Mechanism,
+    /// Time between releases on a CPU; `None` where a file does not state on which.
+    Period(Option<u32>),
+    /// What the values are: lateness, or time taken away.
+    Quantity,
+    /// What of an activation was measured: until its interrupt, or until its thread.
+    Context,
+    /// The program that measured.
+    Program,
+    /// How it was called.
+    Command,
+    /// The load.
+    Load,
+    /// Which CPU was measured.
+    Cpu,
+    /// The clock that was read.
+    ClockSource,
+    /// A fact that identifies the machine, by its name.
+    Machine(String),
+    /// Scheduling policy in force on a CPU.
+    Policy(u32),
+    /// Where on the clock the releases lie.
+    TimerPhase,
+    /// Largest lateness the user can live with.
+    Budget,
+    /// What was asked of `/dev/cpu_dma_latency`, in microseconds.
+    DmaLatency,
+    /// CPUs the loads could use.
+    LoadCpus,
+    /// CPUs our helpers kept to.
+    Housekeeping,
+    /// A setting in force before the run, by its path.
+    Setting(String),
+    /// What the audit found of a knob, by its id.
+    Knob(String),
+    /// Version of the program that measured.
+    ToolVersion,
+}
+
+/// How something is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// It is not stated.
+    Absent,
+    /// As read.
+    Text(String),
+    /// A length of time.
+    Time(Nanos),
+    /// A way to wait.
+    Mechanism(Mechanism),
+    /// A scheduling policy.
+    Policy(Policy),
+    /// A place on the clock.
+    Phase(TimerPhase),
+    /// What the audit found.
+    State(State),
+    /// What values are.
+    Quantity(Quantity),
+}
+
+/// How much a difference matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Matters {
+    /// The numbers mean something else: not to be compared.
+    Refuses,
+    /// It alone can explain any difference.
+    Much,
+    /// It may explain a difference, and may be what is compared.
+    Some,
+    /// Worth knowing.
+    Little,
+}
+
+impl Difference {
+    /// How much it matters.
+    pub fn matters(&self) -> Matters {
+        match &self.subject {
+            Subject::Mechanism | Subject::Period(_) | Subject::ClockSource | Subject::Quantity | Subject::Context => {
+                Matters::Refuses
+            }
+            Subject::Machine(name) if matches!(name.as_str(), "model" | "virtualisation") => Matters::Much,
+            Subject::Policy(_) | Subject::TimerPhase | Subject::Program | Subject::Load | Subject::Cpu => Matters::Much,
+            Subject::Machine(_)
+            | Subject::DmaLatency
+            | Subject::LoadCpus
+            | Subject::Setting(_)
+            | Subject::Knob(_)
+            | Subject::Command => Matters::Some,
+            Subject::Budget | Subject::Housekeeping | Subject::ToolVersion => Matters::Little,
+        }
+    }
+
+    /// Whether it forbids to compare.
+    pub fn refuses(&self) -> bool {
+        self.matters() == Matters::Refuses
+    }
+}
+
+/// All that differs, what matters most first.
+pub(super) fn differences(first: &Recording, second: &Recording) -> Vec<Difference> {
+    let mut found = scenario(&first.header.scenario, &second.header.scenario);
+    let mut add = |subject, a: Value, b: Value| {
+        if a != b {
+            found.push(Difference { subject, first: a, second: b });
+        }
+    };
+    let clock = |of: &Recording| of.header.clock.source.clone().map_or(Value::Absent, Value::Text);
+    let (a, b) = (clock(first), clock(second));
+    // Who does not say which clock was read says nothing against comparing.
+    if a != Value::Absent && b != Value::Absent {
+        add(Subject::ClockSource, a, b);
+    }
+    let cpus = |of: &Recording| of.header.placement.housekeeping.to_string();
+    add(Subject::Housekeeping, Value::Text(cpus(first)), Value::Text(cpus(second)));
+    let version = |of: &Recording| Value::Text(of.header.tool_version.clone());
+    add(Subject::ToolVersion, version(first), version(second));
+    for (name, a, b) in paired(&first.header.machine, &second.header.machine) {
+        add(Subject::Machine(name), a, b);
+    }
+    for (path, a, b) in paired(&settings(first), &settings(second)) {
+        add(Subject::Setting(path), a, b);
+    }
+    let policies = |of: &Recording| of.threads.iter().map(|g: &Granted| (g.cpu, g.policy)).collect::<BTreeMap<_, _>>();
+    let (a, b) = (policies(first), policies(second));
+    for (cpu, policy) in &a {
+        if let Some(other) = b.get(cpu) {
+            add(Subject::Policy(*cpu), Value::Policy(*policy), Value::Policy(*other));
+        }
+    }
+    let state = |of: &Recording, id: &str| of.findings.iter().find(|f| f.id == id).map(|f| f.state.clone());
+    for finding in &first.findings {
+        // Reasons are worded by whoever looked; only another verdict is a difference.
+        let other = state(second, &finding.id).filter(|other| discriminant(other) != discriminant(&finding.state));
+        if let Some(other) = other {
+            add(Subject::Knob(finding.id.clone()), Value::State(finding.state.clone()), Value::State(other));
+        }
+    }
+    found.sort_by_key(Difference::matters);
+    found
+}
+
+fn scenario(a: &Scenario, b: &Scenario) -> Vec<Difference> {
+    let time = |t: Option<Nanos>| t.map_or(Value::Absent, Value::Time);
+    let number = |n: Option<u32>| n.map_or(Value::Absent, |n| Value::Text(n.to_string()));
+    let cpus = |set: &Option<punctual_facts::cpu_set::CpuSet>| {
+        set.as_ref().map_or(Value::Absent, |s| Value::Text(s.to_string()))
+    };
+    let mut pairs = vec![
+        (Subject::Mechanism, Value::Mechanism(a.mechanism), Value::Mechanism(b.mechanism)),
+        (Subject::TimerPhase, Value::Phase(a.phase), Value::Phase(b.phase)),
+        (Subject::Budget, time(a.budget), time(b.budget)),
+        (Subject::DmaLatency, number(a.dma_latency_us), number(b.dma_latency_us)),
+        (Subject::LoadCpus, cpus(&a.load_cpus), cpus(&b.load_cpus)),
+    ];
+    for thread in &a.threads {
+        if let Some(other) = b.threads.iter().find(|other| other.cpu == thread.cpu) {
+            pairs.push((Subject::Period(Some(thread.cpu)), Value::Time(thread.period), Value::Time(other.period)));
+        }
+    }
+    pairs.retain(|(_, a, b)| a != b);
+    pairs.into_iter().map(|(subject, first, second)| Difference { subject, first, second }).collect()
+}
+
+/// Settings before the run, without what only counts.
+fn settings(recording: &Recording) -> Vec<(String, String)> {
+    let before = recording.in_force.iter().filter(|state| state.moment == Moment::Before);
+    before.flat_map(|state| state.values.iter()).filter(|(path, _)| !path.ends_with("_count")).cloned().collect()
+}
+
+/// Names of either list with what both say, where that differs; in the order of the first.
+fn paired(a: &[(String, String)], b: &[(String, String)]) -> Vec<(String, Value, Value)> {
+    let of = |list: &[(String, String)], name: &str| {
+        list.iter().find(|(n, _)| n == name).map_or(Value::Absent, |(_, value)| Value::Text(value.clone()))
+    };
+    let mut names: Vec<&String> = a.iter().map(|(name, _)| name).collect();
+    for (name, _) in b {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let all = names.into_iter().map(|name| (name.clone(), of(a, name), of(b, name)));
+    all.filter(|(_, a, b)| a != b).collect()
+}

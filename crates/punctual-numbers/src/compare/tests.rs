@@ -1,0 +1,386 @@
+//! What comparing must do, on recordings made here; two of one system must not be told apart.
+
+use super::*;
+use crate::made_up;
+use crate::recording::strategies;
+use crate::recording::{
+    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment,
+};
+use crate::report::Report;
+use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
+use crate::stats::random::SplitMix;
+use proptest::prelude::*;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::{Confidence, Finding, Severity, State};
+use punctual_hist::{Histogram, bucket_index};
+
+const BUDGET: Nanos = Nanos::from_us(100);
+
+fn header(cpus: &[u32], loads: &[&str]) -> Header {
+    let phase =
+        |load: &&str| LoadPhase { loads: if *load == "idle" { vec![] } else { vec![(*load).to_owned()] }, parts: 1 };
+    let mut header = made_up::header(0, Nanos::from_secs(60));
+    header.scenario.threads = cpus.iter().map(|cpu| ProbeThread { cpu: *cpu, period: Nanos::from_ms(1) }).collect();
+    header.scenario.load_phases = loads.iter().map(phase).collect();
+    header.scenario.budget = Some(BUDGET);
+    header.machine = vec![("kernel".to_owned(), "6.12".to_owned())];
+    header.clock.source = Some("tsc".to_owned());
+    header
+}
+
+/// From each skipped release until its thread ran.
+const WAITED: Nanos = Nanos::from_ms(2);
+
+/// A second of activations on one CPU.
+fn second(cpu: u32, latencies: &[u64], skipped: u64, worst: &mut (u64, u64)) -> CpuInterval {
+    let (mut writer, reader) = Histogram::new();
+    for ns in latencies {
+        writer.record(Nanos::from_ns(*ns));
+        *worst = (worst.0.min(*ns), worst.1.max(*ns));
+    }
+    let counts = reader.snapshot();
+    let bucket = |ns| u16::try_from(bucket_index(ns)).unwrap();
+    CpuInterval {
+        cpu,
+        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
+        ran_sum: counts.sum(),
+        ran_min: Some(Nanos::from_ns(worst.0)),
+        ran_max: Some(Nanos::from_ns(worst.1)),
+        skipped: if skipped > 0 { vec![(bucket(WAITED.as_ns()), skipped)] } else { vec![] },
+        skipped_sum: WAITED.times(skipped),
+        skipped_max: WAITED,
+        over_budget: latencies.iter().filter(|ns| Nanos::from_ns(**ns) > BUDGET).count() as u64,
+        ..CpuInterval::default()
+    }
+}
+
+/// A recording of so many seconds for each load; `draw` makes one latency in nanoseconds of (second, place in it).
+fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64) -> Recording {
+    let (cpus, loads) = (header.scenario.threads.clone(), header.scenario.load_phases.len());
+    let mut recording = Recording::new(header);
+    let mut worst = (u64::MAX, 0);
+    for at in 0..seconds * loads as u64 {
+        let mut measured = Vec::new();
+        for thread in &cpus {
+            let latencies: Vec<u64> = (0..1000).map(|i| draw(at, i)).collect();
+            measured.push(second(thread.cpu, &latencies, 0, &mut worst));
+        }
+        let phase = u16::try_from(at / seconds).unwrap();
+        let start = Nanos::from_secs(at);
+        recording.add(Frame::Interval(Interval { start, length: Nanos::from_secs(1), phase, cpus: measured }));
+    }
+    recording
+}
+
+/// Exponential lateness of 10 us beyond 5 us.
+pub(super) fn quiet(seed: u64) -> impl FnMut(u64, u64) -> u64 {
+    let mut random = SplitMix::new(seed);
+    move |_, _| nanos(5_000.0 - 10_000.0 * random.unit().ln())
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies of tests are small and positive")]
+fn nanos(ns: f64) -> u64 {
+    ns as u64
+}
+
+/// Bursts: some seconds have a twentieth of their activations late by much more.
+fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
+    let (mut random, mut current, mut burst) = (SplitMix::new(seed), None, false);
+    move |at, _| {
+        if current.replace(at) != Some(at) {
+            burst = random.unit() < 0.2;
+        }
+        let tail = if burst && random.unit() < 0.05 { 150_000.0 * random.unit() } else { 0.0 };
+        nanos(5_000.0 - 10_000.0 * random.unit().ln() + tail)
+    }
+}
+
+/// The level wanders slowly: what one second has, the next has mostly, too.
+fn wandering(seed: u64) -> impl FnMut(u64, u64) -> u64 {
+    let (mut random, mut current, mut level) = (SplitMix::new(seed), None, 0.0);
+    move |at, _| {
+        if current.replace(at) != Some(at) {
+            level = 0.7 * level + 0.2 * crate::stats::normal::quantile(random.unit());
+        }
+        nanos((5_000.0 - 10_000.0 * random.unit().ln()) * f64::exp(level))
+    }
+}
+
+/// The quiet one, and every hundredth activation meets a hog of up to 100 us.
+fn hogged(seed: u64) -> impl FnMut(u64, u64) -> u64 {
+    let (mut random, mut quiet) = (SplitMix::new(seed ^ 0xabc), quiet(seed));
+    move |at, i| quiet(at, i) + if i % 100 == 50 { nanos(100_000.0 * random.unit()) } else { 0 }
+}
+
+pub(super) fn options() -> Options {
+    Options { resamples: 500, ..Options::default() }
+}
+
+fn compared(a: &Recording, b: &Recording, options: Options) -> Result<Comparison, Refused> {
+    Comparison::of(&[("a".to_owned(), a), ("b".to_owned(), b)], options)
+}
+
+pub(super) fn plain(seconds: u64, draw: impl FnMut(u64, u64) -> u64) -> Recording {
+    recording(header(&[1], &["idle"]), seconds, draw)
+}
+
+fn row(comparison: &Comparison, what: impl Fn(&What) -> bool) -> Row {
+    comparison.others[0].groups[0].rows.iter().find(|row| what(&row.what)).unwrap().clone()
+}
+
+#[test]
+fn a_system_against_itself_shows_no_difference() {
+    let comparison = compared(&plain(30, quiet(1)), &plain(30, quiet(2)), options()).unwrap();
+    assert_eq!(comparison.verdict(), Verdict::NoDifferenceShown);
+    let other = &comparison.others[0];
+    assert!(!other.refused && other.differences.is_empty() && other.left_out.is_empty());
+    assert_eq!((other.groups[0].due, other.wants), ((30_000, 30_000), None));
+    assert!(other.told_to_ppm >= Some(999_000), "{:?}", other.told_to_ppm);
+    assert!(other.groups[0].delta.unwrap().abs() < 0.03);
+    let p99 = row(&comparison, |what| *what == What::Percentile(990_000));
+    // 5 us + 10 us * ln 100
+    assert!((p99.first.unwrap() / 51_052.0 - 1.0).abs() < 0.05, "{p99:?}");
+    assert!(p99.odds_of_all.unwrap() >= p99.odds.unwrap());
+}
+
+/// False alarms and missed effects over many pairs; `tests/compare_figures.rs` has the figures of record.
+#[test]
+fn few_pairs_of_one_system_are_told_apart_whatever_its_noise() {
+    for (what, draw) in [
+        ("quiet", (|seed| Box::new(quiet(seed)) as Box<dyn FnMut(u64, u64) -> u64>) as fn(u64) -> Box<_>),
+        ("bursty", |seed| Box::new(bursty(seed))),
+        ("wandering", |seed| Box::new(wandering(seed))),
+    ] {
+        let wrong = (0..12u64).filter(|i| {
+            let comparison = compared(&plain(20, draw(2 * i)), &plain(20, draw(2 * i + 1)), options()).unwrap();
+            matches!(comparison.verdict(), Verdict::Better | Verdict::Worse | Verdict::Mixed)
+        });
+        assert!(wrong.count() <= 1, "{what}");
+    }
+}
+
+#[test]
+fn a_hog_is_found_in_both_directions() {
+    let (without, with) = (plain(10, quiet(3)), plain(10, hogged(4)));
+    assert_eq!(compared(&without, &with, options()).unwrap().verdict(), Verdict::Worse);
+    let comparison = compared(&with, &without, options()).unwrap();
+    assert_eq!(comparison.verdict(), Verdict::Better);
+    let misses = row(&comparison, |what| matches!(what, What::Misses(_)));
+    assert_eq!((misses.what, misses.verdict), (What::Misses(Some(BUDGET)), Verdict::Better));
+    let Some(Change::Ratio(limits)) = misses.change else { panic!("{misses:?}") };
+    assert!(limits.high < 1.0 && limits.low >= 0.0, "{limits:?}");
+}
+
+#[test]
+fn what_is_smaller_than_the_margin_is_no_difference() {
+    let scaled = |times: f64| {
+        let mut draw = quiet(7);
+        move |at, i| nanos(arm::float(draw(at, i)) * times)
+    };
+    let (a, b) = (plain(60, scaled(1.0)), plain(60, scaled(1.06)));
+    assert_eq!(compared(&a, &b, options()).unwrap().verdict(), Verdict::NoDifferenceShown);
+    assert_eq!(compared(&a, &b, Options { margin: 0.01, ..options() }).unwrap().verdict(), Verdict::Worse);
+}
+
+#[test]
+fn too_little_says_so_and_how_much_more() {
+    let tiny = compared(&plain(2, quiet(1)), &plain(2, quiet(2)), options()).unwrap();
+    assert_eq!((tiny.verdict(), tiny.others[0].told_to_ppm), (Verdict::NotEnoughData, None));
+    let short = compared(&plain(10, wandering(1)), &plain(10, wandering(2)), options()).unwrap();
+    assert_eq!(short.verdict(), Verdict::NotEnoughData);
+    assert!(short.others[0].wants > Some(Nanos::from_secs(10)), "{:?}", short.others[0].wants);
+}
+
+#[test]
+fn empty_recordings_and_single_activations_are_compared_to_nothing() {
+    let empty = Recording::new(header(&[1], &["idle"]));
+    assert!(matches!(compared(&empty, &empty, options()), Err(Refused::NothingInCommon(..))));
+    let mut one = Recording::new(header(&[1], &["idle"]));
+    let cpus = vec![second(1, &[7_000], 0, &mut (u64::MAX, 0))];
+    one.add(Frame::Interval(Interval { start: Nanos::ZERO, length: Nanos::from_secs(1), phase: 0, cpus }));
+    assert_eq!(compared(&one, &one, options()).unwrap().verdict(), Verdict::NotEnoughData);
+    assert_eq!(compared(&one, &plain(30, quiet(1)), options()).unwrap().verdict(), Verdict::NotEnoughData);
+    assert!(matches!(Comparison::of(&[("a".to_owned(), &one)], options()), Err(Refused::Alone)));
+    assert!(matches!(compared(&one, &one, Options { margin: f64::NAN, ..options() }), Err(Refused::Margin(_))));
+}
+
+#[test]
+fn numbers_that_mean_something_else_are_refused_unless_asked_for() {
+    let a = plain(10, quiet(1));
+    let changed = |change: fn(&mut Header)| {
+        let mut header = header(&[1], &["idle"]);
+        change(&mut header);
+        recording(header, 10, quiet(2))
+    };
+    for change in [
+        (|h| h.scenario.mechanism = Mechanism::Relative) as fn(&mut Header),
+        |h| h.scenario.threads[0].period = Nanos::from_us(500),
+        |h| h.clock.source = Some("hpet".to_owned()),
+        |h| h.scenario.load_phases[0].loads = vec!["cpu".to_owned()],
+    ] {
+        let b = changed(change);
+        assert!(compared(&a, &b, options()).is_err());
+        let anyway = compared(&a, &b, Options { anyway: true, ..options() }).unwrap();
+        assert!(anyway.others[0].refused, "the result is marked");
+    }
+    let intended = changed(|h| {
+        h.machine = vec![("kernel".to_owned(), "6.12-rt".to_owned())];
+        h.scenario.dma_latency_us = Some(0);
+        h.scenario.phase = TimerPhase::Aligned;
+    });
+    let comparison = compared(&a, &intended, options()).unwrap();
+    assert!(!comparison.others[0].refused);
+    let listed: Vec<&Subject> = comparison.others[0].differences.iter().map(|d| &d.subject).collect();
+    assert_eq!(listed, [&Subject::TimerPhase, &Subject::DmaLatency, &Subject::Machine("kernel".to_owned())]);
+}
+
+#[test]
+fn settings_policies_and_findings_are_held_against_each_other() {
+    let with = |governor: &str, policy, state| {
+        let mut recording = plain(6, quiet(1));
+        let path = "/sys/devices/system/cpu/cpuidle/current_governor".to_owned();
+        let values = vec![(path, governor.to_owned()), ("x/core_throttle_count".to_owned(), governor.to_owned())];
+        recording.add(Frame::InForce(InForce { moment: Moment::Before, values }));
+        let affinity = CpuSet::parse_list("1").unwrap();
+        recording.add(Frame::Threads(vec![Granted { cpu: 1, tid: 1, policy, affinity, memory_locked: true }]));
+        recording.add(Frame::Findings(vec![Finding {
+            id: "idle.states".to_owned(),
+            title: String::new(),
+            severity: Severity::High,
+            state,
+            evidence: vec![],
+            why: String::new(),
+            fix: String::new(),
+            cost: String::new(),
+            confidence: Confidence::High,
+        }]));
+        recording
+    };
+    let a = with("menu", Policy::Fifo(90), State::Bad);
+    let b = with("teo", Policy::Other, State::Good);
+    let differences = comparable::differences(&a, &b);
+    let subjects: Vec<&Subject> = differences.iter().map(|d| &d.subject).collect();
+    let setting = Subject::Setting("/sys/devices/system/cpu/cpuidle/current_governor".to_owned());
+    assert_eq!(subjects, [&Subject::Policy(1), &setting, &Subject::Knob("idle.states".to_owned())]);
+    assert!(comparable::differences(&a, &a).is_empty());
+}
+
+#[test]
+fn like_is_held_against_like() {
+    let a = recording(header(&[1, 2], &["idle", "cpu"]), 8, quiet(1));
+    let b = recording(header(&[2, 3], &["cpu", "idle"]), 8, quiet(2));
+    let comparison = compared(&a, &b, options()).unwrap();
+    let groups: Vec<(&str, u32)> =
+        comparison.others[0].groups.iter().map(|g| (g.group.load.as_deref().unwrap(), g.group.cpu.unwrap())).collect();
+    assert_eq!(groups, [("cpu", 2), ("idle", 2)]);
+    let left: Vec<(Option<u32>, bool)> =
+        comparison.others[0].left_out.iter().map(|l| (l.group.cpu, l.in_first)).collect();
+    assert_eq!(left, [(Some(1), true), (Some(1), true), (Some(3), false), (Some(3), false)]);
+    // A load that could not be run is not the load.
+    let mut b = recording(header(&[1], &["cpu"]), 8, quiet(2));
+    let kind = MarkKind::LoadSkipped("cpu".to_owned(), "no room".to_owned());
+    b.add(Frame::Mark(Mark { at: Nanos::ZERO, kind }));
+    let error = compared(&a, &b, options()).map(|c| c.others[0].groups[0].group.load.clone());
+    assert_eq!(error, Ok(Some("idle".to_owned())));
+}
+
+#[test]
+fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_report() {
+    let mut stalls = Recording::new(header(&[1], &["idle"]));
+    let (mut draw, mut worst) = (quiet(5), (u64::MAX, 0));
+    for at in 0..30 {
+        let latencies: Vec<u64> = (0..970).map(|i| draw(at, i)).collect();
+        let cpus = vec![second(1, &latencies, 30, &mut worst)];
+        stalls.add(Frame::Interval(Interval {
+            start: Nanos::from_secs(at),
+            length: Nanos::from_secs(1),
+            phase: 0,
+            cpus,
+        }));
+    }
+    let comparison = compared(&plain(30, quiet(6)), &stalls, options()).unwrap();
+    assert_eq!(comparison.verdict(), Verdict::Worse);
+    let p99 = row(&comparison, |what| *what == What::Percentile(990_000));
+    assert!((p99.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{p99:?}");
+    let told = Report::of(&stalls).cpus[0].row.latency_due.p99.unwrap();
+    assert!((p99.second.unwrap() / told.as_secs_f64() / 1e9 - 1.0).abs() < 0.02, "{p99:?} {told:?}");
+    let maxima = row(&comparison, |what| matches!(what, What::BlockMaxima(..)));
+    assert!((maxima.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{maxima:?}");
+    let misses = row(&comparison, |what| matches!(what, What::Misses(_)));
+    assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
+}
+
+#[test]
+fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much() {
+    let stolen_of = |lengths: [Nanos; 2]| {
+        let mut both = [plain(40, quiet(1)), plain(40, hogged(2))];
+        for (recording, length) in both.iter_mut().zip(lengths) {
+            let event = Event { at: Nanos::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
+            recording.add(Frame::Event(event));
+        }
+        compared(&both[0], &both[1], options()).unwrap()
+    };
+    let stolen = |length| stolen_of([Nanos::ZERO, length]);
+    let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima(..)));
+    let little = maxima(&stolen(Nanos::from_us(10)));
+    assert_eq!((little.verdict, little.withheld), (Verdict::Worse, None), "{little:?}");
+    let much = stolen(Nanos::from_secs(1));
+    let row = maxima(&much);
+    assert_eq!((row.verdict, row.withheld), (Verdict::NotEnoughData, Some(Withheld::Stolen)), "{row:?}");
+    assert_eq!(much.verdict(), Verdict::Worse, "percentiles need more than one stop a second");
+    let of_the_better = maxima(&stolen_of([Nanos::from_secs(1), Nanos::ZERO]));
+    assert_eq!((of_the_better.verdict, of_the_better.withheld), (Verdict::Worse, None), "it made the first no better");
+}
+
+#[test]
+fn each_of_several_is_held_against_the_first_and_pays_for_the_others() {
+    let (a, b, c) = (plain(10, quiet(1)), plain(10, quiet(2)), plain(10, hogged(3)));
+    let named = [("a".to_owned(), &a), ("b".to_owned(), &b), ("c".to_owned(), &c)];
+    let comparison = Comparison::of(&named, options()).unwrap();
+    let verdicts: Vec<Verdict> = comparison.others.iter().map(|other| other.verdict).collect();
+    assert_eq!(verdicts, [Verdict::NoDifferenceShown, Verdict::Worse]);
+    assert_eq!(comparison.verdict(), Verdict::Worse);
+    let alone = compared(&a, &c, options()).unwrap();
+    let p99 = |against: &Against| against.groups[0].rows[1].odds_of_all;
+    assert!(p99(&comparison.others[1]) >= p99(&alone.others[0]));
+    assert!(comparison.looked_at > alone.looked_at);
+}
+
+/// An interval of the run, many times over, so that there is something to draw from.
+fn repeated(frame: &Frame) -> impl Iterator<Item = Frame> + '_ {
+    let times = if matches!(frame, Frame::Interval(_)) { 9 } else { 1 };
+    std::iter::repeat_n(frame, times).cloned()
+}
+
+proptest! {
+    #[test]
+    fn no_recordings_make_comparing_panic(
+        headers in (strategies::header(), strategies::header()),
+        frames in prop::collection::vec(strategies::frame(), 0..12),
+        interval in strategies::interval(), margin in 0.0f64..2.0,
+    ) {
+        let (mut a, mut b) = (Recording::new(headers.0.clone()), Recording::new(headers.1));
+        let mut c = Recording::new(headers.0);
+        for frame in frames.iter().flat_map(repeated) {
+            a.add(frame.clone());
+            b.add(frame);
+        }
+        for frame in repeated(&Frame::Interval(interval)) {
+            b.add(frame.clone());
+            c.add(frame);
+        }
+        let options = Options { resamples: 20, anyway: true, margin, budget: None };
+        let named = [("a".to_owned(), &a), ("b".to_owned(), &b), ("c".to_owned(), &c)];
+        for named in [&named[..], &named[1..], &[named[2].clone(), named[0].clone()]] {
+            let Ok(comparison) = Comparison::of(named, options) else { continue };
+            for row in comparison.others.iter().flat_map(|o| &o.groups).flat_map(|g| &g.rows) {
+                prop_assert!(row.odds.is_none_or(|p| (0.0..=1.0).contains(&p)), "{:?}", row);
+                let ordered = match row.change {
+                    Some(Change::Difference(l) | Change::Ratio(l)) => l.low <= l.high,
+                    None => true,
+                };
+                prop_assert!(ordered, "{:?}", row);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The table of advice holds: every knob is in the catalogue, every class has an answer, and the way back is the way.
+
+use super::*;
+use punctual_tuning::knobs;
+use std::collections::BTreeSet;
+
+#[test]
+fn every_knob_of_the_advice_is_in_the_catalogue() {
+    for row in ROWS {
+        for knob in row.knobs {
+            assert!(knobs::find(knob).is_some(), "{knob}, advised for {:?} `{}`, is no knob", row.class, row.prefix);
+        }
+        let distinct: BTreeSet<_> = row.knobs.iter().collect();
+        assert_eq!(distinct.len(), row.knobs.len(), "{:?} `{}` names a knob twice", row.class, row.prefix);
+    }
+}
+
+#[test]
+fn every_class_has_an_answer_but_what_is_done_on_purpose() {
+    for class in Class::ALL {
+        let cause = Cause { class, name: "something nobody has heard of".to_owned() };
+        assert_eq!(knobs(&cause, &[]).is_empty(), class == Class::Stopped, "advice on {class:?}");
+    }
+}
+
+#[test]
+fn the_way_back_from_a_knob_is_the_way_to_it() {
+    for row in ROWS {
+        let cause = Cause { class: row.class, name: row.prefix.to_owned() };
+        for knob in knobs(&cause, &[]) {
+            let back = causes(knob);
+            let fits = |(class, prefix): &(Class, &str)| *class == cause.class && cause.name.starts_with(prefix);
+            assert!(back.iter().any(fits), "{knob} does not lead back to {cause:?}");
+        }
+        for knob in row.knobs {
+            assert!(causes(knob).contains(&(row.class, row.prefix)));
+        }
+    }
+    assert_eq!(causes("no such knob"), []);
+}
+
+#[test]
+fn the_exact_row_comes_before_that_of_the_class() {
+    for (at, row) in ROWS.iter().enumerate() {
+        let hidden =
+            ROWS.iter().take(at).find(|earlier| earlier.class == row.class && row.prefix.starts_with(earlier.prefix));
+        assert!(hidden.is_none(), "{:?} `{}` stands behind a row that fits it as well", row.class, row.prefix);
+    }
+}
+
+#[test]
+fn a_managed_line_is_not_to_be_moved_by_hand() {
+    let cause = Cause { class: Class::HardIrq, name: "nvme0q3 (irq 131)".to_owned() };
+    assert_eq!(knobs(&cause, &[]).first(), Some(&"irq.affinity"));
+    assert_eq!(knobs(&cause, &[(Why::Managed, 3)]).first(), Some(&"irq.managed"));
+}

@@ -1,0 +1,76 @@
+//! A recording as a run: what other formats can hold of it.
+
+use crate::foreign::{Cell, Format, Run, Series, Stated};
+use crate::recording::{CpuTotals, Recording};
+use punctual_facts::machine::{Arch, Flavour};
+use punctual_hist::{Counts, Nanos};
+use std::collections::BTreeMap;
+
+/// The run of a recording: lateness of what ran, CPU by CPU.
+pub fn run_of(recording: &Recording) -> Run {
+    let header = &recording.header;
+    let periods: BTreeMap<u32, Nanos> =
+        header.scenario.threads.iter().map(|thread| (thread.cpu, thread.period)).collect();
+    let budget = header.scenario.budget;
+    let one = |(cpu, totals): (&u32, &CpuTotals)| {
+        let label = format!("CPU {cpu}");
+        Series {
+            period: periods.get(cpu).copied(),
+            skipped: Some(totals.skipped.count()),
+            waits: waits(&totals.skipped),
+            over_budget: budget.map(|budget| (budget, totals.over_budget)),
+            grain: Nanos::from_ns(1),
+            ..Series::of_counts(label, Some(*cpu), &totals.ran)
+        }
+    };
+    Run {
+        format: Format::Punctual,
+        program: Some(format!("punctual {}", header.tool_version)),
+        duration: Some(Stated { length: recording.covered, grain: Nanos::from_secs(1) }),
+        machine: header.machine.iter().cloned().chain(system(&header.machine)).collect(),
+        series: recording.cpus.iter().map(one).collect(),
+        notes: recording.cpus.iter().filter_map(skips).collect(),
+        ..Run::default()
+    }
+}
+
+/// How long skipped releases waited, no longer than the longest did.
+fn waits(skipped: &Counts) -> Vec<Cell> {
+    let mut cells = Series::of_counts(String::new(), None, skipped).cells;
+    if let (Some(last), Some(max)) = (cells.last_mut(), skipped.max()) {
+        last.high = last.high.min(max);
+    }
+    cells
+}
+
+/// What has no place in a histogram of what ran.
+fn skips((cpu, totals): (&u32, &CpuTotals)) -> Option<String> {
+    let skipped = totals.skipped.count();
+    let due = skipped.saturating_add(totals.ran.count());
+    let gap = totals.longest_gap.as_ns() / 1_000;
+    (skipped > 0).then(|| {
+        format!(
+            "lost: CPU {cpu}: {skipped} of {due} releases were skipped; a histogram holds what ran, and percentiles \
+             leave them out (longest time between two wake-ups: {gap} us)"
+        )
+    })
+}
+
+/// What the line about the kernel says, in the words of `uname`: `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`.
+fn system(machine: &[(String, String)]) -> Vec<(String, String)> {
+    let Some((_, kernel)) = machine.iter().find(|(name, _)| name == "kernel") else { return Vec::new() };
+    let parts: Vec<&str> = kernel.split(", ").collect();
+    let mut known = vec![("sysname", "Linux".to_owned())];
+    // A kernel whose release could not be read has a word about that instead.
+    let release = parts.first().filter(|release| release.starts_with(|c: char| c.is_ascii_digit()));
+    known.extend(release.map(|release| ("release", (*release).to_owned())));
+    let is_one_of = |known: &[&str]| parts.iter().any(|part| known.contains(part));
+    if is_one_of(&[Flavour::Rt.name()]) {
+        known.push(("realtime", "1".to_owned()));
+    } else if is_one_of(&[Flavour::Stock.name(), Flavour::Dynamic.name()]) {
+        known.push(("realtime", "0".to_owned()));
+    }
+    let uname = [(Arch::X86.name(), "x86_64"), (Arch::Arm64.name(), "aarch64")];
+    known.extend(uname.iter().filter(|(name, _)| is_one_of(&[name])).map(|(_, own)| ("machine", (*own).to_owned())));
+    known.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

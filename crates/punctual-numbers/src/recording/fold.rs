@@ -1,0 +1,283 @@
+//! Frames folded into the whole: totals per CPU and phase, and a time line of bounded length.
+
+use super::blocks::Blocks;
+use super::causes::Causes;
+use super::runs::{Earlier, Further, Run};
+use super::tally::{Tally, narrowed};
+use super::{
+    Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
+    Slices, Stretch, WarmUp, Worst,
+};
+use punctual_facts::finding::Finding;
+use punctual_hist::{Counts, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many events are kept one by one; all are counted.
+const EVENTS_MAX: usize = 4096;
+
+/// All frames of a recording, folded. Memory does not grow with the length of the run.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The first frame.
+    pub header: Header,
+    /// The runs it is made of, in order: one, where nothing was merged or resumed.
+    pub runs: Vec<Run>,
+    /// What was granted.
+    pub threads: Vec<Granted>,
+    /// What the audit found before the run.
+    pub findings: Vec<Finding>,
+    /// State before, during, after.
+    pub in_force: Vec<InForce>,
+    /// Warm-ups.
+    pub warm_up: Vec<WarmUp>,
+    /// Totals by CPU.
+    pub cpus: BTreeMap<u32, CpuTotals>,
+    /// Totals by (phase, CPU).
+    pub phases: BTreeMap<(u16, u32), PhaseTotals>,
+    /// The run over time.
+    pub slices: Slices,
+    /// Exact maxima of blocks of equal length.
+    pub blocks: Blocks,
+    /// Marks, in order.
+    pub marks: Vec<Mark>,
+    /// The first 4096 events, in order.
+    pub events: Vec<Event>,
+    /// All events, by kind.
+    pub event_totals: BTreeMap<EventKind, EventTotals>,
+    /// The worst activations, by measured CPU.
+    pub worst: BTreeMap<u32, Vec<Worst>>,
+    /// What loads achieved.
+    pub loads: Vec<LoadDone>,
+    /// The last frame; `None` when the recording was cut off.
+    pub end: Option<End>,
+    /// How the file was cut off, if it was.
+    pub cut_off: Option<CutOff>,
+    /// Activation time covered by intervals.
+    pub covered: Nanos,
+    /// What there is to find causes in.
+    pub causes: Causes,
+    /// Only this stretch of the file is here.
+    pub stretch: Option<Stretch>,
+    /// What later runs add to instead of replacing it.
+    earlier: Earlier,
+    /// The last interval was of a phase that is kept apart because it was traced.
+    disturbed: bool,
+}
+
+/// Totals of one CPU.
+#[derive(Clone, Debug, Default)]
+pub struct CpuTotals {
+    /// Lateness of the activations that ran.
+    pub ran: Counts,
+    /// Time from skipped releases to the next wake-up.
+    pub skipped: Counts,
+    /// Ran later than the budget.
+    pub over_budget: u64,
+    /// Woke before the release.
+    pub early: u64,
+    /// Longest time between two wake-ups.
+    pub longest_gap: Nanos,
+    /// Kernel counters.
+    pub counters: Counters,
+    /// How many seconds of the run have an exact maximum.
+    pub blocks: u64,
+    /// The second with the largest lateness, and that lateness.
+    pub worst_block: Option<(u32, Nanos)>,
+}
+
+/// All events of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventTotals {
+    /// How many.
+    pub times: u64,
+    /// Sum of their lengths.
+    pub length: Nanos,
+    /// Releases that are in no histogram because of them.
+    pub releases_lost: u64,
+}
+
+/// Totals of one CPU in one load phase.
+#[derive(Clone, Debug, Default)]
+pub struct PhaseTotals {
+    /// Lateness of the activations that ran.
+    pub ran: Tally,
+    /// Time from skipped releases to the next wake-up.
+    pub skipped: Tally,
+    /// Ran later than the budget.
+    pub over_budget: u64,
+}
+
+impl Recording {
+    /// An empty recording that begins with `header`.
+    pub fn new(header: Header) -> Self {
+        Self {
+            runs: vec![Run::new(&header, Nanos::ZERO)],
+            header,
+            threads: Vec::new(),
+            findings: Vec::new(),
+            in_force: Vec::new(),
+            warm_up: Vec::new(),
+            cpus: BTreeMap::new(),
+            phases: BTreeMap::new(),
+            slices: Slices::default(),
+            blocks: Blocks::default(),
+            marks: Vec::new(),
+            events: Vec::new(),
+            event_totals: BTreeMap::new(),
+            worst: BTreeMap::new(),
+            loads: Vec::new(),
+            end: None,
+            cut_off: None,
+            covered: Nanos::ZERO,
+            causes: Causes::default(),
+            stretch: None,
+            earlier: Earlier::default(),
+            disturbed: false,
+        }
+    }
+
+    /// Adds one frame. A second header is ignored: the first one rules.
+    pub fn add(&mut self, frame: Frame) {
+        match frame {
+            Frame::Header(_) => {}
+            Frame::Threads(threads) => self.add_threads(threads),
+            // Those of the last run that was audited.
+            Frame::Findings(findings) if findings.is_empty() && self.runs.len() > 1 => {}
+            Frame::Findings(findings) => self.findings = findings,
+            Frame::InForce(state) => self.in_force.push(state),
+            Frame::WarmUp(warm_up) => self.warm_up.extend(warm_up),
+            Frame::Interval(interval) => self.add_interval(&interval),
+            Frame::Mark(mark) => self.marks.push(mark),
+            Frame::Event(event) => self.add_event(event),
+            // Written after the interval it belongs to. The list of a traced phase would push out what counts.
+            Frame::Worst(worst) => {
+                if !self.disturbed {
+                    self.replace_worst(&worst);
+                }
+            }
+            Frame::LoadDone(load) => self.loads.push(load),
+            Frame::End(end) => {
+                if let Some(run) = self.runs.last_mut() {
+                    run.end = Some(end.clone());
+                }
+                self.end = Some(end);
+            }
+            Frame::Tracing(tracing) => self.causes.tracing = Some(tracing),
+            Frame::Window(window) => self.causes.keep(&window),
+            Frame::Late(list) => self.causes.add_late(list),
+            Frame::TraceTotals(totals) => self.causes.totals = self.earlier.with_totals(totals),
+            Frame::Run(further) => self.begin(&further),
+        }
+    }
+
+    /// What a further run says of itself joins what others said; how the last one ended is how the recording does.
+    fn begin(&mut self, further: &Further) {
+        self.runs.push(Run::new(&further.header, further.at));
+        self.earlier.keep(&self.worst, &self.causes.totals);
+        self.end = None;
+    }
+
+    /// A grant is told once, though each run has threads of its own.
+    fn add_threads(&mut self, threads: Vec<Granted>) {
+        let same = |a: &Granted, b: &Granted| Granted { tid: b.tid, ..a.clone() } == *b;
+        if self.runs.len() == 1 {
+            self.threads = threads;
+            return;
+        }
+        for thread in threads {
+            if !self.threads.iter().any(|known| same(known, &thread)) {
+                self.threads.push(thread);
+            }
+        }
+    }
+
+    fn add_interval(&mut self, interval: &Interval) {
+        // What is traced is a little disturbed: it stays out of the totals where there is anything else.
+        self.disturbed = self.causes.apart(interval.phase, self.header.scenario.load_phases.len());
+        let headline = !self.disturbed;
+        if headline {
+            self.covered = self.covered.plus(interval.length);
+        }
+        for cpu in &interval.cpus {
+            if headline {
+                self.cpus.entry(cpu.cpu).or_default().add(cpu);
+            }
+            self.phases.entry((interval.phase, cpu.cpu)).or_default().add(cpu);
+        }
+        self.slices.add(interval);
+        if let Some(run) = self.runs.last_mut() {
+            run.add(interval);
+        }
+        self.blocks.add(interval);
+    }
+
+    fn add_event(&mut self, event: Event) {
+        let totals = self.event_totals.entry(event.kind).or_default();
+        totals.times = totals.times.saturating_add(1);
+        totals.length = totals.length.plus(event.length);
+        totals.releases_lost = totals.releases_lost.saturating_add(event.releases_lost);
+        if self.events.len() < EVENTS_MAX {
+            self.events.push(event);
+        }
+    }
+
+    fn replace_worst(&mut self, worst: &[Worst]) {
+        for cpu in worst.iter().map(|w| w.cpu).collect::<BTreeSet<_>>() {
+            let own = worst.iter().filter(|w| w.cpu == cpu).copied().collect();
+            self.worst.insert(cpu, self.earlier.with_worst(cpu, own));
+        }
+    }
+}
+
+impl CpuInterval {
+    /// The running extremes are exact and cover this interval, so they narrow its bucket edges; where the extreme of
+    /// the whole run lies, they *are* its value.
+    pub(super) fn ran_limits(&self) -> (Nanos, Nanos) {
+        (self.ran_min.unwrap_or(Nanos::ZERO), self.ran_max.unwrap_or(Nanos::MAX))
+    }
+
+    pub(super) fn skipped_limits(&self) -> (Nanos, Nanos) {
+        (Nanos::ZERO, self.skipped_max)
+    }
+}
+
+/// Adds an interval's buckets to `counts`, their edges narrowed by what is known exactly.
+fn merge(counts: &mut Counts, pairs: &[(u16, u64)], limits: (Nanos, Nanos), sum: Nanos) {
+    if let Some((min, max)) = narrowed(pairs, limits) {
+        counts.merge_nonzero(pairs.iter().map(|(bucket, n)| (usize::from(*bucket), *n)), min, max, sum);
+    }
+}
+
+impl CpuTotals {
+    fn add(&mut self, interval: &CpuInterval) {
+        let block = interval.block_max.iter().copied().max_by_key(|(_, max)| *max);
+        if block.map(|(_, max)| max) > self.worst_block.map(|(_, max)| max) {
+            self.worst_block = block;
+        }
+        self.blocks = self.blocks.saturating_add(interval.block_max.len() as u64);
+        merge(&mut self.ran, &interval.ran, interval.ran_limits(), interval.ran_sum);
+        merge(&mut self.skipped, &interval.skipped, interval.skipped_limits(), interval.skipped_sum);
+        self.over_budget = self.over_budget.saturating_add(interval.over_budget);
+        self.early = self.early.saturating_add(interval.early);
+        self.longest_gap = self.longest_gap.max(interval.longest_gap);
+        self.counters.add(&interval.counters);
+    }
+}
+
+impl PhaseTotals {
+    fn add(&mut self, interval: &CpuInterval) {
+        self.ran.add(&interval.ran, interval.ran_limits(), interval.ran_sum);
+        self.skipped.add(&interval.skipped, interval.skipped_limits(), interval.skipped_sum);
+        self.over_budget = self.over_budget.saturating_add(interval.over_budget);
+    }
+}
+
+impl Counters {
+    fn add(&mut self, more: &Self) {
+        self.voluntary_switches = self.voluntary_switches.saturating_add(more.voluntary_switches);
+        self.involuntary_switches = self.involuntary_switches.saturating_add(more.involuntary_switches);
+        self.minor_faults = self.minor_faults.saturating_add(more.minor_faults);
+        self.major_faults = self.major_faults.saturating_add(more.major_faults);
+        self.migrations = self.migrations.saturating_add(more.migrations);
+    }
+}

@@ -1,0 +1,232 @@
+//! Whether recordings are runs of one scenario on one machine, one after the other, and where each run goes in the
+//! whole.
+//!
+//! What is planned here from headers is carried out frame by frame by whoever reads the files, so that memory does not
+//! grow with them. Must not know files.
+
+use super::runs::{Place, whole_second};
+use super::{Header, Recording, Run};
+use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
+use crate::trace::Rung;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+
+/// Something in which two recordings are not of the same kind: (of the first, of the other).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Differs {
+    /// A fact of the machine: its name, and the two values.
+    Machine(String, Option<String>, Option<String>),
+    /// Measured CPUs.
+    Cpus(CpuSet, CpuSet),
+    /// The time between releases on a CPU.
+    Period(u32, Nanos, Nanos),
+    /// Scheduling policy.
+    Policy(Policy, Policy),
+    /// How the threads waited.
+    Mechanism(Mechanism, Mechanism),
+    /// Where the releases lay.
+    Phase(TimerPhase, TimerPhase),
+    /// The warm-up.
+    WarmUp(Amount, Amount),
+    /// What is late: it was counted while measuring.
+    Budget(Option<Nanos>, Option<Nanos>),
+    /// What ended the run.
+    Limit(Option<Nanos>, Option<Nanos>),
+    /// The request for short sleeps, in microseconds.
+    DmaLatency(Option<u32>, Option<u32>),
+    /// Names of the load phases, in order.
+    Loads(Vec<String>, Vec<String>),
+    /// CPUs the loads could use.
+    LoadCpus(CpuSet, CpuSet),
+    /// CPUs isolated from the scheduler.
+    Isolated(CpuSet, CpuSet),
+    /// Measured CPUs that our helpers shared.
+    Shared(CpuSet, CpuSet),
+    /// The published suite it belongs to.
+    Suite(Option<String>, Option<String>),
+    /// The clock that was read.
+    ClockSource(Option<String>, Option<String>),
+    /// Length of the scheduler tick.
+    Tick(Nanos, Nanos),
+    /// The means by which causes were looked for.
+    Engine(Option<Rung>, Option<Rung>),
+    /// Numbers of the load phases that were traced.
+    Traced(Vec<u16>, Vec<u16>),
+}
+
+/// In what two recordings are not of the same kind. How long they are, and which share of it each load phase had, is no
+/// difference.
+pub fn differences(first: &Recording, other: &Recording) -> Vec<Differs> {
+    let mut all = machine_differences(&first.header.machine, &other.header.machine);
+    scenario(&first.header.scenario, &other.header.scenario, &mut all);
+    surroundings(&first.header, &other.header, &mut all);
+    let engine = |recording: &Recording| recording.causes.tracing.as_ref().map(|tracing| tracing.rung);
+    note(engine(first), engine(other), Differs::Engine, &mut all);
+    let phases = |recording: &Recording| {
+        recording.causes.tracing.as_ref().map(|tracing| tracing.phases.clone()).unwrap_or_default()
+    };
+    note(phases(first), phases(other), Differs::Traced, &mut all);
+    all
+}
+
+fn note<T: PartialEq>(first: T, other: T, differs: impl FnOnce(T, T) -> Differs, all: &mut Vec<Differs>) {
+    if first != other {
+        all.push(differs(first, other));
+    }
+}
+
+/// In what two machines differ, as recordings know them.
+pub fn machine_differences(first: &[(String, String)], other: &[(String, String)]) -> Vec<Differs> {
+    let value = |machine: &[(String, String)], name: &str| {
+        machine.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
+    let own = first.iter().map(|(name, _)| name);
+    let added = other.iter().map(|(name, _)| name).filter(|name| value(first, name).is_none());
+    let mut all = Vec::new();
+    for name in own.chain(added) {
+        note(value(first, name), value(other, name), |a, b| Differs::Machine(name.clone(), a, b), &mut all);
+    }
+    all
+}
+
+fn scenario(first: &Scenario, other: &Scenario, all: &mut Vec<Differs>) {
+    note(first.cpus(), other.cpus(), Differs::Cpus, all);
+    for thread in &first.threads {
+        let period = other.threads.iter().find(|theirs| theirs.cpu == thread.cpu).map(|theirs| theirs.period);
+        if let Some(period) = period {
+            note(thread.period, period, |a, b| Differs::Period(thread.cpu, a, b), all);
+        }
+    }
+    note(first.policy, other.policy, Differs::Policy, all);
+    note(first.mechanism, other.mechanism, Differs::Mechanism, all);
+    note(first.phase, other.phase, Differs::Phase, all);
+    note(first.warm_up, other.warm_up, Differs::WarmUp, all);
+    note(first.budget, other.budget, Differs::Budget, all);
+    note(first.limit, other.limit, Differs::Limit, all);
+    note(first.dma_latency_us, other.dma_latency_us, Differs::DmaLatency, all);
+    let loads = |scenario: &Scenario| scenario.load_phases.iter().map(LoadPhase::name).collect::<Vec<_>>();
+    note(loads(first), loads(other), Differs::Loads, all);
+    note(first.suite.clone(), other.suite.clone(), Differs::Suite, all);
+}
+
+fn surroundings(first: &Header, other: &Header, all: &mut Vec<Differs>) {
+    let (a, b) = (&first.placement, &other.placement);
+    note(a.loads.clone(), b.loads.clone(), Differs::LoadCpus, all);
+    note(a.isolated.clone(), b.isolated.clone(), Differs::Isolated, all);
+    note(a.shared.clone(), b.shared.clone(), Differs::Shared, all);
+    note(first.clock.source.clone(), other.clock.source.clone(), Differs::ClockSource, all);
+    note(first.clock.tick, other.clock.tick, Differs::Tick, all);
+}
+
+/// Why recordings do not become one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unmergeable {
+    /// The recording with this number is of another kind than the first.
+    Differs(usize, Vec<Differs>),
+    /// The same run is in both.
+    Same(usize, usize),
+    /// Runs of both were under way at the same time, by the wall clock: (the end of the one, the beginning of the other,
+    /// nanoseconds since 1970).
+    Overlap(usize, usize, u64, u64),
+    /// The recording with this number holds no interval.
+    Nothing(usize),
+}
+
+/// One run of one recording, and where it goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Number of the recording.
+    pub recording: usize,
+    /// Number of the run in it.
+    pub run: usize,
+    /// Where its frames go; `None`: where they are.
+    pub place: Option<Place>,
+}
+
+/// How several recordings become one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merging {
+    /// All runs, in order of the wall clock.
+    pub parts: Vec<Part>,
+}
+
+/// Wall clocks are set by a little now and then; runs of the same CPU that overlap by more did not follow each other.
+const OVERLAP_MAX: Nanos = Nanos::from_secs(1);
+
+impl Merging {
+    /// The plan.
+    ///
+    /// # Errors
+    /// All there is against it.
+    pub fn of(recordings: &[Recording]) -> Result<Self, Vec<Unmergeable>> {
+        let Some(first) = recordings.first() else { return Ok(Self { parts: Vec::new() }) };
+        let mut against = Vec::new();
+        for (number, recording) in recordings.iter().enumerate() {
+            let differences = differences(first, recording);
+            if !differences.is_empty() {
+                against.push(Unmergeable::Differs(number, differences));
+            }
+            if recording.covered == Nanos::ZERO && recording.phases.is_empty() {
+                against.push(Unmergeable::Nothing(number));
+            }
+        }
+        let mut runs: Vec<(u64, (usize, usize, &Run))> = Vec::new();
+        for (number, recording) in recordings.iter().enumerate() {
+            // Runs of one recording stay in their order, though the wall clock may have been set back between them.
+            let mut begun = 0;
+            for (run, of) in recording.runs.iter().enumerate() {
+                begun = of.header.started_unix_ns.max(begun);
+                runs.push((begun, (number, run, of)));
+            }
+        }
+        runs.sort_by_key(|(begun, (number, run, _))| (*begun, *number, *run));
+        let runs: Vec<(usize, usize, &Run)> = runs.into_iter().map(|(_, run)| run).collect();
+        against.extend(runs.windows(2).filter_map(in_the_way));
+        if against.is_empty() { Ok(Self { parts: placed(recordings, &runs) }) } else { Err(against) }
+    }
+}
+
+/// What keeps a run from following the one before it.
+fn in_the_way(pair: &[(usize, usize, &Run)]) -> Option<Unmergeable> {
+    let [(a, _, earlier), (b, _, later)] = pair else { return None };
+    if a == b {
+        // They were told apart when they were put together.
+        return None;
+    }
+    if earlier.header.started_unix_ns == later.header.started_unix_ns {
+        return Some(Unmergeable::Same(*a, *b));
+    }
+    let (until, from) = (earlier.until_unix_ns(), later.header.started_unix_ns);
+    (until > from.saturating_add(OVERLAP_MAX.as_ns())).then_some(Unmergeable::Overlap(*a, *b, until, from))
+}
+
+fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<Part> {
+    let Some(first) = runs.first().and_then(|(number, ..)| recordings.get(*number)) else { return Vec::new() };
+    // Slots are handed out file by file, in order.
+    let mut slots = vec![0u32; recordings.len()];
+    let mut taken = 0u32;
+    let order = runs.iter().map(|(number, ..)| *number);
+    let mut seen = Vec::new();
+    for number in order {
+        if seen.contains(&number) {
+            continue;
+        }
+        seen.push(number);
+        if let (Some(slot), Some(recording)) = (slots.get_mut(number), recordings.get(number)) {
+            *slot = taken;
+            taken = taken.saturating_add(recording.causes.windows.next_slot());
+        }
+    }
+    let mut until = Nanos::ZERO;
+    let mut parts = Vec::new();
+    for (number, run, of) in runs {
+        let apart = Nanos::from_ns(of.header.started_unix_ns.saturating_sub(first.header.started_unix_ns));
+        let at = whole_second(apart.max(until));
+        until = at.plus(of.until.minus(of.at));
+        let header = recordings.get(*number).map_or(&first.header, |recording| &recording.header);
+        let slots = slots.get(*number).copied().unwrap_or_default();
+        let place = Place::new(&first.header, header, at.minus(of.at), slots);
+        parts.push(Part { recording: *number, run: *run, place: (!parts.is_empty()).then_some(place) });
+    }
+    parts
+}

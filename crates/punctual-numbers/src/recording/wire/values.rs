@@ -1,0 +1,272 @@
+//! How each value of a recording is written: its fields, in this order, and nothing else.
+//!
+//! The types themselves do not know that they can be written. A new field, or a new variant, is a new format number;
+//! a new kind of frame is not, because readers skip frames they do not know.
+
+use super::bits::{BitReader, BitWriter, Damage};
+use super::interval::{put_interval, take_interval};
+use crate::placement::Placement;
+use crate::recording::{
+    Clock, Counters, End, EndReason, Event, EventKind, Further, Granted, Header, InForce, Interval, LoadDone, Mark,
+    MarkKind, Moment, WarmUp, Worst,
+};
+use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
+use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_hist::{Activation, MonoTime, Nanos};
+
+/// Something a frame can hold.
+pub(super) trait Wire: Sized {
+    fn put(&self, to: &mut BitWriter);
+    fn take(from: &mut BitReader) -> Result<Self, Damage>;
+}
+
+pub(super) const UNKNOWN_VARIANT: Damage = Damage("a value is none of those this format has");
+pub(super) const TOO_LARGE: Damage = Damage("a number is too large for its field");
+
+/// Structs: the fields in order.
+macro_rules! fields {
+    ($($type:ident { $($field:ident),+ })+) => { $(
+        impl Wire for $type {
+            fn put(&self, to: &mut BitWriter) {
+                $( self.$field.put(to); )+
+            }
+            fn take(from: &mut BitReader) -> Result<Self, Damage> {
+                Ok(Self { $( $field: Wire::take(from)? ),+ })
+            }
+        }
+    )+ };
+}
+
+/// Enums: a number, then what the variant holds, each under the name it has in the pattern.
+macro_rules! variants {
+    ($($type:ident { $($number:literal => $variant:ident $(($($inner:ident),+))? $({ $($field:ident),+ })?),+ })+) => { $(
+        impl Wire for $type {
+            fn put(&self, to: &mut BitWriter) {
+                match self {
+                    $( Self::$variant $(($($inner),+))? $({ $($field),+ })? => {
+                        to.number(3, $number);
+                        $($( $inner.put(to); )+)?
+                        $($( $field.put(to); )+)?
+                    } )+
+                }
+            }
+            fn take(from: &mut BitReader) -> Result<Self, Damage> {
+                match from.number(3)? {
+                    $( $number => {
+                        $($( let $inner = Wire::take(from)?; )+)?
+                        $($( let $field = Wire::take(from)?; )+)?
+                        Ok(Self::$variant $(($($inner),+))? $({ $($field),+ })?)
+                    } )+
+                    _ => Err(UNKNOWN_VARIANT),
+                }
+            }
+        }
+    )+ };
+}
+
+fields! {
+    Header { tool_version, started_unix_ns, epoch, scenario, machine, placement, clock, checkpoint }
+    Placement { housekeeping, loads, isolated, shared, shared_siblings }
+    Clock { source, read_cost, tick, phase }
+    Granted { cpu, tid, policy, affinity, memory_locked }
+    InForce { moment, values }
+    WarmUp { cpu, activations, max }
+    Counters { voluntary_switches, involuntary_switches, minor_faults, major_faults, migrations }
+    Mark { at, kind }
+    Event { at, length, kind, releases_lost }
+    LoadDone { phase, name, cpus, unit, operations, time, failure }
+    End { at, reason, write_error }
+    Further { at, header }
+    Finding { id, title, severity, state, evidence, why, fix, cost, confidence }
+    Evidence { source, value }
+    Scenario {
+        threads, policy, mechanism, phase, warm_up, length, budget, limit, dma_latency_us, load_phases, load_cpus, suite
+    }
+    ProbeThread { cpu, period }
+    LoadPhase { loads, parts }
+}
+
+variants! {
+    Moment { 0 => Before, 1 => During, 2 => After }
+    MarkKind { 0 => PhaseStart(n), 1 => PhaseEnd(n), 2 => LoadSkipped(load, why), 3 => Note(text) }
+    EventKind {
+        0 => Suspended, 1 => Paused, 2 => WallClockStep, 3 => TscDrift, 4 => Steal, 5 => Throttled, 6 => RtThrottled,
+        7 => BlocksLost, 8 => Moved
+    }
+    EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled }
+    Severity { 0 => Info, 1 => Medium, 2 => High, 3 => Fatal }
+    State { 0 => Good, 1 => Bad, 2 => Unknown(why), 3 => NotApplicable(why), 4 => Advice(why) }
+    Confidence { 0 => Low, 1 => Medium, 2 => High }
+    Policy { 0 => Fifo(priority), 1 => RoundRobin(priority), 2 => Deadline { runtime }, 3 => Other }
+    Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid }
+    TimerPhase { 0 => Auto, 1 => Aligned, 2 => Staggered, 3 => Random(seed) }
+    Amount { 0 => Time(length), 1 => Activations(n) }
+}
+
+/// Integers narrower than 64 bits.
+macro_rules! integers {
+    ($($type:ident)+) => { $(
+        impl Wire for $type {
+            fn put(&self, to: &mut BitWriter) {
+                to.number(7, u64::from(*self));
+            }
+            fn take(from: &mut BitReader) -> Result<Self, Damage> {
+                Self::try_from(from.number(7)?).map_err(|_| TOO_LARGE)
+            }
+        }
+    )+ };
+}
+
+integers! { u8 u16 u32 u64 }
+
+pub(super) use {fields, variants};
+
+impl Wire for bool {
+    fn put(&self, to: &mut BitWriter) {
+        to.bits(u64::from(*self), 1);
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        Ok(from.bits(1)? == 1)
+    }
+}
+
+impl Wire for Nanos {
+    fn put(&self, to: &mut BitWriter) {
+        to.number(20, self.as_ns());
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        from.number(20).map(Self::from_ns)
+    }
+}
+
+impl Wire for MonoTime {
+    fn put(&self, to: &mut BitWriter) {
+        to.number(48, self.as_ns());
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        from.number(48).map(Self::from_ns)
+    }
+}
+
+impl Wire for String {
+    fn put(&self, to: &mut BitWriter) {
+        to.number(7, self.len() as u64);
+        to.bytes(self.as_bytes());
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        let length = from.number(7)?;
+        let text = std::str::from_utf8(from.bytes(length)?).map_err(|_| Damage("a text is not UTF-8"))?;
+        Ok(text.to_owned())
+    }
+}
+
+impl<T: Wire> Wire for Option<T> {
+    fn put(&self, to: &mut BitWriter) {
+        self.is_some().put(to);
+        if let Some(value) = self {
+            value.put(to);
+        }
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        if bool::take(from)? { T::take(from).map(Some) } else { Ok(None) }
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    fn put(&self, to: &mut BitWriter) {
+        to.number(4, self.len() as u64);
+        for value in self {
+            value.put(to);
+        }
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        // Grows as it is read, so that a wrong count costs nothing.
+        (0..from.count(4)?).map(|_| T::take(from)).collect()
+    }
+}
+
+impl<A: Wire, B: Wire> Wire for (A, B) {
+    fn put(&self, to: &mut BitWriter) {
+        self.0.put(to);
+        self.1.put(to);
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        Ok((A::take(from)?, B::take(from)?))
+    }
+}
+
+impl<T: Wire> Wire for Box<T> {
+    fn put(&self, to: &mut BitWriter) {
+        (**self).put(to);
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        T::take(from).map(Self::new)
+    }
+}
+
+/// As the distance from each CPU to the next.
+impl Wire for CpuSet {
+    fn put(&self, to: &mut BitWriter) {
+        // A number past the limit is no CPU, and no reader would take it.
+        let cpus = || self.iter().filter(|cpu| *cpu < CPU_LIMIT);
+        to.number(4, cpus().count() as u64);
+        let mut next = 0;
+        for cpu in cpus() {
+            to.number(0, u64::from(cpu - next));
+            next = cpu + 1;
+        }
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        let count = from.count(4)?;
+        let mut next = 0u32;
+        let take_cpu = |_| {
+            let gap = u32::try_from(from.number(0)?).map_err(|_| TOO_LARGE)?;
+            let cpu = next.checked_add(gap).filter(|cpu| *cpu < CPU_LIMIT).ok_or(TOO_LARGE)?;
+            next = cpu + 1;
+            Ok(cpu)
+        };
+        (0..count).map(take_cpu).collect()
+    }
+}
+
+impl Wire for Interval {
+    fn put(&self, to: &mut BitWriter) {
+        put_interval(self, to);
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        take_interval(from)
+    }
+}
+
+/// Written again whenever it changed, so worth some care: 17 bytes where plain fields take 40.
+impl Wire for Worst {
+    fn put(&self, to: &mut BitWriter) {
+        let late = &self.activation;
+        to.number(4, u64::from(self.cpu));
+        to.number(48, late.release.as_ns());
+        to.difference(14, late.release.as_ns(), late.woke.as_ns());
+        to.number(32, late.index);
+        to.difference(0, u64::from(self.cpu), u64::from(late.cpu));
+        for counter in [late.involuntary_switches, late.faults, late.migrations] {
+            to.number(0, u64::from(counter));
+        }
+        to.number(30, late.counted_over.as_ns());
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        let narrow = |n: u64| u32::try_from(n).map_err(|_| TOO_LARGE);
+        let cpu = narrow(from.number(4)?)?;
+        let release = from.number(48)?;
+        let activation = Activation {
+            release: MonoTime::from_ns(release),
+            woke: MonoTime::from_ns(from.difference(14, release)?),
+            index: from.number(32)?,
+            cpu: narrow(from.difference(0, u64::from(cpu))?)?,
+            involuntary_switches: narrow(from.number(0)?)?,
+            faults: narrow(from.number(0)?)?,
+            migrations: narrow(from.number(0)?)?,
+            counted_over: Nanos::from_ns(from.number(30)?),
+        };
+        Ok(Self { cpu, activation })
+    }
+}

@@ -1,0 +1,193 @@
+//! A recording as rows of numbers.
+
+use super::over_time::{Phases, timeline};
+use super::{CpuRow, Need, Percentiles, PhaseRow, Report, Row, WorstRow, next, trust, verdict};
+use crate::claims::Claims;
+use crate::explain::Explanation;
+use crate::recording::{CpuTotals, MarkKind, Recording};
+use punctual_facts::finding::{Finding, State};
+use punctual_hist::{Counts, Nanos};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Report {
+    /// Everything there is to tell of a recording.
+    pub fn of(recording: &Recording) -> Self {
+        let phases = Phases::of(recording);
+        let need = need(recording);
+        let cpus = cpu_rows(recording, &phases);
+        let causes = recording.causes.tracing.is_some().then(|| Explanation::of(recording));
+        let claims = Claims::of(recording, causes.as_ref());
+        let verdict = verdict::judge(&need, &cpus, claims.miss_spread());
+        let trust = trust::judge(recording, &cpus);
+        let findings = worst_first(recording.findings.clone());
+        let next = next::steps(recording.covered, &findings, &cpus, &verdict, &trust);
+        let header = &recording.header;
+        Self {
+            tool_version: header.tool_version.clone(),
+            started_unix_ns: header.started_unix_ns,
+            epoch: header.epoch,
+            runs: recording.runs.clone(),
+            stretch: recording.stretch,
+            measured: recording.covered,
+            need,
+            scenario: header.scenario.clone(),
+            machine: header.machine.clone(),
+            findings,
+            total: total(&cpus),
+            cpus,
+            phases: phase_rows(recording, &phases),
+            timeline: timeline(recording),
+            worst: worst_rows(recording, &phases),
+            claims,
+            causes,
+            spans: phases.into_spans(),
+            loads: recording.loads.clone(),
+            loads_skipped: loads_skipped(recording),
+            notes: notes(recording),
+            events: recording.events.clone(),
+            threads: recording.threads.clone(),
+            warm_up: recording.warm_up.clone(),
+            in_force: recording.in_force.clone(),
+            housekeeping: header.placement.housekeeping.clone(),
+            verdict,
+            trust,
+            next,
+            end: recording.end.as_ref().map(|end| end.reason),
+            cut_off: recording.cut_off.clone(),
+            write_error: recording.end.as_ref().and_then(|end| end.write_error.clone()),
+        }
+    }
+}
+
+impl Row {
+    /// The numbers of a pair of histograms: what ran, and what was skipped.
+    pub fn of(ran: &Counts, skipped: &Counts, over_budget: u64) -> Self {
+        let mut due = ran.clone();
+        due.merge(skipped);
+        Self {
+            due: due.count(),
+            ran: ran.count(),
+            skipped: skipped.count(),
+            over_budget,
+            latency: Percentiles::of(ran),
+            latency_due: Percentiles::of(&due),
+        }
+    }
+}
+
+impl Percentiles {
+    /// The points of a histogram.
+    pub fn of(counts: &Counts) -> Self {
+        Self {
+            min: counts.min(),
+            mean: counts.mean(),
+            p50: counts.percentile_ppm(500_000),
+            p99: counts.percentile_ppm(990_000),
+            p99_9: counts.percentile_ppm(999_000),
+            p99_99: counts.percentile_ppm(999_900),
+            max: counts.max(),
+        }
+    }
+}
+
+fn need(recording: &Recording) -> Need {
+    let scenario = &recording.header.scenario;
+    let shortest = scenario.threads.iter().map(|thread| thread.period).min();
+    Need { period: shortest.unwrap_or_default(), budget: scenario.budget, cpus: scenario.cpus() }
+}
+
+/// One row for every CPU that was to be measured, also for one that never ran, and for any other that was.
+fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
+    let asked = recording.header.scenario.threads.iter();
+    let periods: BTreeMap<u32, Nanos> = asked.map(|thread| (thread.cpu, thread.period)).collect();
+    let cpus: BTreeSet<u32> = periods.keys().chain(recording.cpus.keys()).copied().collect();
+    let nothing = CpuTotals::default();
+    let row = |cpu: u32| {
+        let totals = recording.cpus.get(&cpu).unwrap_or(&nothing);
+        CpuRow {
+            cpu,
+            period: periods.get(&cpu).copied().unwrap_or_default(),
+            row: Row::of(&totals.ran, &totals.skipped, totals.over_budget),
+            worst_at: worst_at(recording, cpu, totals).map(|at| (at, phases.name_at(at))),
+            longest_gap: totals.longest_gap,
+            early: totals.early,
+            ran: totals.ran.clone(),
+            skipped: totals.skipped.clone(),
+        }
+    };
+    cpus.into_iter().map(row).collect()
+}
+
+/// When the latest activation was released. The list of the worst knows it exactly; a file that was cut off before the
+/// list was written at least knows the second.
+fn worst_at(recording: &Recording, cpu: u32, totals: &CpuTotals) -> Option<Nanos> {
+    let list = recording.worst.get(&cpu).map(Vec::as_slice).unwrap_or_default();
+    let latest = list.iter().map(|worst| worst.activation).max_by_key(punctual_hist::Activation::lateness);
+    let block = totals.worst_block.filter(|(_, max)| latest.is_none_or(|latest| latest.lateness() < *max));
+    block
+        .map(|(second, _)| Nanos::from_secs(u64::from(second)))
+        .or(latest.map(|latest| latest.release.since(recording.header.epoch)))
+}
+
+fn total(cpus: &[CpuRow]) -> Option<Row> {
+    if cpus.len() < 2 {
+        return None;
+    }
+    let (mut ran, mut skipped) = (Counts::new(), Counts::new());
+    for cpu in cpus {
+        ran.merge(&cpu.ran);
+        skipped.merge(&cpu.skipped);
+    }
+    let over_budget = cpus.iter().fold(0u64, |total, cpu| total.saturating_add(cpu.row.over_budget));
+    Some(Row::of(&ran, &skipped, over_budget))
+}
+
+fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
+    let row = |(&(phase, cpu), totals): (&(u16, u32), &crate::recording::PhaseTotals)| PhaseRow {
+        phase,
+        name: phases.name(phase),
+        cpu,
+        row: Row::of(&totals.ran.counts(), &totals.skipped.counts(), totals.over_budget),
+    };
+    recording.phases.iter().map(row).collect()
+}
+
+fn worst_rows(recording: &Recording, phases: &Phases) -> Vec<WorstRow> {
+    let row = |worst: &crate::recording::Worst| {
+        let at = worst.activation.release.since(recording.header.epoch);
+        WorstRow { cpu: worst.cpu, at, phase: phases.name_at(at), activation: worst.activation }
+    };
+    let mut rows: Vec<WorstRow> = recording.worst.values().flatten().map(row).collect();
+    rows.sort_by_key(|row| Reverse(row.activation.lateness()));
+    rows
+}
+
+/// What is bad and matters most comes first; among equals the audit's order stays.
+fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let rank = |state: &State| match state {
+        State::Bad => 0,
+        State::Unknown(_) => 1,
+        State::Advice(_) => 2,
+        State::Good => 3,
+        State::NotApplicable(_) => 4,
+    };
+    findings.sort_by_key(|finding| (rank(&finding.state), Reverse(finding.severity)));
+    findings
+}
+
+fn loads_skipped(recording: &Recording) -> Vec<(String, String)> {
+    let skipped = recording.marks.iter().filter_map(|mark| match &mark.kind {
+        MarkKind::LoadSkipped(load, why) => Some((load.clone(), why.clone())),
+        _ => None,
+    });
+    skipped.collect()
+}
+
+fn notes(recording: &Recording) -> Vec<String> {
+    let notes = recording.marks.iter().filter_map(|mark| match &mark.kind {
+        MarkKind::Note(note) => Some(note.clone()),
+        _ => None,
+    });
+    notes.collect()
+}

@@ -1,0 +1,356 @@
+//! The one value renderers see: everything a reader is told, as numbers and reasons, not as sentences.
+//!
+//! [`Report::of`] makes it from a recording. Rows are in `build`, what happened when in `over_time`, and the three
+//! judgements each on their own page: `verdict`, `trust`, `next`.
+
+mod build;
+mod causes;
+mod next;
+mod over_time;
+#[cfg(test)]
+pub(crate) mod tests;
+mod trust;
+mod verdict;
+
+pub use causes::CausesDoubt;
+pub use verdict::DUE_WANTED;
+
+use crate::claims::Claims;
+use crate::explain::Explanation;
+use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Run, Stretch, WarmUp};
+use crate::scenario::Scenario;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Finding;
+use punctual_hist::{Activation, Counts, MonoTime, Nanos};
+
+/// Everything a reader is told of one measurement.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Version of the program that measured.
+    pub tool_version: String,
+    /// Wall clock at the start, nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// Instant all times are relative to.
+    pub epoch: MonoTime,
+    /// The runs it is made of, in order: one, where nothing was merged or resumed.
+    pub runs: Vec<Run>,
+    /// The stretch that is told, where it is not the whole.
+    pub stretch: Option<Stretch>,
+    /// How long was measured.
+    pub measured: Nanos,
+    /// What was asked for.
+    pub need: Need,
+    /// What was run.
+    pub scenario: Scenario,
+    /// What the machine is: (name, value).
+    pub machine: Vec<(String, String)>,
+    /// What stands between it and the need, worst first.
+    pub findings: Vec<Finding>,
+    /// One row per measured CPU.
+    pub cpus: Vec<CpuRow>,
+    /// All CPUs as one row, where there are several.
+    pub total: Option<Row>,
+    /// One row per load phase and CPU.
+    pub phases: Vec<PhaseRow>,
+    /// The load phases on the time axis.
+    pub spans: Vec<PhaseSpan>,
+    /// The run over time.
+    pub timeline: Vec<TimelinePoint>,
+    /// The worst activations, worst first.
+    pub worst: Vec<WorstRow>,
+    /// What follows for what was not measured.
+    pub claims: Claims,
+    /// Who made it late; `None` when nobody looked.
+    pub causes: Option<Explanation>,
+    /// What loads achieved.
+    pub loads: Vec<LoadDone>,
+    /// Loads that could not run, and why.
+    pub loads_skipped: Vec<(String, String)>,
+    /// Notes made during the run.
+    pub notes: Vec<String>,
+    /// What happened to the machine.
+    pub events: Vec<Event>,
+    /// What was granted to each measuring thread.
+    pub threads: Vec<Granted>,
+    /// Warm-ups, outside the statistics.
+    pub warm_up: Vec<WarmUp>,
+    /// State before, during and after.
+    pub in_force: Vec<InForce>,
+    /// CPUs on which our helpers ran.
+    pub housekeeping: CpuSet,
+    /// Whether the need was held.
+    pub verdict: Verdict,
+    /// Whether the numbers can be relied upon.
+    pub trust: Trust,
+    /// What to do next, most useful first.
+    pub next: Vec<NextStep>,
+    /// How the run ended; `None` when the recording does not say.
+    pub end: Option<EndReason>,
+    /// Why the file holds less than the run.
+    pub cut_off: Option<CutOff>,
+    /// Why the file could not be written completely.
+    pub write_error: Option<String>,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Time between releases: the shortest of all threads.
+    pub period: Nanos,
+    /// Largest lateness the user can live with.
+    pub budget: Option<Nanos>,
+    /// The CPUs it is asked of.
+    pub cpus: CpuSet,
+}
+
+/// The numbers of one histogram pair. A percentile is `None` where there are too few values for it.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Releases that came due: ran and skipped.
+    pub due: u64,
+    /// Activations that ran.
+    pub ran: u64,
+    /// Releases that passed without running.
+    pub skipped: u64,
+    /// Ran later than the budget.
+    pub over_budget: u64,
+    /// Percentiles over the activations that ran.
+    pub latency: Percentiles,
+    /// Percentiles over the releases due; a skipped one counts with the time until the thread ran next.
+    pub latency_due: Percentiles,
+}
+
+/// Points of a distribution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Percentiles {
+    /// Exact.
+    pub min: Option<Nanos>,
+    /// Exact.
+    pub mean: Option<Nanos>,
+    /// Median.
+    pub p50: Option<Nanos>,
+    /// 99 %.
+    pub p99: Option<Nanos>,
+    /// 99.9 %.
+    pub p99_9: Option<Nanos>,
+    /// 99.99 %.
+    pub p99_99: Option<Nanos>,
+    /// Exact: the largest of as many as there are.
+    pub max: Option<Nanos>,
+}
+
+/// One measured CPU.
+#[derive(Clone, Debug)]
+pub struct CpuRow {
+    /// Which.
+    pub cpu: u32,
+    /// Time between its releases.
+    pub period: Nanos,
+    /// Its numbers.
+    pub row: Row,
+    /// When its latest activation was released, and in which load phase.
+    pub worst_at: Option<(Nanos, String)>,
+    /// Longest time between two wake-ups.
+    pub longest_gap: Nanos,
+    /// Woke before the release.
+    pub early: u64,
+    /// Lateness of what ran.
+    pub ran: Counts,
+    /// Time from skipped releases to the next wake-up.
+    pub skipped: Counts,
+}
+
+/// One CPU in one load phase.
+#[derive(Clone, Debug)]
+pub struct PhaseRow {
+    /// Phase number.
+    pub phase: u16,
+    /// Phase name, as the user wrote it.
+    pub name: String,
+    /// Which CPU.
+    pub cpu: u32,
+    /// Its numbers.
+    pub row: Row,
+}
+
+/// A load phase on the time axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseSpan {
+    /// Phase name.
+    pub name: String,
+    /// From, relative to the epoch.
+    pub from: Nanos,
+    /// To.
+    pub to: Nanos,
+}
+
+/// One CPU in one stretch of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelinePoint {
+    /// From, relative to the epoch.
+    pub start: Nanos,
+    /// For so long.
+    pub length: Nanos,
+    /// Which CPU.
+    pub cpu: u32,
+    /// Smallest lateness.
+    pub min: Option<Nanos>,
+    /// Median.
+    pub p50: Option<Nanos>,
+    /// 99.9 %, or `None` with fewer than 1000 values.
+    pub p99_9: Option<Nanos>,
+    /// Largest.
+    pub max: Option<Nanos>,
+    /// Skipped releases.
+    pub skipped: u64,
+}
+
+/// One of the worst activations.
+#[derive(Clone, Debug)]
+pub struct WorstRow {
+    /// The measured CPU.
+    pub cpu: u32,
+    /// When it was released, relative to the epoch.
+    pub at: Nanos,
+    /// The load phase then.
+    pub phase: String,
+    /// As the thread saw it.
+    pub activation: Activation,
+}
+
+/// Whether the need was held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The answer.
+    pub answer: Answer,
+    /// Releases due.
+    pub due: u64,
+    /// Releases missed: later than the budget, or skipped. Without a budget only the skipped ones are known.
+    pub missed: u64,
+    /// Exact binomial upper bound on the probability of a miss, at `confidence`, as wide as clusters of misses make it;
+    /// `None` when nothing was due, or no
+    /// budget says what a miss is.
+    pub miss_probability_upper: Option<f64>,
+    /// Confidence of that bound.
+    pub confidence: f64,
+    /// Why the answer is inconclusive.
+    pub inconclusive_because: Option<Inconclusive>,
+}
+
+/// Was the need held?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// No release was missed.
+    Held,
+    /// At least one was.
+    NotHeld,
+    /// Cannot be told.
+    Inconclusive,
+}
+
+/// Why it cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inconclusive {
+    /// No budget was stated, so there is nothing to hold.
+    NoBudget,
+    /// Fewer releases than the bound is worth anything with.
+    TooFew {
+        /// How many there were.
+        due: u64,
+        /// How many would do.
+        wanted: u64,
+    },
+    /// A measured thread has no samples at all.
+    NothingRan,
+}
+
+/// Whether the numbers can be relied upon.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trust {
+    /// Reasons why not; none means yes.
+    pub reasons: Vec<Distrust>,
+    /// Things worth knowing that do not spoil the numbers.
+    pub remarks: Vec<Distrust>,
+}
+
+impl Trust {
+    /// Whether the numbers can be relied upon.
+    pub fn ok(&self) -> bool {
+        self.reasons.is_empty()
+    }
+}
+
+/// A reason to doubt the numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distrust {
+    /// The hypervisor ran others for so long.
+    Steal(Nanos),
+    /// The whole machine stood still: (times, in total).
+    Paused(u64, Nanos),
+    /// The machine was suspended: (times, in total).
+    Suspended(u64, Nanos),
+    /// The wall clock was set: (times).
+    WallClockStep(u64),
+    /// TSC and monotonic clock drifted apart.
+    TscDrift,
+    /// Our helpers shared these measured CPUs.
+    HelperShared(CpuSet),
+    /// Our helpers ran on SMT siblings of measured CPUs; these CPUs are affected.
+    HelperSibling(CpuSet),
+    /// A CPU was throttled for heat.
+    Throttled,
+    /// The kernel stopped real-time threads.
+    RtThrottled,
+    /// One clock reading costs so much that the clock cannot be in the vDSO.
+    SlowClock(Nanos),
+    /// Page faults in the loop: (CPU, how many).
+    Faults(u32, u64),
+    /// The measuring thread changed CPU: (CPU, how many times).
+    Migrations(u32, u64),
+    /// Memory was not locked.
+    MemoryNotLocked,
+    /// Thread was measured without the real-time class.
+    NotRealTime,
+    /// The kernel granted something else than was asked: (CPU).
+    GrantedOtherwise(u32),
+    /// Fewer releases than asked percentiles need.
+    TooFew(u64),
+    /// The run ended before its time.
+    EndedEarly(EndReason),
+    /// The recording was cut off.
+    CutOff,
+    /// Part of the recording could not be written.
+    WriteFailed,
+    /// Seconds whose exact maxima were not collected in time.
+    BlocksLost(u64),
+    /// A setting that matters changed during the run: (path).
+    ChangedDuring(String),
+    /// A load that was asked for did not run, or not as asked: (load, why).
+    LoadMissing(String, String),
+    /// Tracing was on.
+    Tracing(String),
+    /// Woke before the release: (CPU, how many).
+    Early(u32, u64),
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    /// Look at this finding first.
+    Fix(String),
+    /// Measure at least this long to claim one miss in so many.
+    MeasureLonger {
+        /// For so long.
+        length: Nanos,
+        /// To claim less than one miss in this many.
+        one_in: u64,
+    },
+    /// Measure again as root: it would add this.
+    RunAsRoot(String),
+    /// Measure again without what spoilt this run.
+    Repeat,
+    /// State a budget.
+    StateBudget,
+    /// Skipped releases make the two percentile views differ; look at the longest gap on this CPU.
+    LookAtSkips(u32),
+}

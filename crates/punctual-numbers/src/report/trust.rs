@@ -1,0 +1,216 @@
+//! Can the numbers be relied upon? Judged from what the recording proves about itself.
+//!
+//! A *reason* is something after which the numbers may say something about the measurement instead of the machine, or
+//! may lack what mattered. A *remark* is worth knowing and spoils nothing. Involuntary switches are neither: being
+//! pre-empted is what is measured.
+
+use super::causes::records;
+use super::{CpuRow, Distrust, Trust};
+use crate::recording::{CpuTotals, EndReason, EventKind, Granted, Header, MarkKind, Moment, Recording};
+use crate::scenario::{Policy, Scenario};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A reading through the vDSO takes some 20 to 60 ns; one that enters the kernel takes more than this.
+const VDSO_READ_MAX: Nanos = Nanos::from_ns(100);
+/// Fewer releases than this have no p99.9 …
+const DUE_MIN: u64 = 1_000;
+/// … and fewer than this no p99.99.
+const DUE_FOR_ALL: u64 = 10_000;
+
+pub(super) fn judge(recording: &Recording, cpus: &[CpuRow]) -> Trust {
+    let mut trust = Trust::default();
+    from_events(recording, &mut trust);
+    from_loads(recording, &mut trust);
+    from_placement(recording, &mut trust);
+    from_threads(recording, &mut trust);
+    from_counters(recording, &mut trust);
+    from_state(recording, &mut trust);
+    from_tracing(recording, &mut trust);
+    from_ending(recording, &mut trust);
+    from_amount(cpus, &mut trust);
+    trust
+}
+
+impl Trust {
+    fn doubt(&mut self, reason: Distrust) {
+        self.reasons.push(reason);
+    }
+
+    fn remark(&mut self, remark: Distrust) {
+        self.remarks.push(remark);
+    }
+}
+
+fn from_events(recording: &Recording, trust: &mut Trust) {
+    for (kind, total) in &recording.event_totals {
+        match kind {
+            EventKind::Suspended => trust.doubt(Distrust::Suspended(total.times, total.length)),
+            EventKind::Paused => trust.doubt(Distrust::Paused(total.times, total.length)),
+            // The wall clock is not what is measured with, but a pause of the whole machine can look like this.
+            EventKind::WallClockStep => trust.doubt(Distrust::WallClockStep(total.times)),
+            EventKind::TscDrift => trust.doubt(Distrust::TscDrift),
+            EventKind::Steal => trust.doubt(Distrust::Steal(total.length)),
+            EventKind::Throttled => trust.doubt(Distrust::Throttled),
+            EventKind::RtThrottled => trust.doubt(Distrust::RtThrottled),
+            // The histograms have every sample all the same; only some exact maxima are missing.
+            EventKind::BlocksLost => trust.remark(Distrust::BlocksLost(total.times)),
+            EventKind::Moved => trust.doubt(Distrust::ChangedDuring("The CPUs a measuring thread may use".to_owned())),
+        }
+    }
+}
+
+/// A load that did not run leaves numbers that look better than the need is.
+fn from_loads(recording: &Recording, trust: &mut Trust) {
+    for mark in &recording.marks {
+        if let MarkKind::LoadSkipped(load, why) = &mark.kind {
+            trust.doubt(Distrust::LoadMissing(load.clone(), why.clone()));
+        }
+    }
+    for load in &recording.loads {
+        if let Some(why) = &load.failure {
+            trust.doubt(Distrust::LoadMissing(load.name.clone(), why.clone()));
+        }
+    }
+}
+
+fn from_placement(recording: &Recording, trust: &mut Trust) {
+    let of_all = |cpus: fn(&Header) -> &CpuSet| {
+        recording.runs.iter().fold(CpuSet::new(), |all, run| all.union(cpus(&run.header)))
+    };
+    let (shared, siblings) = (of_all(|h| &h.placement.shared), of_all(|h| &h.placement.shared_siblings));
+    if !shared.is_empty() {
+        trust.doubt(Distrust::HelperShared(shared));
+    }
+    if !siblings.is_empty() {
+        trust.remark(Distrust::HelperSibling(siblings));
+    }
+    let costs = recording.runs.iter().map(|run| run.header.clock.read_cost);
+    let cost = costs.max().unwrap_or_default();
+    if cost > VDSO_READ_MAX {
+        trust.doubt(Distrust::SlowClock(cost));
+    }
+}
+
+fn from_threads(recording: &Recording, trust: &mut Trust) {
+    let scenario = &recording.header.scenario;
+    let threads = &recording.threads;
+    if scenario.policy == Policy::Other {
+        trust.remark(Distrust::NotRealTime);
+    } else if threads.iter().any(|granted| granted.policy == Policy::Other) {
+        trust.doubt(Distrust::NotRealTime);
+    }
+    for granted in threads.iter().filter(|granted| !as_asked(granted, scenario)) {
+        trust.doubt(Distrust::GrantedOtherwise(granted.cpu));
+    }
+    let known: BTreeSet<u32> = threads.iter().map(|granted| granted.cpu).collect();
+    let unknown = scenario.threads.iter().filter(|asked| !known.contains(&asked.cpu));
+    if !known.is_empty() {
+        trust.reasons.extend(unknown.map(|asked| Distrust::GrantedOtherwise(asked.cpu)));
+    }
+    // Faults are counted, so unlocked memory that never faulted did no harm.
+    if threads.iter().any(|granted| !granted.memory_locked) {
+        trust.remark(Distrust::MemoryNotLocked);
+    }
+}
+
+/// Deadline threads may run anywhere: the kernel refuses to pin them.
+fn as_asked(granted: &Granted, scenario: &Scenario) -> bool {
+    let pinned = granted.affinity.len() == 1 && granted.affinity.contains(granted.cpu);
+    granted.policy == scenario.policy && (pinned || roams(scenario))
+}
+
+fn roams(scenario: &Scenario) -> bool {
+    matches!(scenario.policy, Policy::Deadline { .. })
+}
+
+fn from_counters(recording: &Recording, trust: &mut Trust) {
+    let count = |of: fn(&CpuTotals) -> u64| {
+        let cpus = recording.cpus.iter().map(move |(cpu, totals)| (*cpu, of(totals)));
+        cpus.filter(|(_, n)| *n > 0)
+    };
+    for (cpu, n) in count(|cpu| cpu.counters.minor_faults.saturating_add(cpu.counters.major_faults)) {
+        trust.doubt(Distrust::Faults(cpu, n));
+    }
+    for (cpu, n) in count(|cpu| cpu.counters.migrations) {
+        if roams(&recording.header.scenario) {
+            trust.remark(Distrust::Migrations(cpu, n));
+        } else {
+            trust.doubt(Distrust::Migrations(cpu, n));
+        }
+    }
+    for (cpu, n) in count(|cpu| cpu.early) {
+        trust.remark(Distrust::Early(cpu, n));
+    }
+}
+
+fn from_state(recording: &Recording, trust: &mut Trust) {
+    let states = &recording.in_force;
+    let values = || states.iter().flat_map(|state| state.values.iter().map(move |(path, value)| (state, path, value)));
+    let ours = |path: &str| recording.header.scenario.dma_latency_us.is_some() && path.ends_with("/cpu_dma_latency");
+    let mut before: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for (state, path, value) in values() {
+        if state.moment == Moment::Before {
+            before.insert(path, value);
+        } else if before.get(path.as_str()).is_some_and(|earlier| earlier != value) && !ours(path) && told.insert(path)
+        {
+            trust.doubt(Distrust::ChangedDuring(path.clone()));
+        }
+    }
+    let tracer =
+        values().find(|(_, path, value)| is_tracer(path) && !matches!(value.trim(), "nop" | "") && is_word(value));
+    if let Some((_, _, tracer)) = tracer {
+        trust.doubt(Distrust::Tracing(tracer.trim().to_owned()));
+    }
+}
+
+/// What looks for causes costs little, but it is in the headline where no load phase was measured without it.
+fn from_tracing(recording: &Recording, trust: &mut Trust) {
+    let Some(tracing) = recording.causes.tracing.as_ref().filter(|tracing| records(tracing.rung)) else { return };
+    let phases = recording.header.scenario.load_phases.len();
+    let in_headline = |phase: &u16| !recording.causes.apart(*phase, phases);
+    if tracing.phases.iter().any(in_headline) {
+        trust.remark(Distrust::Tracing("punctual's own, to find causes".to_owned()));
+    }
+}
+
+fn is_tracer(path: &str) -> bool {
+    path.ends_with("/current_tracer")
+}
+
+/// A tracer's name is one word; a sentence says why the file could not be read.
+fn is_word(value: &str) -> bool {
+    !value.trim().contains(char::is_whitespace)
+}
+
+fn from_ending(recording: &Recording, trust: &mut Trust) {
+    let ends = || recording.runs.iter().filter_map(|run| run.end.as_ref());
+    let reasons: BTreeSet<EndReason> = ends().map(|end| end.reason).collect();
+    for reason in reasons {
+        match reason {
+            EndReason::Completed => {}
+            EndReason::Stalled => trust.doubt(Distrust::EndedEarly(EndReason::Stalled)),
+            // Asked for, by the user or the scenario; the numbers up to there are what they are.
+            reason => trust.remark(Distrust::EndedEarly(reason)),
+        }
+    }
+    // What is missing may be just what ended the run.
+    let former = recording.runs.iter().rev().skip(1);
+    if recording.cut_off.is_some() || former.into_iter().any(|run| run.end.is_none()) {
+        trust.doubt(Distrust::CutOff);
+    }
+    if ends().any(|end| end.write_error.is_some()) {
+        trust.doubt(Distrust::WriteFailed);
+    }
+}
+
+fn from_amount(cpus: &[CpuRow], trust: &mut Trust) {
+    let fewest = cpus.iter().map(|cpu| cpu.row.due).min().unwrap_or(0);
+    if fewest < DUE_MIN {
+        trust.doubt(Distrust::TooFew(fewest));
+    } else if fewest < DUE_FOR_ALL {
+        trust.remark(Distrust::TooFew(fewest));
+    }
+}

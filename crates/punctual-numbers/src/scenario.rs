@@ -1,0 +1,346 @@
+//! What to measure: which threads, how they wait, for how long, under which loads.
+//!
+//! A scenario is a complete, explicit value; every default has been decided by whoever made it.
+
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::Cpus;
+use punctual_hist::Nanos;
+
+/// Scheduling policy of the measuring threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// `SCHED_FIFO` at this priority (1..=95).
+    Fifo(u8),
+    /// `SCHED_RR` at this priority (1..=95).
+    RoundRobin(u8),
+    /// `SCHED_DEADLINE` with this run time per period; the threads are then not pinned.
+    Deadline {
+        /// Run time granted in each period.
+        runtime: Nanos,
+    },
+    /// `SCHED_OTHER`, for those whom the real-time class is refused.
+    Other,
+}
+
+/// How a measuring thread waits for its release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// `clock_nanosleep` to the release itself.
+    Absolute,
+    /// `clock_nanosleep` for the time left to the release.
+    Relative,
+    /// `timerfd` armed for the release, then `read`.
+    Timerfd,
+    /// `futex` wait with the release as its time-out.
+    Futex,
+    /// Sleeps to a little before the release, then polls the clock.
+    Hybrid,
+    /// Polls the clock; never sleeps.
+    Spin,
+    /// Sleeps one period from wherever it is, as the suite of 2002 did; has no grid, so nothing is ever skipped.
+    Nanosleep,
+}
+
+/// Where on the clock the releases lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerPhase {
+    /// Same instant on all CPUs, as far from the tick as the period allows.
+    Auto,
+    /// Same instant on all CPUs, at multiples of the period.
+    Aligned,
+    /// Spread evenly over the period, CPU by CPU.
+    Staggered,
+    /// At random, from this seed.
+    Random(u64),
+}
+
+/// One measuring thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeThread {
+    /// The CPU it is measured for.
+    pub cpu: u32,
+    /// Time between releases.
+    pub period: Nanos,
+}
+
+/// An amount of running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// For so long.
+    Time(Nanos),
+    /// For so many activations of every thread.
+    Activations(u64),
+}
+
+/// Loads that run at the same time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadPhase {
+    /// Names of loads; empty is idle. `cmd:PROGRAM ARGS` is an outside program.
+    pub loads: Vec<String>,
+    /// The phase's part of the whole: so many parts of the sum over all phases.
+    pub parts: u32,
+}
+
+impl LoadPhase {
+    /// The phase's name as the user wrote it: `idle`, `cpu+memory`.
+    pub fn name(&self) -> String {
+        if self.loads.is_empty() { "idle".to_owned() } else { self.loads.join("+") }
+    }
+}
+
+/// Everything a measurement is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The measuring threads, one per CPU.
+    pub threads: Vec<ProbeThread>,
+    /// Their policy.
+    pub policy: Policy,
+    /// How they wait.
+    pub mechanism: Mechanism,
+    /// Where the releases lie.
+    pub phase: TimerPhase,
+    /// What runs before statistics begin.
+    pub warm_up: Amount,
+    /// How much is measured.
+    pub length: Amount,
+    /// Largest lateness the user can live with.
+    pub budget: Option<Nanos>,
+    /// Stop at the first activation later than this.
+    pub limit: Option<Nanos>,
+    /// Hold `/dev/cpu_dma_latency` at so many microseconds during the run.
+    pub dma_latency_us: Option<u32>,
+    /// Phases of load, in order.
+    pub load_phases: Vec<LoadPhase>,
+    /// CPUs the loads may use; `None` lets every CPU that is not isolated be used.
+    pub load_cpus: Option<CpuSet>,
+    /// Name of the suite this scenario belongs to.
+    pub suite: Option<String>,
+}
+
+impl Scenario {
+    /// The measured CPUs.
+    pub fn cpus(&self) -> CpuSet {
+        self.threads.iter().map(|t| t.cpu).collect()
+    }
+
+    /// Releases due in phase number `phase` for a thread of this period. Over all phases they add up to the whole.
+    pub fn due(&self, phase: usize, period: Nanos) -> u64 {
+        let whole = match self.length {
+            Amount::Time(time) => time.whole(period),
+            Amount::Activations(n) => n,
+        };
+        let parts = |phases: &[LoadPhase]| phases.iter().map(|p| u128::from(p.parts)).sum::<u128>();
+        let sum = parts(&self.load_phases).max(1);
+        let up_to = |n: usize| u128::from(whole) * parts(self.load_phases.get(..n).unwrap_or_default()) / sum;
+        u64::try_from(up_to(phase + 1).saturating_sub(up_to(phase))).unwrap_or(u64::MAX)
+    }
+}
+
+/// Shortest period that is worth asking for; what this machine can do is found out by trying.
+pub const PERIOD_MIN: Nanos = Nanos::from_us(10);
+/// Longest period: an interrupted run ends within it.
+pub const PERIOD_MAX: Nanos = Nanos::from_secs(10);
+/// Longest warm-up, and longest run: ten years.
+pub const LONGEST: Nanos = Nanos::from_secs(3_650 * 86_400);
+/// Highest priority handed out; the kernel's own threads live above.
+pub const PRIORITY_MAX: u8 = 95;
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScenarioError {
+    /// No CPU was named.
+    NoCpus,
+    /// These CPUs are not on-line; those are.
+    NotOnline(CpuSet, CpuSet),
+    /// A period outside `PERIOD_MIN..=PERIOD_MAX`.
+    Period(Nanos),
+    /// A priority outside 1..=95.
+    Priority(u8),
+    /// Less than one activation would be measured: (length asked for).
+    TooShort(Nanos),
+    /// A warm-up or a run of more than `LONGEST`.
+    TooLong(Nanos),
+    /// A budget of a period or more: an activation that late has skipped the next one, which is a miss in itself.
+    Budget(Nanos),
+    /// No load phase, or one of no length.
+    NoPhase,
+    /// A real-time thread that never sleeps on every CPU there is would lock up the machine.
+    SpinEverywhere,
+    /// A deadline run time that is zero or does not fit into the period.
+    Runtime(Nanos),
+}
+
+impl Scenario {
+    /// Refuses what cannot be measured, or not safely, on a machine with these CPUs.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn checked(self, cpus: &Cpus) -> Result<Self, ScenarioError> {
+        let asked = self.cpus();
+        if asked.is_empty() {
+            return Err(ScenarioError::NoCpus);
+        }
+        if !asked.is_subset(&cpus.online) {
+            return Err(ScenarioError::NotOnline(asked.difference(&cpus.online), cpus.online.clone()));
+        }
+        if let Some(loads) = self.load_cpus.as_ref().filter(|loads| !loads.is_subset(&cpus.online)) {
+            return Err(ScenarioError::NotOnline(loads.difference(&cpus.online), cpus.online.clone()));
+        }
+        for thread in &self.threads {
+            self.check_thread(thread)?;
+        }
+        if self.load_phases.is_empty() || self.load_phases.iter().any(|phase| phase.parts == 0) {
+            return Err(ScenarioError::NoPhase);
+        }
+        self.check_policy()?;
+        let real_time = self.policy != Policy::Other;
+        if self.mechanism == Mechanism::Spin && real_time && cpus.allowed.difference(&asked).is_empty() {
+            return Err(ScenarioError::SpinEverywhere);
+        }
+        Ok(self)
+    }
+
+    fn check_thread(&self, thread: &ProbeThread) -> Result<(), ScenarioError> {
+        if thread.period < PERIOD_MIN || thread.period > PERIOD_MAX {
+            return Err(ScenarioError::Period(thread.period));
+        }
+        let takes = |amount| match amount {
+            Amount::Time(time) => time,
+            Amount::Activations(n) => thread.period.times(n),
+        };
+        if let Some(too_long) = [self.warm_up, self.length].map(takes).into_iter().find(|time| *time > LONGEST) {
+            return Err(ScenarioError::TooLong(too_long));
+        }
+        if let Some(budget) = self.budget.filter(|budget| *budget >= thread.period) {
+            return Err(ScenarioError::Budget(budget));
+        }
+        match self.length {
+            Amount::Time(length) if length < thread.period => Err(ScenarioError::TooShort(length)),
+            Amount::Activations(0) => Err(ScenarioError::TooShort(Nanos::ZERO)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_policy(&self) -> Result<(), ScenarioError> {
+        match self.policy {
+            Policy::Fifo(p) | Policy::RoundRobin(p) if p == 0 || p > PRIORITY_MAX => Err(ScenarioError::Priority(p)),
+            Policy::Deadline { runtime }
+                if runtime == Nanos::ZERO || self.threads.iter().any(|t| runtime > t.period) =>
+            {
+                Err(ScenarioError::Runtime(runtime))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Offset of each thread's releases from the grid of multiples of its period.
+///
+/// The scheduler tick fires at multiples of its own length, so `Auto` puts releases half-way between those points that
+/// the two grids share.
+pub fn phase_offsets(scenario: &Scenario, tick: Nanos) -> Vec<Nanos> {
+    let count = scenario.threads.len() as u64;
+    let mut state = if let TimerPhase::Random(seed) = scenario.phase { seed } else { 0 };
+    let offset = |(i, thread): (usize, &ProbeThread)| {
+        let period = thread.period.as_ns();
+        Nanos::from_ns(match scenario.phase {
+            TimerPhase::Aligned => 0,
+            TimerPhase::Auto => greatest_common_divisor(period, tick.as_ns()) / 2,
+            TimerPhase::Staggered => period / count * i as u64,
+            TimerPhase::Random(_) => split_mix(&mut state) % period,
+        })
+    };
+    scenario.threads.iter().enumerate().map(offset).collect()
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// `SplitMix64`: reproducible on every machine.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(cpus: &str, period: Nanos) -> Scenario {
+        let cpus = CpuSet::parse_list(cpus).unwrap();
+        Scenario {
+            threads: cpus.iter().map(|cpu| ProbeThread { cpu, period }).collect(),
+            policy: Policy::Fifo(90),
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Time(Nanos::from_ms(500)),
+            length: Amount::Time(Nanos::from_secs(1)),
+            budget: None,
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![LoadPhase { loads: vec![], parts: 1 }],
+            load_cpus: None,
+            suite: None,
+        }
+    }
+
+    fn two_cpus() -> Cpus {
+        let both = CpuSet::parse_list("0-1").unwrap();
+        Cpus { online: both.clone(), allowed: both, ..Cpus::default() }
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let ms = Nanos::from_ms(1);
+        let check = |s: Scenario| s.checked(&two_cpus()).unwrap_err();
+        assert_eq!(check(scenario("", ms)), ScenarioError::NoCpus);
+        let (seven, both) = (CpuSet::parse_list("7").unwrap(), two_cpus().online);
+        assert_eq!(check(scenario("0,7", ms)), ScenarioError::NotOnline(seven, both));
+        assert_eq!(check(scenario("0", Nanos::ZERO)), ScenarioError::Period(Nanos::ZERO));
+        assert_eq!(check(scenario("0", Nanos::from_secs(11))), ScenarioError::Period(Nanos::from_secs(11)));
+        let with = |policy| Scenario { policy, ..scenario("0", ms) };
+        assert_eq!(check(with(Policy::Fifo(0))), ScenarioError::Priority(0));
+        assert_eq!(check(with(Policy::RoundRobin(96))), ScenarioError::Priority(96));
+        let too_much = Nanos::from_ms(2);
+        assert_eq!(check(with(Policy::Deadline { runtime: too_much })), ScenarioError::Runtime(too_much));
+        let forever = Amount::Activations(u64::MAX);
+        let long = ScenarioError::TooLong(Nanos::MAX);
+        assert_eq!(check(Scenario { warm_up: forever, ..scenario("0", ms) }), long);
+        assert_eq!(check(Scenario { length: forever, ..scenario("0", ms) }), long);
+        assert_eq!(check(Scenario { budget: Some(ms), ..scenario("0", ms) }), ScenarioError::Budget(ms));
+        let short = Scenario { length: Amount::Time(Nanos::from_us(10)), ..scenario("0", ms) };
+        assert_eq!(check(short), ScenarioError::TooShort(Nanos::from_us(10)));
+        assert_eq!(check(Scenario { load_phases: vec![], ..scenario("0", ms) }), ScenarioError::NoPhase);
+    }
+
+    #[test]
+    fn a_real_time_spinner_leaves_one_cpu_free() {
+        let spin = |cpus, policy| Scenario { mechanism: Mechanism::Spin, policy, ..scenario(cpus, Nanos::from_ms(1)) };
+        assert_eq!(spin("0-1", Policy::Fifo(50)).checked(&two_cpus()), Err(ScenarioError::SpinEverywhere));
+        assert!(spin("1", Policy::Fifo(50)).checked(&two_cpus()).is_ok());
+        assert!(spin("0-1", Policy::Other).checked(&two_cpus()).is_ok());
+    }
+
+    #[test]
+    fn auto_keeps_off_every_tick() {
+        for (period_us, tick_us) in [(1000, 4000), (250, 4000), (1000, 1000), (1500, 1000), (10_000, 4000)] {
+            let s = scenario("0", Nanos::from_us(period_us));
+            let offset = phase_offsets(&s, Nanos::from_us(tick_us))[0].as_ns();
+            let nearest = (0..tick_us).map(|k| (offset + k * period_us * 1000) % (tick_us * 1000));
+            let distance = nearest.map(|p| p.min(tick_us * 1000 - p)).min().unwrap();
+            assert!(distance >= 125_000, "{period_us} us against a tick of {tick_us} us: {distance} ns apart");
+        }
+    }
+
+    #[test]
+    fn staggered_spreads_and_random_repeats() {
+        let s = Scenario { phase: TimerPhase::Staggered, ..scenario("0-3", Nanos::from_ms(1)) };
+        let us: Vec<u64> = phase_offsets(&s, Nanos::from_ms(4)).iter().map(|n| n.as_ns() / 1000).collect();
+        assert_eq!(us, [0, 250, 500, 750]);
+        let s = Scenario { phase: TimerPhase::Random(42), ..s };
+        assert_eq!(phase_offsets(&s, Nanos::ZERO), phase_offsets(&s, Nanos::ZERO));
+    }
+}

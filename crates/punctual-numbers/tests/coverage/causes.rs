@@ -1,0 +1,198 @@
+//! L4 by cause: two causes make what is late, each by a law of its own; the whole has none.
+
+use super::asked;
+use super::header::header as made_up;
+use super::laws::{Dice, Law, bounded, exponential, heavy};
+use super::outcome::{self, Expected, Outcome, Told};
+use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_numbers::claims::{Claims, PhaseClaims};
+use punctual_numbers::explain::{Blame, Cause, Class, Explanation, LateCount, Spike};
+use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, Recording};
+use punctual_numbers::scenario::Amount;
+use punctual_numbers::trace::Kept;
+use std::collections::BTreeMap;
+
+/// Seconds of a run; levels are those of an hour.
+const SECONDS: u32 = 720;
+/// Activations of a second.
+const EACH: u32 = 100;
+const PERIOD: Nanos = Nanos::from_ms(10);
+const EPOCH: MonoTime = MonoTime::from_ns(1_000_000_000);
+/// What a cause makes is later than this, and all else is earlier; in us.
+const LATE: f64 = 15.0;
+const ORDINARY: Nanos = Nanos::from_us(3);
+
+/// How a cause comes.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// At any time.
+    Chance,
+    /// So that there is none for minutes, and twice as many for others.
+    Minutes,
+    /// At any time, and of one size.
+    Size,
+}
+
+struct Source {
+    name: &'static str,
+    law: Law,
+    /// How often in a second.
+    often: f64,
+    kind: Kind,
+    expected: Expected,
+}
+
+const fn source(name: &'static str, law: Law, often: f64, kind: Kind, expected: Expected) -> Source {
+    Source { name, law, often, kind, expected }
+}
+
+/// Causes that come together.
+struct Mixture([Source; 2]);
+
+static MIXTURES: [Mixture; 3] = [
+    Mixture([
+        source("exponential", exponential, 0.8, Kind::Chance, Expected::Held),
+        source("pareto 0.2", heavy, 0.6, Kind::Chance, Expected::Held),
+    ]),
+    Mixture([
+        source("pareto -0.3", bounded, 0.8, Kind::Chance, Expected::Held),
+        source("by the minute", exponential, 0.6, Kind::Minutes, Expected::Refused),
+    ]),
+    Mixture([
+        source("exponential, rarer", exponential, 0.5, Kind::Chance, Expected::Held),
+        source("of one size", exponential, 0.4, Kind::Size, Expected::Refused),
+    ]),
+];
+
+impl Source {
+    /// (number of the activation, lateness) of a run.
+    fn run(&self, dice: &mut Dice) -> Vec<(u32, Nanos)> {
+        let (mut at, mut found) = (0.0, Vec::new());
+        // One minute of two that follow each other.
+        let minutes: Vec<bool> =
+            (0..SECONDS / 120).map(|_| dice.draw() < 0.5).flat_map(|first| [first, !first]).collect();
+        let often = if matches!(self.kind, Kind::Minutes) { 2.0 * self.often } else { self.often };
+        loop {
+            at -= dice.draw().ln() / often;
+            let number = (at * f64::from(EACH)) as u32;
+            if number >= SECONDS * EACH {
+                return found;
+            }
+            let us = match self.kind {
+                Kind::Size => 25.0 + dice.draw(),
+                Kind::Chance | Kind::Minutes => LATE + (self.law)(dice.draw()),
+            };
+            if !matches!(self.kind, Kind::Minutes) || minutes[(at / 60.0) as usize] {
+                found.push((number, Nanos::from_ns((us * 1e3) as u64)));
+            }
+        }
+    }
+
+    /// The level that it makes the lateness exceed once an hour.
+    fn truth(&self) -> Nanos {
+        Nanos::from_ns(((LATE + (self.law)(1.0 / (self.often * 3_600.0))) * 1e3) as u64)
+    }
+
+    fn cause(&self) -> Cause {
+        Cause { class: Class::HigherPriority, name: self.name.to_owned() }
+    }
+}
+
+fn header() -> Header {
+    let mut header = made_up(1, Nanos::from_secs(u64::from(SECONDS)));
+    header.epoch = EPOCH;
+    header.scenario.warm_up = Amount::Activations(0);
+    for thread in &mut header.scenario.threads {
+        thread.period = PERIOD;
+    }
+    header
+}
+
+impl Mixture {
+    /// What is claimed of a run in which the cause of everything late is known.
+    fn claimed(&self, dice: &mut Dice) -> PhaseClaims {
+        // Where both come at once, the larger is to be blamed.
+        let mut late: BTreeMap<u32, (Nanos, &Source)> = BTreeMap::new();
+        for source in &self.0 {
+            for (number, lateness) in source.run(dice) {
+                let at = late.entry(number).or_insert((lateness, source));
+                if lateness > at.0 {
+                    *at = (lateness, source);
+                }
+            }
+        }
+        let mut recording = Recording::new(header());
+        let mut largest = ORDINARY;
+        for second in 0..SECONDS {
+            let mut counts = Counts::new();
+            late.range(second * EACH..(second + 1) * EACH).for_each(|(_, (lateness, _))| counts.record(*lateness));
+            counts.record_n(ORDINARY, u64::from(EACH) - counts.count());
+            largest = largest.max(counts.max().unwrap());
+            recording.add(Frame::Interval(interval(second, &counts, largest)));
+        }
+        let spikes: Vec<Spike> = late.iter().map(|(number, (lateness, of))| spike(*number, *lateness, of)).collect();
+        let known = spikes.len() as u64;
+        let late = vec![(0, LateCount { late: known, complete: known, ..LateCount::default() })];
+        let explanation = Explanation { late, spikes, ..Explanation::default() };
+        Claims::of(&recording, Some(&explanation)).phases.remove(0)
+    }
+}
+
+/// A second; nothing was later than `largest` until its end.
+fn interval(second: u32, counts: &Counts, largest: Nanos) -> Interval {
+    let cpu = CpuInterval {
+        cpu: 0,
+        ran: counts.nonzero().map(|(bucket, n)| (u16::try_from(bucket).unwrap(), n)).collect(),
+        ran_sum: counts.sum(),
+        ran_min: Some(ORDINARY),
+        ran_max: Some(largest),
+        block_max: vec![(second, counts.max().unwrap())],
+        ..CpuInterval::default()
+    };
+    let (start, length) = (Nanos::from_secs(u64::from(second)), Nanos::from_secs(1));
+    Interval { start, length, phase: 0, cpus: vec![cpu] }
+}
+
+fn spike(number: u32, lateness: Nanos, of: &Source) -> Spike {
+    let release = EPOCH.plus(PERIOD.times(u64::from(number)));
+    Spike {
+        cpu: 0,
+        release,
+        woke: release.plus(lateness),
+        phase: 0,
+        kept: Kept::Sampled,
+        incomplete: None,
+        parts: Vec::new(),
+        causes: vec![Blame { cause: of.cause(), time: lateness, excess: lateness, why: Vec::new() }],
+    }
+}
+
+/// What became of each cause, and of the whole, which must be refused.
+fn levels(number: usize, mixture: &Mixture, runs: u64) -> Vec<Told> {
+    let hour = Nanos::from_secs(3_600);
+    let mut whole = Outcome::default();
+    let mut outcomes = [Outcome::default(), Outcome::default()];
+    for seed in 0..runs {
+        let phase = mixture.claimed(&mut Dice::new(300 + number, seed));
+        whole.add(&phase.beyond, (hour, Nanos::ZERO), 0);
+        for (source, outcome) in mixture.0.iter().zip(&mut outcomes) {
+            let claims = phase.by_cause.iter().find(|claims| claims.cause.name == source.name).unwrap();
+            outcome.add(&claims.beyond, (hour, source.truth()), 0);
+        }
+    }
+    let of_causes = mixture.0.iter().zip(outcomes).map(|(source, outcome)| (source.name, source.expected, outcome));
+    of_causes.chain([("both together", Expected::Refused, whole)]).collect()
+}
+
+/// The pairs with a cause that is asked for, one after the other.
+pub fn families(runs: u64, asked: impl Fn(&str) -> bool) -> impl Iterator<Item = Told> {
+    let asked = move |mixture: &Mixture| mixture.0.iter().any(|source| asked(source.name));
+    let asked = MIXTURES.iter().enumerate().filter(move |(_, mixture)| asked(mixture));
+    asked.flat_map(move |(number, mixture)| levels(number, mixture, runs))
+}
+
+/// The table, and the causes that are not as expected.
+pub fn table(runs: u64) -> Vec<&'static str> {
+    println!("level of an hour that each of two causes makes, from {SECONDS} s, {runs} runs of each pair");
+    outcome::table(families(runs, asked))
+}

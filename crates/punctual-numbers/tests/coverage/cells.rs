@@ -1,0 +1,170 @@
+//! L4 of a histogram of another program, in cells of a microsecond: the largest of a run are drawn one by one, all others
+//! are in one cell.
+
+use super::asked;
+use super::laws::{
+    Dice, IN_BURSTS, Law, above_in_bursts, bounded, decaying, exponential, heavy, level_with_mode, lognormal,
+    of_frechet, of_mode, quantile,
+};
+use super::outcome::{self, Expected, Outcome, Told, family};
+use punctual_hist::Nanos;
+use punctual_numbers::claims::SeriesClaims;
+use punctual_numbers::foreign::{Cell, Run, Series};
+use std::collections::BTreeMap;
+
+/// Values of a run, a millisecond each.
+const N: u64 = 1_000_000;
+const SECONDS: f64 = 1_000.0;
+/// Values of an hour.
+const AN_HOUR: f64 = 3.6e6;
+/// So many of the largest are drawn.
+const DRAWN: u32 = 4_000;
+const WIDTH: Nanos = Nanos::from_us(1);
+/// How long everything is twice as late on average, in seconds.
+const BURST: f64 = 1.0;
+
+/// How a run comes about.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Independent values.
+    Independent,
+    /// Exceedances come in fives.
+    Decaying,
+    /// Seconds in which everything takes twice as long.
+    Bursts,
+    /// With this probability a value is 150 to 200 us.
+    Mode(f64),
+}
+
+type Family = outcome::Family<Kind>;
+
+static FAMILIES: [Family; 10] = [
+    family("exponential", exponential, Kind::Independent, Expected::Held),
+    family("pareto -0.3, wide", wide, Kind::Independent, Expected::Held),
+    family("pareto 0.2", heavy, Kind::Independent, Expected::Held),
+    family("lognormal 0.5", lognormal, Kind::Independent, Expected::Held),
+    family("bursts of 1 s", exponential, Kind::Bursts, Expected::Held),
+    family("decaying, fives", exponential, Kind::Decaying, Expected::Unseen),
+    family("bimodal 1e-4", exponential, Kind::Mode(1e-4), Expected::Refused),
+    family("bimodal 1e-5", exponential, Kind::Mode(1e-5), Expected::Refused),
+    family("bimodal 3e-6", exponential, Kind::Mode(3e-6), Expected::RefusedIfSeen),
+    family("bimodal 1e-6", exponential, Kind::Mode(1e-6), Expected::RefusedIfSeen),
+];
+
+/// So wide that its end is not within two or three cells.
+fn wide(p: f64) -> f64 {
+    10.0 * bounded(p)
+}
+
+impl Family {
+    /// The largest values of a run, in us, and how many of them are of the rare kind.
+    fn largest(&self, dice: &mut Dice) -> (Vec<f64>, u64) {
+        let all = N as f64;
+        match self.kind {
+            Kind::Independent => (largest(self.law, all, dice).collect(), 0),
+            Kind::Decaying => (largest_decaying(self.law, dice), 0),
+            Kind::Bursts => {
+                let slow = all * in_bursts(dice);
+                let usual: Vec<f64> = largest(self.law, all - slow, dice).collect();
+                (usual.into_iter().chain(largest(self.law, slow, dice).map(|us| 2.0 * us)).collect(), 0)
+            }
+            Kind::Mode(often) => {
+                let mut values: Vec<f64> = largest(self.law, all, dice).collect();
+                let usual = values.len();
+                let mut passed = -dice.draw().ln();
+                while passed < all * often {
+                    values.push(of_mode(dice));
+                    passed -= dice.draw().ln();
+                }
+                let rare = (values.len() - usual) as u64;
+                (values, rare)
+            }
+        }
+    }
+
+    fn series(&self, dice: &mut Dice) -> (Series, u64) {
+        let (mut values, rare) = self.largest(dice);
+        values.sort_by(|a, b| b.total_cmp(a));
+        values.truncate(DRAWN as usize);
+        let mut cells: BTreeMap<u64, u64> = BTreeMap::new();
+        for us in &values {
+            *cells.entry(Nanos::from_ns((us * 1e3) as u64).whole(WIDTH)).or_default() += 1;
+        }
+        let first = cells.keys().next().copied().unwrap();
+        let rest = N - values.len() as u64;
+        let rest = Cell { low: Nanos::ZERO, high: WIDTH.times(first).minus(Nanos::from_ns(1)), count: rest };
+        let drawn = cells.into_iter().map(|(index, count)| Cell::of_width(index, WIDTH, count));
+        let cells = std::iter::once(rest).chain(drawn).collect();
+        (Series { period: Some(Nanos::from_ms(1)), cells, ..Series::default() }, rare)
+    }
+
+    /// The level that one value an hour is above.
+    fn truth(&self) -> Nanos {
+        let us = match self.kind {
+            Kind::Bursts => quantile(|us| above_in_bursts(self.law, us), AN_HOUR),
+            Kind::Mode(often) => level_with_mode(self.law, often, AN_HOUR),
+            _ => (self.law)(-(-1.0 / AN_HOUR).exp_m1()),
+        };
+        Nanos::from_ns((us * 1e3) as u64)
+    }
+}
+
+/// The largest of so many independent values, descending: how improbable the next is, are waiting times of a Poisson
+/// process.
+fn largest(law: Law, all: f64, dice: &mut Dice) -> impl Iterator<Item = f64> {
+    let mut passed = 0.0;
+    (0..DRAWN).map(move |_| {
+        passed -= dice.draw().ln();
+        law(passed / all)
+    })
+}
+
+/// Those of a decaying series that few enough are above; each value of it is drawn.
+fn largest_decaying(law: Law, dice: &mut Dice) -> Vec<f64> {
+    let least = N as f64 / f64::from(DRAWN);
+    let mut state = -1.0 / dice.draw().ln();
+    let mut values = Vec::new();
+    for _ in 0..N {
+        state = decaying(dice, state);
+        if state > least {
+            values.push(law(of_frechet(state)));
+        }
+    }
+    values
+}
+
+/// Which part of a run is in bursts.
+fn in_bursts(dice: &mut Dice) -> f64 {
+    let (mut slow, mut at, mut passed) = (dice.draw() < IN_BURSTS, 0.0, 0.0);
+    while at < SECONDS {
+        let mean = if slow { BURST } else { BURST * (1.0 - IN_BURSTS) / IN_BURSTS };
+        let stay = (-mean * dice.draw().ln()).min(SECONDS - at);
+        passed += if slow { stay } else { 0.0 };
+        (slow, at) = (!slow, at + stay);
+    }
+    passed / SECONDS
+}
+
+/// What became of so many runs of a family.
+fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
+    let mut outcome = Outcome::default();
+    let asked = (Nanos::from_secs(3_600), family.truth());
+    for seed in 0..runs {
+        let (series, rare) = family.series(&mut Dice::new(200 + number, seed));
+        let claims = SeriesClaims::of(&Run::default(), &series).unwrap();
+        outcome.add(&claims.beyond, asked, rare);
+    }
+    outcome
+}
+
+/// Those families that are asked for, one after the other.
+pub fn families(runs: u64, asked: impl Fn(&str, Expected) -> bool) -> impl Iterator<Item = Told> {
+    let asked = FAMILIES.iter().enumerate().filter(move |(_, family)| asked(family.name, family.expected));
+    asked.map(move |(number, family)| (family.name, family.expected, levels(number, family, runs)))
+}
+
+/// The table, and the families that are not as expected.
+pub fn table(runs: u64) -> Vec<&'static str> {
+    println!("level of an hour from cells of 1 us of 1000 s, {runs} runs of each family");
+    outcome::table(families(runs, |name, _| asked(name)))
+}

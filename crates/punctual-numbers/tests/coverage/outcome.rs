@@ -1,0 +1,129 @@
+//! What became of many runs of a family, and whether it is what should.
+
+use super::laws::Law;
+use punctual_hist::Nanos;
+use punctual_numbers::claims::{Beyond, Refusal};
+use std::collections::BTreeMap;
+
+/// What is expected of a family.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Expected {
+    /// Intervals hold the truth.
+    Held,
+    /// The method is refused.
+    Refused,
+    /// The method is refused where as many of the rare kind are in the run as tell it from chance; where none is, nothing
+    /// can tell.
+    RefusedIfSeen,
+    /// Nothing in the data shows what breaks the method: intervals are too narrow, and the condition told beside them is
+    /// why.
+    Unseen,
+}
+
+/// Runs of one law that come about in one way.
+pub struct Family<Kind> {
+    pub name: &'static str,
+    pub law: Law,
+    pub kind: Kind,
+    pub expected: Expected,
+}
+
+pub const fn family<Kind: Copy>(name: &'static str, law: Law, kind: Kind, expected: Expected) -> Family<Kind> {
+    Family { name, law, kind, expected }
+}
+
+#[derive(Debug, Default)]
+pub struct Outcome {
+    runs: u64,
+    answered: u64,
+    covered: u64,
+    refused: BTreeMap<String, u64>,
+    /// By how many of the rare kind are in it: (runs, answered).
+    by_rare: BTreeMap<u64, (u64, u64)>,
+}
+
+impl Outcome {
+    /// One more run, with so many of the rare kind in it: what it was told, and the level exceeded once in a time.
+    pub fn add(&mut self, told: &Result<Beyond, Refusal>, (time, truth): (Nanos, Nanos), rare: u64) {
+        let seen = self.by_rare.entry(rare).or_default();
+        (self.runs, seen.0) = (self.runs + 1, seen.0 + 1);
+        let level = told.as_ref().map(|told| told.levels.iter().find(|(of, _)| *of == time));
+        let gate = match level {
+            Ok(Some((_, level))) => {
+                seen.1 += 1;
+                self.answered += 1;
+                self.covered += u64::from(level.low <= truth && level.high.is_none_or(|high| truth <= high));
+                return;
+            }
+            Ok(None) => "TooFar".to_owned(),
+            Err(refusal) => gate(refusal),
+        };
+        *self.refused.entry(gate).or_default() += 1;
+    }
+
+    fn percent(&self) -> f64 {
+        100.0 * self.covered as f64 / self.answered.max(1) as f64
+    }
+
+    /// Runs with so many of the rare kind or more: (runs, answered).
+    fn with_rare(&self, least: u64) -> (u64, u64) {
+        self.by_rare.range(least..).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Whether as many were covered or refused as should be.
+    fn is_as(&self, expected: Expected) -> bool {
+        let refused = |(runs, answered): (u64, u64)| runs == 0 || answered as f64 <= 0.05 * runs as f64;
+        match expected {
+            Expected::Held => (93.0..=97.0).contains(&self.percent()) && self.answered * 2 > self.runs,
+            Expected::Refused => refused((self.runs, self.answered)),
+            // A single one is told from a heavy tail in nine runs of ten.
+            Expected::RefusedIfSeen => refused(self.with_rare(2)),
+            Expected::Unseen => self.percent() < 93.0,
+        }
+    }
+
+    /// A line of the table, or two.
+    fn print(&self, name: &str, expected: Expected) {
+        let refused = 100.0 * (self.runs - self.answered) as f64 / self.runs as f64;
+        println!(
+            "{name:<18} answered {:>5}  covered {:5.1} %  refused {refused:5.1} % {:?}",
+            self.answered,
+            self.percent(),
+            self.refused
+        );
+        if expected == Expected::RefusedIfSeen {
+            let few: Vec<_> = self.by_rare.iter().take(5).collect();
+            println!("{:<18} by how many were seen (runs, answered): {few:?}", "");
+        }
+    }
+
+    /// The same of 6 runs: wide enough for chance, since of 6 intervals at 95 % three or more miss with odds of 1 in 500.
+    fn is_as_in_six(&self, expected: Expected) -> bool {
+        match expected {
+            Expected::Held => self.answered >= 4 && self.covered + 2 >= self.answered,
+            Expected::Refused | Expected::RefusedIfSeen => self.answered <= 1,
+            Expected::Unseen => self.covered < self.runs,
+        }
+    }
+}
+
+/// A family: its name, what is expected of it, what became of its runs.
+pub type Told = (&'static str, Expected, Outcome);
+
+/// Prints a line for each. The names of those that are not as expected.
+pub fn table(families: impl Iterator<Item = Told>) -> Vec<&'static str> {
+    let printed = families.inspect(|(name, expected, outcome)| outcome.print(name, *expected));
+    printed.filter(|(_, expected, outcome)| !outcome.is_as(*expected)).map(|(name, ..)| name).collect()
+}
+
+/// Fails where a family of which there were 6 runs is not as expected.
+pub fn assert_six(families: impl Iterator<Item = Told>) {
+    for (name, expected, outcome) in families {
+        assert!(outcome.is_as_in_six(expected), "{name}: {outcome:?}");
+    }
+}
+
+fn gate(refusal: &Refusal) -> String {
+    let text = format!("{refusal:?}");
+    text.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,146 @@
+//! A recording of weeks: how large it gets, and what of its detail is still there.
+//!
+//! Time is simulated: intervals as long as a measurement makes them, with counts drawn interval by interval. Each CPU
+//! has a body around some microseconds, a thin tail, and another level at night.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "says what it found")]
+
+mod header;
+
+use header::header;
+use punctual_hist::{Nanos, bucket_high, bucket_index};
+use punctual_numbers::recording::schedule::interval_length;
+use punctual_numbers::recording::{
+    Counters, CpuInterval, End, EndReason, Frame, Interval, Recording, RecordingReader, Slice, Stretch, encode,
+    encode_preamble,
+};
+use punctual_numbers::report::Report;
+
+const HOUR: u64 = 3_600;
+const WEEK: u64 = 7 * 24 * HOUR;
+const CPUS: u32 = 8;
+const PERIOD: Nanos = Nanos::from_ms(1);
+/// What a recording of weeks may take: the limit of `punctual-linux/benches/long_recording.rs`.
+const FILE_LIMIT: usize = 64 << 20;
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+/// Some forty buckets: a body that falls by a sixth from bucket to bucket, and a tail that is there now and then.
+fn cpu(cpu: u32, start: Nanos, length: Nanos, random: &mut Random) -> CpuInterval {
+    let night = start.as_ns() / 1_000_000_000 / HOUR % 24 < 8;
+    let low = bucket_index(if night { 2_100 } else { 2_900 } + 40 * u64::from(cpu));
+    let mut left = length.whole(PERIOD);
+    let mut ran: Vec<(u16, u64)> = Vec::new();
+    for bucket in low.. {
+        let n = if bucket < low + 40 { left / 6 + random.below(left / 60 + 2).min(left) } else { left };
+        let n = n.min(left);
+        left -= n;
+        if n > 0 {
+            ran.push((u16::try_from(bucket).unwrap(), n));
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    let seconds = length.as_ns() / 1_000_000_000;
+    let first = u32::try_from(start.as_ns() / 1_000_000_000).unwrap();
+    let high = bucket_high(usize::from(ran.last().unwrap().0));
+    let block = |n| (first + u32::try_from(n).unwrap(), Nanos::from_ns(high - random.below(high / 8)));
+    let block_max: Vec<(u32, Nanos)> = (0..seconds).map(block).collect();
+    CpuInterval {
+        cpu,
+        ran_sum: Nanos::from_us(3).times(length.whole(PERIOD)),
+        ran_min: Some(Nanos::from_ns(2_000)),
+        ran_max: Some(Nanos::from_ns(high)),
+        ran,
+        block_max,
+        longest_gap: PERIOD.plus(Nanos::from_us(9)),
+        counters: Counters { voluntary_switches: length.whole(PERIOD), ..Counters::default() },
+        ..CpuInterval::default()
+    }
+}
+
+/// The bytes of a run, piece by piece; gives how many there were.
+fn write(length: Nanos, mut to: impl FnMut(&[u8])) -> usize {
+    let (mut piece, mut size) = (Vec::new(), 0);
+    let mut random = Random(42);
+    encode_preamble(&mut piece);
+    encode(&Frame::Header(Box::new(header(CPUS, length))), &mut piece).unwrap();
+    let mut at = Nanos::ZERO;
+    while at < length {
+        let step = interval_length(at).min(length.minus(at));
+        let cpus = (0..CPUS).map(|number| cpu(number, at, step, &mut random)).collect();
+        encode(&Frame::Interval(Interval { start: at, length: step, phase: 0, cpus }), &mut piece).unwrap();
+        at = at.plus(step);
+        to(&piece);
+        size += piece.len();
+        piece.clear();
+    }
+    encode(&Frame::End(End { at, reason: EndReason::Completed, write_error: None }), &mut piece).unwrap();
+    to(&piece);
+    size + piece.len()
+}
+
+fn count(slices: &[&Slice]) -> u64 {
+    slices.iter().flat_map(|slice| slice.cpus.values()).map(|cpu| cpu.ran.counts().count()).sum()
+}
+
+/// Everything is there; the time line is bounded; an hour late in the run still has minutes and its seconds' maxima.
+fn kept(length: Nanos) -> usize {
+    let (mut whole, hour) = (RecordingReader::new(), Nanos::from_secs(HOUR));
+    let from = length.minus(hour.times(5));
+    let mut late = RecordingReader::of_stretch(Stretch::new(from, from.plus(hour)));
+    let size = write(length, |piece| {
+        whole.feed(piece).unwrap();
+        late.feed(piece).unwrap();
+    });
+    let (whole, late): (Recording, Recording) = (whole.finish().unwrap(), late.finish().unwrap());
+    let slices: Vec<&Slice> = whole.slices.iter().collect();
+    let due = length.whole(PERIOD) * u64::from(CPUS);
+    assert_eq!((count(&slices), whole.covered), (due, length));
+    assert!((440..=1024).contains(&slices.len()), "{}", slices.len());
+    let longest = slices.iter().map(|slice| slice.length).max().unwrap();
+    assert!(longest <= Nanos::from_ns(length.as_ns() / 400), "{longest:?}");
+    assert!(whole.cpus.values().all(|cpu| cpu.blocks == length.as_ns() / 1_000_000_000));
+    let late_slices: Vec<&Slice> = late.slices.iter().collect();
+    assert_eq!(late_slices.len(), 60, "a slice for each minute");
+    assert!(late.cpus.values().all(|cpu| cpu.blocks == HOUR && cpu.ran.count() == HOUR * 1000));
+    let report = Report::of(&late);
+    assert_eq!(report.measured, hour);
+    println!(
+        "{} d of 8 CPUs at 1 kHz: {:.1} MiB, {} slices of up to {} min; an hour of it: {} slices of 1 min, {HOUR} exact \
+         maxima of each CPU",
+        length.as_ns() / 1_000_000_000 / 86_400,
+        f64::from(u32::try_from(size).unwrap()) / f64::from(1 << 20),
+        slices.len(),
+        longest.as_ns() / 60_000_000_000,
+        late_slices.len(),
+    );
+    size
+}
+
+#[test]
+fn a_day_keeps_its_detail() {
+    assert!(kept(Nanos::from_secs(24 * HOUR)) <= 3 << 20);
+}
+
+/// `cargo test --release -p punctual-numbers --test weeks -- --ignored --nocapture`
+#[test]
+#[ignore = "takes a minute unless optimised"]
+fn four_weeks_fit_and_keep_their_detail() {
+    assert!(kept(Nanos::from_secs(4 * WEEK)) <= FILE_LIMIT);
+}

@@ -1,0 +1,256 @@
+//! The machine of these tests: its disk, its boot loader and its kernels, and what happens to it at each operation.
+
+use super::super::hands::{Ending, Hands, go_on};
+use super::super::{Across, Entry, Seen, own_words};
+use crate::format::{Doubts, Kept, read, write};
+use crate::{Campaign, Candidate, Design, Outcome, Response, Stage, Strategy};
+use punctual_hist::Nanos;
+use punctual_tuning::plan::lasting::merge;
+use punctual_tuning::plan::{Keep, wanted};
+
+/// Releases of a measurement, for each number of a line; what is more is the number of the boot.
+pub(super) const EACH: u64 = 1_000_000;
+/// So often somebody goes on with what was given up.
+pub(super) const TAKEN_UP: u32 = 12;
+pub(super) const PLAIN: &str = "root=/dev/vda1 ro quiet isolcpus=1";
+
+/// What happens at one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    KilledBefore,
+    KilledAfter,
+    PowerBefore,
+    PowerAfter,
+    /// Power is off for so long that it is a pause.
+    LongOff,
+    /// A reboot that does not come, a measurement that is interrupted.
+    Nothing,
+    /// Somebody else puts everything back in between.
+    Reverted,
+}
+
+/// The process is gone; the machine may be, too.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Machine {
+    /// The file of the campaign.
+    pub(super) disk: String,
+    pub(super) boot: u64,
+    pub(super) line: String,
+    pub(super) entry: Option<Entry>,
+    /// What the boot loader takes next, and then no more.
+    pub(super) once: Option<Vec<Keep>>,
+    pub(super) hooked: bool,
+    pub(super) can_hook: bool,
+    /// Words with which no kernel comes up.
+    pub(super) bad: &'static str,
+    /// Words with which a measurement ends the machine, the next so many times; `ro` is on every line.
+    pub(super) deadly: &'static str,
+    pub(super) deaths: u32,
+    /// There was a pause, and nobody has written down yet that he saw it.
+    pub(super) paused: bool,
+    pub(super) seen_pause: bool,
+    /// Writing these words down fails.
+    pub(super) unwritable: &'static str,
+    pub(super) faults: std::vec::IntoIter<Fault>,
+    pub(super) measured: u32,
+}
+
+pub(super) fn candidate(id: &str, boot: &[Keep]) -> Candidate {
+    Candidate { id: id.to_owned(), title: String::new(), cost: String::new(), boot: boot.to_vec() }
+}
+
+/// Two of words, one that takes a word away, one that is set in a machine that runs.
+pub(super) fn candidates() -> Vec<Candidate> {
+    let word = |word: &str| Keep::Word(word.to_owned());
+    vec![
+        candidate("helps", &[word("nohz_full=1")]),
+        candidate("does nothing", &[word("rcu_nocbs=1"), word("skew_tick=1")]),
+        candidate("takes away", &[Keep::NoWord("quiet".to_owned())]),
+        candidate("at once", &[]),
+    ]
+}
+
+pub(super) fn begun(runs: u64) -> Kept {
+    let design = Design::new(candidates(), Strategy::OneAtATime, 5, 0.1, runs).unwrap();
+    let across = Across::begun(PLAIN.to_owned(), "6.1".to_owned(), "boot 0".to_owned());
+    Kept {
+        arguments: Vec::new(),
+        spent: Nanos::ZERO,
+        last: None,
+        campaign: Campaign::new(design),
+        across: Some(across),
+        doubts: Doubts::default(),
+    }
+}
+
+impl Machine {
+    pub(super) fn new(runs: u64, faults: Vec<Fault>) -> Self {
+        Self {
+            disk: write(&begun(runs)).unwrap(),
+            boot: 0,
+            line: PLAIN.to_owned(),
+            entry: None,
+            once: None,
+            hooked: false,
+            can_hook: true,
+            bad: "none",
+            deadly: "none",
+            deaths: u32::MAX,
+            paused: false,
+            seen_pause: false,
+            unwritable: "none",
+            faults: faults.into_iter(),
+            measured: 0,
+        }
+    }
+
+    pub(super) fn start_again(&mut self) {
+        self.boot += 1;
+        let tried = self.once.take().map(|keeps| merge(PLAIN, &wanted(&keeps, "")).unwrap());
+        let comes_up = tried.filter(|line| !line.contains(self.bad));
+        self.line = comes_up.map_or_else(|| PLAIN.to_owned(), |line| format!("{line} panic=10"));
+    }
+
+    pub(super) fn operation<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> Result<T, Gone> {
+        let fault = self.faults.next().unwrap_or(Fault::None);
+        if fault == Fault::PowerBefore {
+            self.start_again();
+        }
+        if matches!(fault, Fault::PowerBefore | Fault::KilledBefore) {
+            return Err(Gone);
+        }
+        let done = act(self);
+        match fault {
+            Fault::PowerAfter => self.start_again(),
+            Fault::LongOff => {
+                self.start_again();
+                self.paused = true;
+            }
+            Fault::Reverted => (self.entry, self.once, self.hooked) = (None, None, false),
+            _ => {}
+        }
+        if matches!(fault, Fault::PowerAfter | Fault::LongOff | Fault::KilledAfter) { Err(Gone) } else { Ok(done) }
+    }
+
+    pub(super) fn kept(&self) -> Kept {
+        read(&self.disk).unwrap()
+    }
+
+    /// One process, until it ends.
+    pub(super) fn process(&mut self) -> Result<Ending, Gone> {
+        let mut kept = self.kept();
+        let mut across = kept.across.take().unwrap();
+        let is_at_boot = self.hooked;
+        go_on(self, &mut kept.campaign, &mut across, is_at_boot)
+    }
+
+    /// One process after the other, until nothing is left to be done.
+    pub(super) fn run_out(&mut self) -> Result<(Kept, bool), String> {
+        let mut taken_up = 0;
+        for _ in 0..2_000 {
+            match self.process() {
+                Ok(Ending::Ended { is_home }) => {
+                    let mut kept = self.kept();
+                    let across = kept.across.as_mut().ok_or("nothing was kept")?;
+                    if across.gave_up.is_none() || taken_up == TAKEN_UP {
+                        return Ok((kept, is_home));
+                    }
+                    taken_up += 1;
+                    across.take_up();
+                    self.disk = write(&kept).unwrap();
+                }
+                Ok(Ending::RebootByHand) => self.start_again(),
+                // Somebody put it back as soon as it was done; whoever is stuck for good does not come to an end.
+                Ok(Ending::Rebooting | Ending::Interrupted | Ending::PutBack | Ending::Stuck(_)) | Err(Gone) => {}
+            }
+        }
+        Err("it does not end".to_owned())
+    }
+}
+
+impl Hands for Machine {
+    type Error = Gone;
+
+    fn look(&mut self) -> Result<Seen, Gone> {
+        let (line, entry) = (format!("BOOT_IMAGE=/vmlinuz {}", self.line), self.entry.clone());
+        let (hooked, can_hook) = (self.hooked, self.can_hook);
+        let (boot, release) = (format!("boot {}", self.boot), "6.1".to_owned());
+        let is_after_a_pause = self.paused;
+        self.seen_pause = self.paused;
+        Ok(Seen { boot, line, release, entry, hooked, can_hook, is_late: false, is_after_a_pause })
+    }
+
+    fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Gone> {
+        let kept = Kept { campaign: campaign.clone(), across: Some(across.clone()), ..self.kept() };
+        self.operation(|machine| {
+            machine.disk = write(&kept).unwrap();
+            machine.paused &= !std::mem::take(&mut machine.seen_pause);
+        })
+    }
+
+    fn hook(&mut self) -> Result<(), Gone> {
+        self.operation(|machine| machine.hooked = true)
+    }
+
+    fn unhook(&mut self) -> Result<(), Gone> {
+        self.operation(|machine| machine.hooked = false)
+    }
+
+    fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>, Gone> {
+        assert_eq!(self.entry, None, "an entry is made where none stands");
+        self.operation(|machine| {
+            if keeps.contains(&Keep::Word(machine.unwritable.to_owned())) {
+                return Some("no room".to_owned());
+            }
+            machine.once = Some(keeps.to_vec());
+            machine.entry = Some(Entry { keeps: keeps.to_vec(), made_in: format!("boot {}", machine.boot) });
+            None
+        })
+    }
+
+    fn leave(&mut self) -> Result<(), Gone> {
+        self.operation(|machine| (machine.entry, machine.once) = (None, None))
+    }
+
+    fn reboot(&mut self) -> Result<bool, Gone> {
+        if !self.can_hook {
+            return Ok(false);
+        }
+        let comes = self.faults.as_slice().first() != Some(&Fault::Nothing);
+        self.operation(|machine| {
+            if comes {
+                machine.start_again();
+            }
+        })?;
+        Ok(true)
+    }
+
+    fn measure(&mut self, _: &[usize], _: Stage, _: u32) -> Result<Option<Outcome>, Gone> {
+        if self.line.contains(self.deadly) && self.deaths > 0 {
+            self.deaths -= 1;
+            self.start_again();
+            return Err(Gone);
+        }
+        let is_interrupted = self.faults.as_slice().first() == Some(&Fault::Nothing);
+        self.operation(|machine| {
+            machine.measured += 1;
+            // What it came to tells of the line that was there, and in which boot; misses, of nothing.
+            let factor = if machine.line.contains("nohz_full=1") { 10 } else { 20 };
+            let wander = u64::from(machine.measured) * 37 % 11;
+            let (p50, p99_9) = (Nanos::from_ns(factor * 400 + wander), Nanos::from_ns(factor * 1000 - wander));
+            let due = EACH * (1 + line_number(&machine.line)) + machine.boot;
+            let measured = Response { p50, p99_9, missed: 0, due };
+            (!is_interrupted).then_some(Outcome::Measured(measured))
+        })
+    }
+}
+
+/// A number for each line.
+pub(super) fn line_number(line: &str) -> u64 {
+    let has = |word: &str, bit: u64| if own_words(line).contains(&word) { bit } else { 0 };
+    has("nohz_full=1", 1) + has("rcu_nocbs=1", 2) + has("skew_tick=1", 4) + has("quiet", 8)
+}

@@ -1,0 +1,323 @@
+//! What differs between two machines that were judged for the same kind of work: what they are, what they were booted
+//! with, how their kernels were built, and what that does to the findings.
+//!
+//! Compares values and words nothing; two machines that are the same give an empty [`Difference`].
+
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::{Fact, printable};
+use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::machine::Machine;
+use punctual_facts::tree::without_private_values;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Name of the fingerprint's line that is told word by word.
+const COMMAND_LINE: &str = "command line";
+/// Longest value of a kernel option.
+const VALUE_CHARS: usize = 300;
+
+/// One machine, and what was found on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// The machine; its findings must be known already, as they decide which options of the kernel matter.
+    pub machine: &'a Machine,
+    /// CPUs it was judged for.
+    pub cpus: &'a CpuSet,
+    /// What was found on it.
+    pub findings: &'a [Finding],
+}
+
+/// What differs, from one machine to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Lines that say which machine it is.
+    pub facts: Vec<Changed>,
+    /// Words of the command line that only the first machine has, in its order.
+    pub words_removed: Vec<String>,
+    /// Words of the command line that only the second machine has, in its order.
+    pub words_added: Vec<String>,
+    /// Options of the kernel's configuration that some knob looked at.
+    pub options: Vec<Changed>,
+    /// Knobs that were found otherwise: first what became worse, the worst first.
+    pub knobs: Vec<Turn>,
+}
+
+/// One value that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// What it is.
+    pub name: String,
+    /// What it is on the first machine.
+    pub from: String,
+    /// What it is on the second machine.
+    pub to: String,
+}
+
+/// One knob, found otherwise. At least one of the two is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// How it was found on the first machine.
+    pub from: Option<Finding>,
+    /// How it was found on the second machine.
+    pub to: Option<Finding>,
+}
+
+/// What a difference means for the need. The order is the order to show them in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Trend {
+    /// Bad on the second machine, and not on the first, or less so.
+    Worse,
+    /// Bad on the first machine, and not on the second, or less so.
+    Better,
+    /// Neither, but the verdict is another one.
+    Otherwise,
+    /// The same verdict for another reason, or with other evidence.
+    SameVerdict,
+}
+
+impl Trend {
+    /// Every trend, in the order they are shown.
+    pub const ALL: [Self; 4] = [Self::Worse, Self::Better, Self::Otherwise, Self::SameVerdict];
+}
+
+impl Turn {
+    /// The knob's id.
+    pub fn id(&self) -> &str {
+        self.to.as_ref().or(self.from.as_ref()).map_or("", |finding| &finding.id)
+    }
+
+    /// What it means for the need.
+    pub fn trend(&self) -> Trend {
+        let (from, to) = (harm(self.from.as_ref()), harm(self.to.as_ref()));
+        match to.cmp(&from) {
+            std::cmp::Ordering::Greater => Trend::Worse,
+            std::cmp::Ordering::Less => Trend::Better,
+            std::cmp::Ordering::Equal if kind(self.from.as_ref()) == kind(self.to.as_ref()) => Trend::SameVerdict,
+            std::cmp::Ordering::Equal => Trend::Otherwise,
+        }
+    }
+}
+
+impl Difference {
+    /// What differs from `a` to `b`.
+    pub fn between(a: &Side<'_>, b: &Side<'_>) -> Self {
+        let (words_removed, words_added) = words(a.machine, b.machine);
+        let is_told_by_word = !(words_removed.is_empty() && words_added.is_empty());
+        Self {
+            facts: facts(a, b, is_told_by_word),
+            words_removed,
+            words_added,
+            options: options(a.machine, b.machine),
+            knobs: knobs(a.findings, b.findings),
+        }
+    }
+
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The worst severity among what is worse on the second machine; `None` when nothing is.
+    pub fn worst(&self) -> Option<Severity> {
+        self.with(Trend::Worse).filter_map(|turn| harm(turn.to.as_ref())).max()
+    }
+
+    /// The knobs with that trend.
+    pub fn with(&self, trend: Trend) -> impl Iterator<Item = &Turn> {
+        self.knobs.iter().filter(move |turn| turn.trend() == trend)
+    }
+}
+
+/// How bad; `None` for what was not proven bad.
+fn harm(finding: Option<&Finding>) -> Option<Severity> {
+    finding.filter(|finding| finding.state == State::Bad).map(|finding| finding.severity)
+}
+
+fn kind(finding: Option<&Finding>) -> Option<std::mem::Discriminant<State>> {
+    finding.map(|finding| std::mem::discriminant(&finding.state))
+}
+
+fn facts(a: &Side<'_>, b: &Side<'_>, is_told_by_word: bool) -> Vec<Changed> {
+    let lines = |side: &Side<'_>| {
+        let mut lines = side.machine.fingerprint();
+        lines.push(("judged for CPUs".to_owned(), side.cpus.to_string()));
+        lines
+    };
+    let differing = lines(a).into_iter().zip(lines(b)).filter(|(from, to)| from.1 != to.1);
+    differing
+        .filter(|((name, _), _)| !(is_told_by_word && name == COMMAND_LINE))
+        .map(|((name, from), (_, to))| Changed { name, from, to })
+        .collect()
+}
+
+/// Words that only one of the two has; a word that stands there twice counts twice. Nothing where one of the command
+/// lines is not known: then the fingerprint says so.
+fn words(a: &Machine, b: &Machine) -> (Vec<String>, Vec<String>) {
+    let (Fact::Known(a), Fact::Known(b)) = (&a.cmdline, &b.cmdline) else { return Default::default() };
+    (only_in(a.words(), b.words()), only_in(b.words(), a.words()))
+}
+
+fn only_in<'a>(words: impl Iterator<Item = &'a str>, others: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for word in others {
+        *left.entry(word).or_default() += 1;
+    }
+    let mut is_matched = |word: &&str| match left.get_mut(*word) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    };
+    words.filter(|word| !is_matched(word)).map(|word| printable(&without_private_values(word), VALUE_CHARS)).collect()
+}
+
+fn options(a: &Machine, b: &Machine) -> Vec<Changed> {
+    let changed = |name: &str, from: &Fact<String>, to: &Fact<String>| {
+        let shown = |fact: &Fact<String>| match fact {
+            Fact::Known(value) => printable(value, VALUE_CHARS),
+            other => format!("unknown ({})", other.trouble().unwrap_or_default()),
+        };
+        let (from, to) = (shown(from), shown(to));
+        (from != to).then(|| Changed { name: name.to_owned(), from, to })
+    };
+    let known = |machine: &Machine| machine.config.state().map(|()| "known".to_owned());
+    if a.config.state().known().is_none() || b.config.state().known().is_none() {
+        return changed("configuration", &known(a), &known(b)).into_iter().collect();
+    }
+    let asked: BTreeSet<String> = a.config.asked().union(&b.config.asked()).cloned().collect();
+    asked
+        .iter()
+        .filter_map(|option| changed(&format!("CONFIG_{option}"), &a.config.value(option), &b.config.value(option)))
+        .collect()
+}
+
+fn knobs(a: &[Finding], b: &[Finding]) -> Vec<Turn> {
+    let by_id = |findings: &[Finding]| -> BTreeMap<String, Finding> {
+        findings.iter().map(|finding| (finding.id.clone(), finding.clone())).collect()
+    };
+    let (mut before, after) = (by_id(a), by_id(b));
+    let mut turns: Vec<Turn> = Vec::new();
+    for (id, to) in after {
+        turns.push(Turn { from: before.remove(&id), to: Some(to) });
+    }
+    turns.extend(before.into_values().map(|from| Turn { from: Some(from), to: None }));
+    turns.retain(|turn| differs(turn.from.as_ref(), turn.to.as_ref()));
+    let weight = |turn: &Turn| harm(turn.from.as_ref()).max(harm(turn.to.as_ref()));
+    turns.sort_by_key(|turn| (turn.trend(), std::cmp::Reverse(weight(turn))));
+    turns
+}
+
+/// What applies to neither machine, or software cannot see on either, is the same whatever the reasons. How much a
+/// knob would matter counts only where it is bad or may be.
+fn differs(from: Option<&Finding>, to: Option<&Finding>) -> bool {
+    let (Some(from), Some(to)) = (from, to) else { return true };
+    match (&from.state, &to.state) {
+        (State::NotApplicable(_), State::NotApplicable(_)) | (State::Advice(_), State::Advice(_)) => false,
+        (State::Good, State::Good) => from.evidence != to.evidence,
+        _ => from.state != to.state || from.severity != to.severity || from.evidence != to.evidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_facts::finding::{Confidence, Evidence};
+    use punctual_facts::machine::Machine;
+    use punctual_facts::tree::MemTree;
+
+    fn finding(id: &str, severity: Severity, state: State, value: &str) -> Finding {
+        let evidence = vec![Evidence { source: "/x".to_owned(), value: value.to_owned() }];
+        let text = String::new;
+        Finding {
+            id: id.to_owned(),
+            severity,
+            state,
+            evidence,
+            title: text(),
+            why: text(),
+            fix: text(),
+            cost: text(),
+            confidence: Confidence::High,
+        }
+    }
+
+    fn trends(a: &[Finding], b: &[Finding]) -> Vec<(String, Trend)> {
+        knobs(a, b).iter().map(|turn| (turn.id().to_owned(), turn.trend())).collect()
+    }
+
+    #[test]
+    fn a_verdict_gets_worse_better_or_only_other() {
+        let unknown = || State::Unknown("no file".to_owned());
+        let not_here = |why: &str| State::NotApplicable(why.to_owned());
+        let a = [
+            finding("fixed", Severity::High, State::Bad, "1"),
+            finding("broken", Severity::High, State::Good, "0"),
+            finding("fatal", Severity::Medium, State::Bad, "1"),
+            finding("seen", Severity::High, unknown(), "0"),
+            finding("same", Severity::High, State::Bad, "1"),
+            finding("value", Severity::High, State::Good, "1"),
+            finding("nowhere", Severity::High, not_here("a guest"), "1"),
+            finding("gone", Severity::High, State::Good, "1"),
+        ];
+        let b = [
+            finding("fixed", Severity::High, State::Good, "0"),
+            finding("broken", Severity::High, State::Bad, "1"),
+            finding("fatal", Severity::Fatal, State::Bad, "1"),
+            finding("seen", Severity::High, State::Good, "0"),
+            finding("same", Severity::High, State::Bad, "1"),
+            finding("value", Severity::Medium, State::Good, "2"),
+            finding("nowhere", Severity::High, not_here("one CPU"), "2"),
+        ];
+        let expected = [
+            ("fatal", Trend::Worse),
+            ("broken", Trend::Worse),
+            ("fixed", Trend::Better),
+            ("seen", Trend::Otherwise),
+            ("gone", Trend::Otherwise),
+            ("value", Trend::SameVerdict),
+        ];
+        assert_eq!(trends(&a, &b), expected.map(|(id, trend)| (id.to_owned(), trend)));
+        assert_eq!(trends(&a, &a), []);
+        let back = trends(&b, &a);
+        assert!(
+            back.contains(&("fatal".to_owned(), Trend::Better)) && back.contains(&("fixed".to_owned(), Trend::Worse))
+        );
+    }
+
+    fn machine(snapshot: &str) -> Machine {
+        Machine::read(&MemTree::parse(&format!("punctual-machine 1\n{snapshot}")).unwrap())
+    }
+
+    fn between(a: &Machine, b: &Machine) -> Difference {
+        let cpus = CpuSet::new();
+        let side = |machine| Side { machine, cpus: &cpus, findings: &[] };
+        Difference::between(&side(a), &side(b))
+    }
+
+    #[test]
+    fn words_count_as_often_as_they_stand_there() {
+        let a = machine("/proc/cmdline = ro quiet isolcpus=1 isolcpus=1 -- secret=1\n");
+        let b = machine("/proc/cmdline = isolcpus=1 ro nohz_full=1 -- secret=2\n");
+        let difference = between(&a, &b);
+        assert_eq!(difference.words_removed, ["quiet", "isolcpus=1"]);
+        assert_eq!(difference.words_added, ["nohz_full=1"]);
+        assert_eq!(difference.facts, [], "the line is told word by word, and what is for init not at all");
+        let reordered = machine("/proc/cmdline = isolcpus=1 quiet ro isolcpus=1\n");
+        let facts = between(&a, &reordered).facts;
+        assert_eq!(facts.iter().map(|fact| fact.name.as_str()).collect::<Vec<_>>(), [COMMAND_LINE], "order may matter");
+    }
+
+    #[test]
+    fn options_that_some_knob_asked_for_are_compared() {
+        let with = |options: &str| machine(&format!("punctual:/kernel/config =\n{options}    CONFIG_OTHER=y\n"));
+        let a = with("    CONFIG_PREEMPT_RT=y\n");
+        let b = with("    CONFIG_OTHERS=y\n");
+        assert_eq!(between(&a, &b).options, [], "nobody asked");
+        a.config.value("PREEMPT_RT");
+        b.config.value("HZ");
+        let expected = Changed { name: "CONFIG_PREEMPT_RT".to_owned(), from: "y".to_owned(), to: "n".to_owned() };
+        assert_eq!(between(&a, &b).options, [expected]);
+        let unknown = between(&a, &machine("/proc/version = x\n"));
+        assert_eq!(unknown.options.len(), 1, "one line says that it is not known, not one for each option");
+    }
+}

@@ -1,0 +1,179 @@
+//! Which CPUs were chosen for the real-time work, against what they share with the others.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::machine::{Arch, BOOT_CPU, NODES};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "agree.all_cpus",
+        title: "Some CPU remains for everything else",
+        family: Family::Agreement,
+        severity: Weight::of(High, High, Medium),
+        probe: Probe::Effective(all_cpus),
+        why: "Interrupts, kernel threads and every ordinary process need a CPU; where all are meant for real-time work \
+            they share those, and a busy one locks the machine up.",
+        fix: "Choose fewer: --cpus, or a smaller cpuset partition.",
+        persist: &[Lasting::Other(
+            "Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.",
+        )],
+        undo: "Choose as before.",
+        cost: "One CPU.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12 kernel/sched/isolation.c: must include one present CPU"],
+    },
+    Knob {
+        id: "agree.siblings",
+        title: "No core is split between real-time and other work",
+        family: Family::Agreement,
+        severity: Weight::of(High, High, Info),
+        probe: Probe::Effective(siblings),
+        why: "Of two threads of one core, one isolated and one not, the second runs everything else and slows the first \
+            down by up to half.",
+        fix: "Choose whole cores, or take the siblings offline: echo 0 > /sys/devices/system/cpu/cpuN/online",
+        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset; or nosmt on the command line.")],
+        undo: "Choose as before; echo 1 > online.",
+        cost: "CPUs, or throughput.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel ABI stable/sysfs-devices-system-cpu: thread_siblings_list", "openshift-docs#36355"],
+    },
+    Knob {
+        id: "agree.numa",
+        title: "Each memory node in use keeps a CPU for other work",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(numa),
+        why: "Where all CPUs of a node are set apart, its interrupts, its reclaim and its kernel threads run far from its \
+            memory and its devices, or on the real-time CPUs.",
+        fix: "Leave out at least one CPU of each node that has real-time CPUs.",
+        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
+        undo: "Choose as before.",
+        cost: "One CPU per node.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel ABI stable/sysfs-devices-node: cpulist", "unverified: size of the effect"],
+    },
+    Knob {
+        id: "agree.kinds",
+        title: "Real-time CPUs are of one kind",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(kinds),
+        why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks differ \
+            too: what was measured on one says nothing of the other.",
+        fix: "Choose CPUs of one kind.",
+        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
+        undo: "Choose as before.",
+        cost: "CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel ABI testing/sysfs-devices-system-cpu: cpu_capacity",
+            "perf: /sys/devices/cpu_core, cpu_atom",
+        ],
+    },
+    Knob {
+        id: "agree.boot_cpu",
+        title: "The boot CPU does other work",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(boot_cpu),
+        why: "The boot CPU is where the kernel falls back to: early interrupts, timekeeping without others, parse errors of \
+            irqaffinity=, and devices whose interrupt cannot move.",
+        fix: "Choose another CPU for the real-time work.",
+        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
+        undo: "Choose as before.",
+        cost: "None, as long as there is another CPU.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12 kernel/irq/irqdesc.c", "kernel 6.12, 7.3 kernel/time/tick-sched.c"],
+    },
+];
+
+fn all_cpus(case: &Case<'_>) -> Judged {
+    let online = case.online();
+    let Some(online) = online.filter(|online| !online.is_empty()) else {
+        return Doubt::unknown("which CPUs are online is not known");
+    };
+    if online.len() == 1 {
+        return Doubt::not_applicable("there is one CPU, and it has to do everything");
+    }
+    let isolated = case.isolated()?;
+    if case.need.cpus.is_empty() && isolated.is_empty() {
+        return Doubt::not_applicable("no CPUs were chosen, neither by --cpus nor by isolation");
+    }
+    case.note("real-time CPUs", case.rt.to_string());
+    case.note("online", online.to_string());
+    Ok(!online.is_subset(&case.rt) && !online.is_subset(&isolated))
+}
+
+/// The sets that files of each real-time CPU name.
+fn shares(case: &Case<'_>, path: &str, unseen: &'static str) -> Result<Vec<(CpuSet, CpuSet)>, Doubt> {
+    let each = case.per_cpu(path, &case.rt, Missing::TellsNothing(unseen))?;
+    let set = |(cpus, list): (CpuSet, String)| match CpuSet::parse_list(&list) {
+        Ok(set) => Ok((cpus, set)),
+        Err(e) => Doubt::unknown(format!("{path}: {e}")),
+    };
+    each.into_iter().map(set).collect()
+}
+
+fn siblings(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let path = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
+    let shares = shares(case, path, "which CPUs share a core is not shown")?;
+    let is_whole = shares.iter().all(|(_, siblings)| siblings.intersection(&case.housekeeping).is_empty());
+    let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
+    if is_whole && is_guest && shares.iter().all(|(_, siblings)| siblings.len() == 1) {
+        return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
+    }
+    Ok(is_whole)
+}
+
+fn numa(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    case.known(NODES, case.list(NODES), Missing::CannotBe("this kernel knows of no memory nodes"))?;
+    let nodes: Vec<_> = case.nodes().iter().filter(|node| !node.cpus.is_empty()).collect();
+    if nodes.is_empty() {
+        return Doubt::unknown("which CPUs belong to which memory node is not shown");
+    }
+    if nodes.len() == 1 {
+        return Doubt::not_applicable("all CPUs are near to the same memory");
+    }
+    let mut is_served = true;
+    for node in nodes.iter().filter(|node| !node.cpus.intersection(&case.rt).is_empty()) {
+        let others = node.cpus.intersection(&case.housekeeping);
+        let shown =
+            if others.is_empty() { "none for other work".to_owned() } else { format!("{others} for other work") };
+        case.note(format!("{NODES}/node{}/cpulist", node.number), format!("{}; {shown}", node.cpus));
+        is_served &= !others.is_empty();
+    }
+    Ok(is_served)
+}
+
+fn kinds(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let kinds = case.kinds();
+    if !kinds.is_empty() {
+        let hit: Vec<_> = kinds.iter().filter(|(_, cpus)| !cpus.intersection(&case.rt).is_empty()).collect();
+        for (name, cpus) in kinds {
+            case.note(format!("/sys/devices/{name}/cpus"), cpus.to_string());
+        }
+        return Ok(hit.len() <= 1);
+    }
+    if case.arch() == Some(&Arch::X86) {
+        return Doubt::not_applicable("this machine has one kind of core");
+    }
+    let path = "/sys/devices/system/cpu/cpu{cpu}/cpu_capacity";
+    let capacities = case.per_cpu(path, &case.rt, Missing::TellsNothing("how fast each CPU is, is not shown"))?;
+    Ok(capacities.len() == 1)
+}
+
+fn boot_cpu(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    case.note("real-time CPUs", case.rt.to_string());
+    Ok(!case.rt.contains(BOOT_CPU))
+}

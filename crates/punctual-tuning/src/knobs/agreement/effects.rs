@@ -1,0 +1,244 @@
+//! Settings that look right, against what happens all the same.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, not_told_by};
+use crate::knobs::case::INTERRUPTS;
+use crate::knobs::interrupts::intruding;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::machine::{CMDLINE, Version};
+use std::collections::BTreeMap;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "agree.throttling",
+        title: "Nothing is left of RT throttling where it was turned off",
+        family: Family::Agreement,
+        // The state itself is told, and weighed, by sched.fair_server.
+        severity: Weight::all(Info),
+        probe: Probe::Effective(throttling),
+        why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on that does nothing for ordinary \
+            real-time threads: what takes time from them is the fair server, 50 ms of each second by default, and that \
+            stays on.",
+        fix: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the thread sleeps now and \
+            then; a thread that never does then starves the CPU's kernel threads.",
+        persist: &[Lasting::Write { path: "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", value: "0" }],
+        undo: "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, or the value that was there.",
+        cost: "A runaway thread locks its CPU up.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, rt.c, debug.c", "meta-nilrt#864"],
+    },
+    Knob {
+        id: "agree.irq_counts",
+        title: "No device interrupt comes to the real-time CPUs",
+        family: Family::Agreement,
+        severity: Weight::of(High, High, Info),
+        probe: Probe::Effective(irq_counts),
+        why: "Affinities are wishes: chips that cannot move an interrupt, and changes that wait for the next one, leave a \
+            CPU interrupted whatever the files say. The counts do not lie. What the files admit, irq.affinity tells.",
+        fix: "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
+            device's own interrupt may stay.",
+        persist: &[Lasting::Word("irqaffinity=<H>"), Lasting::Word("isolcpus=managed_irq,domain,<I>")],
+        undo: "Write back each list that was there; remove the words.",
+        cost: "Other CPUs get the load.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12, 7.3 kernel/irq/proc.c: show_interrupts", "kernel core-api/irq/irq-affinity.rst"],
+    },
+    Knob {
+        id: "agree.idle_usage",
+        title: "Idle states that were ruled out at boot are not entered",
+        family: Family::Agreement,
+        severity: Weight::of(High, Medium, Info),
+        probe: Probe::Effective(idle_usage),
+        why: "intel_idle.max_cstate=0 turns off one driver and leaves the next one, with all its states, in its place; \
+            processor.max_cstate does nothing to intel_idle. Counters of deep states that are not zero prove it.",
+        fix: "Disable the states: echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable, or hold /dev/cpu_dma_latency \
+            open.",
+        persist: &[Lasting::Other("Kernel command line: both intel_idle.max_cstate=1 and processor.max_cstate=1.")],
+        undo: "echo 0 > disable; remove the words.",
+        cost: "Power and heat.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/pm/intel_idle.rst", "kernel admin-guide/pm/cpuidle.rst: usage"],
+    },
+];
+
+/// The first version whose fair server does what throttling did.
+const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
+
+fn throttling(case: &Case<'_>) -> Judged {
+    if case.version()? < FAIR_SERVER_SINCE {
+        return Doubt::not_applicable("before 6.12 the setting does what it says");
+    }
+    let missing = Missing::CannotBe("this kernel has no limit on real-time work");
+    if case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)? != -1 {
+        return Doubt::not_applicable("throttling was not turned off");
+    }
+    let because = "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down";
+    let path = "/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime";
+    let runtimes = case.per_cpu(path, &case.rt, Missing::TellsNothing(because))?;
+    Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
+}
+
+/// One line of the kernel's table of interrupts.
+struct Line<'a> {
+    number: &'a str,
+    counts: Vec<u64>,
+    device: String,
+}
+
+/// Device interrupts, with their counts in the order of the CPUs of the first line. What each CPU does to itself
+/// (timers, calls, counters) has a name instead of a number, or stands in the private range of an ARM controller.
+fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<Line<'_>>)> {
+    let mut lines = table.lines();
+    let cpus: Vec<u32> =
+        lines.next()?.split_whitespace().filter_map(|name| name.strip_prefix("CPU")?.parse().ok()).collect();
+    let mut found = Vec::new();
+    for text in lines {
+        let Some((number, rest)) = text.split_once(':') else { continue };
+        let number = number.trim();
+        if !number.bytes().all(|b| b.is_ascii_digit()) {
+            continue;
+        }
+        let mut words = rest.split_whitespace();
+        let counts: Vec<u64> = words.by_ref().take(cpus.len()).map_while(|count| count.parse().ok()).collect();
+        let device: Vec<&str> = words.collect();
+        if counts.len() == cpus.len() && !is_private(&device) {
+            found.push(Line { number, counts, device: device.join(" ") });
+        }
+    }
+    (!cpus.is_empty()).then_some((cpus, found))
+}
+
+/// Interrupts of GIC numbers 0 to 31, and 1056 to 1119 of the extended range, belong to one CPU each; so do those of
+/// the RISC-V core itself.
+fn is_private(device: &[&str]) -> bool {
+    match device {
+        [chip, number, ..] if chip.starts_with("GIC") => {
+            number.parse::<u32>().is_ok_and(|number| number < 32 || (1056..1120).contains(&number))
+        }
+        [chip, core, ..] => *chip == "RISC-V" && *core == "INTC",
+        _ => false,
+    }
+}
+
+fn irq_counts(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let missing = Missing::TellsNothing("how often interrupts came is not shown");
+    let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
+    let later = format!("punctual:/later{INTERRUPTS}");
+    let later = case.known(&later, case.peek(&later), Missing::TellsNothing("interrupts were looked at only once"))?;
+    let (Some((cpus, before)), Some((cpus_later, after))) = (device_lines(&first), device_lines(&later)) else {
+        return Doubt::unknown(format!("{INTERRUPTS} is not the table that was expected"));
+    };
+    if cpus != cpus_later {
+        return Doubt::unknown("CPUs came or went meanwhile");
+    }
+    let before: BTreeMap<&str, Line<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
+    let admitted: Vec<String> = intruding(case).unwrap_or_default().iter().map(ToString::to_string).collect();
+    let (mut risen, mut is_news) = (Vec::new(), false);
+    for line in &after {
+        let Some(old) = before.get(line.number) else { continue };
+        let on: CpuSet = (0..cpus.len())
+            .filter(|n| case.rt.contains(cpus[*n]) && line.counts[*n] > old.counts[*n])
+            .map(|n| cpus[n])
+            .collect();
+        if !on.is_empty() {
+            is_news |= !admitted.iter().any(|number| number == line.number);
+            risen.push(format!("{} ({}) on {on}", line.number, line.device));
+        }
+    }
+    if !risen.is_empty() {
+        case.note(format!("{INTERRUPTS}, twice"), risen.join("; "));
+        not_told_by("irq.affinity", is_news)?;
+        return Ok(false);
+    }
+    case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt));
+    // None came in the moment one looked; it is good only if none may come.
+    let (mut seen, mut reaching) = (0, Vec::new());
+    for line in &after {
+        let path = format!("/proc/irq/{}/effective_affinity_list", line.number);
+        let Fact::Known(list) = case.peek(&path) else { continue };
+        let cpus = CpuSet::parse_list(&list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
+        seen += 1;
+        if !cpus.intersection(&case.rt).is_empty() {
+            reaching.push(line.number);
+        }
+    }
+    if !reaching.is_empty() {
+        return Doubt::unknown(format!("none came while one looked, but interrupts {} may", reaching.join(", ")));
+    }
+    if seen < after.len() {
+        return Doubt::unknown("none came while one looked, but where they may go is not shown for all");
+    }
+    case.note("/proc/irq/*/effective_affinity_list", format!("none of {seen} reaches CPUs {}", case.rt));
+    Ok(true)
+}
+
+/// An idle state that takes longer to leave than this is a deep one.
+const SHALLOW_US: u64 = 10;
+
+fn idle_usage(case: &Case<'_>) -> Judged {
+    // Those that leave nothing deep; a larger number allows more than C1.
+    const WORDS: [(&str, &[&str]); 4] = [
+        ("intel_idle.max_cstate", &["0", "1"]),
+        ("processor.max_cstate", &["0", "1"]),
+        ("cpuidle.off", &["1"]),
+        ("idle", &["poll"]),
+    ];
+    let line = case.cmdline();
+    let asked = WORDS.iter().filter_map(|(word, values)| {
+        let value = line?.value(word)?;
+        values.contains(&value).then(|| format!("{word}={value}"))
+    });
+    let asked: Vec<String> = asked.collect();
+    if asked.is_empty() {
+        return Doubt::not_applicable("no idle state was ruled out at boot");
+    }
+    case.note(CMDLINE, asked.join(" "));
+    if case.rt.is_empty() {
+        return Doubt::unknown("which CPUs are online is not known");
+    }
+    let driver = "/sys/devices/system/cpu/cpuidle/current_driver";
+    case.cite(driver, &case.peek(driver));
+    let (mut states, mut entered) = (0, Vec::new());
+    for cpu in case.rt.iter() {
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        for name in case.list(&folder).known().into_iter().flatten() {
+            let field = |field: &str| case.peek(&format!("{folder}/{name}/{field}"));
+            let number = |field: Fact<String>| field.known()?.trim().parse::<u64>().ok();
+            let (Some(latency), Some(usage)) = (number(field("latency")), number(field("usage"))) else { continue };
+            states += 1;
+            if latency > SHALLOW_US && usage > 0 {
+                let state = field("name").known().cloned().unwrap_or_else(|| name.clone());
+                entered.push(format!("{state} ({latency} us) {usage} times on {cpu}"));
+            }
+        }
+    }
+    let is_off = case.peek(driver).known().is_some_and(|driver| driver == "none");
+    if states == 0 && !is_off {
+        return Doubt::unknown("which idle states were entered is not shown");
+    }
+    let shown = if entered.is_empty() { format!("none deeper than {SHALLOW_US} us") } else { entered.join("; ") };
+    case.note("/sys/devices/system/cpu/cpuN/cpuidle/*/usage", shown);
+    Ok(entered.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::device_lines;
+
+    #[test]
+    fn what_a_cpu_does_to_itself_is_no_device() {
+        let table = "           CPU0       CPU2       \n  1:          9          0   IO-APIC   1-edge      i8042\n 11:    4294967295   7     GICv3  27 Level     arch_timer\n 12:  1 2  GICv3 146 Level  eth0\n 13: 5\nLOC:    5104281    4858935   Local timer interrupts\nERR:          0\n";
+        let (cpus, lines) = device_lines(table).unwrap();
+        assert_eq!(cpus, [0, 2]);
+        let found: Vec<_> =
+            lines.iter().map(|line| (line.number, line.counts.as_slice(), line.device.as_str())).collect();
+        assert_eq!(found, [("1", &[9, 0][..], "IO-APIC 1-edge i8042"), ("12", &[1, 2][..], "GICv3 146 Level eth0")]);
+        assert!(device_lines("").is_none() && device_lines("nothing here\n").is_none());
+    }
+}

@@ -1,0 +1,160 @@
+//! The kernel's own masks against the CPUs that are set apart.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, not_told_by, set_apart};
+use crate::knobs::interrupts::default_affinity;
+use crate::knobs::isolation::{domain, rcu_nocbs, unbound};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use punctual_facts::machine::{CMDLINE, Version};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "agree.tick",
+        title: "Tick-free CPUs are isolated too",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, High, Info).adjusted(tick_severity),
+        probe: Probe::Effective(tick),
+        why: "The tick stops only while one task runs: a CPU that the scheduler still balances onto gets a second one. \
+            From 7.x on, kernel threads and unbound work keep off isolated CPUs only, so that nohz_full= alone, which \
+            did that up to 6.12, no longer does.",
+        fix: "Put the same CPUs into an isolated cpuset partition, or isolate them at boot.",
+        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>")],
+        undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
+        cost: "Tasks must be placed on these CPUs by hand.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c, kernel/kthread.c",
+            "kernel 7.3 admin-guide/cpu-isolation.rst",
+        ],
+    },
+    Knob {
+        id: "agree.irq_default",
+        title: "New interrupts keep off the CPUs set apart",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(irq_default),
+        why: "The default affinity knows nothing of isolation: without irqaffinity= a device that appears later may \
+            interrupt an isolated CPU.",
+        fix: "echo <H mask> > /proc/irq/default_smp_affinity",
+        persist: &[Lasting::Word("irqaffinity=<H>")],
+        undo: "Write back the mask that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12 kernel/irq/irqdesc.c: init_irq_default_affinity"],
+    },
+    Knob {
+        id: "agree.watchdog",
+        title: "The lockup watchdog keeps off the CPUs set apart",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(watchdog),
+        why: "The watchdog leaves out tick-free CPUs, not isolated ones: there its timer and thread still run every few \
+            seconds.",
+        fix: "echo <H> > /proc/sys/kernel/watchdog_cpumask",
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>")],
+        undo: "Write back the list that was there.",
+        cost: "A lock-up of these CPUs is not reported.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12, 7.3 kernel/watchdog.c: housekeeping_cpumask(HK_TYPE_TIMER)"],
+    },
+    Knob {
+        id: "agree.workqueues",
+        title: "Unbound work keeps off the CPUs set apart",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(workqueues),
+        why: "The mask of unbound work follows isolation at boot; written later, or with nohz_full= alone from 7.x on, it \
+            covers CPUs that were meant to be left alone.",
+        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask",
+        persist: &[Lasting::Write { path: "/sys/devices/virtual/workqueue/cpumask", value: "<H mask>" }],
+        undo: "Write back the mask that was there.",
+        cost: "Rewriting it on a busy machine was seen to stall the network.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12, 7.3 kernel/workqueue.c: restrict_unbound_cpumask", "seapath/ansible#985"],
+    },
+    Knob {
+        id: "agree.rcu",
+        title: "RCU callbacks leave the CPUs that are set apart, and those only",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(rcu),
+        why: "With rcu_nocbs= naming other CPUs than isolcpus= or nohz_full=, callbacks still run where they should not, \
+            and the threads that take them over serve CPUs nobody cares about.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("rcu_nocbs=<I>")],
+        undo: "Put the word back as it was and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.12, 7.3 kernel/rcu/tree_nocb.h", "kernel-parameters.txt: rcu_nocbs, nohz_full"],
+    },
+];
+
+/// The first version known to have swapped the roles of the two words; between 6.12 and 7.0 nobody looked.
+const ROLES_SWAPPED: Version = Version::new(7, 0);
+
+fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    // What comes of it is told by the plain knob then.
+    if domain(case) == Ok(false) {
+        return Info;
+    }
+    let is_swapped = case.version().is_ok_and(|version| version >= ROLES_SWAPPED);
+    if is_swapped && severity > Info { High } else { severity }
+}
+
+fn tick(case: &Case<'_>) -> Judged {
+    let apart = set_apart(case)?;
+    if apart.tick_free.is_empty() {
+        return Doubt::not_applicable("no CPU may stop its tick");
+    }
+    Ok(apart.tick_free.is_subset(&apart.domain))
+}
+
+fn irq_default(case: &Case<'_>) -> Judged {
+    let apart = set_apart(case)?;
+    let missing = Missing::TellsNothing("the kernel does not show where new interrupts go");
+    let mask = case.cpu_mask("/proc/irq/default_smp_affinity", missing)?;
+    not_told_by("irq.default", default_affinity(case) != Ok(false))?;
+    Ok(mask.intersection(&apart.all()).is_empty())
+}
+
+fn watchdog(case: &Case<'_>) -> Judged {
+    let apart = set_apart(case)?;
+    let missing = Missing::CannotBe("this kernel has no lockup watchdog");
+    if case.number("/proc/sys/kernel/watchdog", missing)? == 0 {
+        return Doubt::not_applicable("the lockup watchdog is off");
+    }
+    let mask = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
+    not_told_by("family 'watchdogs and RAS'", mask.intersection(&case.rt).is_empty())?;
+    Ok(mask.intersection(&apart.all()).is_empty())
+}
+
+fn workqueues(case: &Case<'_>) -> Judged {
+    let apart = set_apart(case)?;
+    let missing = Missing::TellsNothing("this kernel does not show where unbound work may run");
+    let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
+    not_told_by("wq.unbound", unbound(case) != Ok(false))?;
+    Ok(mask.intersection(&apart.all()).is_empty())
+}
+
+fn rcu(case: &Case<'_>) -> Judged {
+    let apart = set_apart(case)?;
+    let unseen = Missing::TellsNothing("which CPUs were named at boot is not shown");
+    let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
+    let Some(named) = line.value("rcu_nocbs").filter(|list| !list.is_empty()) else {
+        return Doubt::not_applicable("no CPUs are named for RCU; those free of ticks are taken anyway");
+    };
+    case.note(format!("{CMDLINE} rcu_nocbs"), named);
+    let possible = case.possible().cloned().unwrap_or_default();
+    let named = super::listed(named, &possible).or_else(|e| Doubt::unknown(format!("rcu_nocbs: {e}")))?;
+    let threads =
+        case.tasks(|task| task.is_kernel && (task.name.starts_with("rcuop/") || task.name.starts_with("rcuos/")))?;
+    case.note("kernel threads rcuop/N, rcuos/N", if threads.is_empty() { "none" } else { "there" });
+    not_told_by("iso.rcu_nocbs", rcu_nocbs(case) != Ok(false))?;
+    let offloaded = named.union(&apart.tick_free);
+    Ok(!threads.is_empty() && apart.all().is_subset(&offloaded) && named.is_subset(&apart.all()))
+}

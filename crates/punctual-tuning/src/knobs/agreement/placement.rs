@@ -1,0 +1,261 @@
+//! Who places work from user space, against the CPUs that are set apart: systemd, irqbalance, the co-kernels, and the
+//! container this runs in.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, set_apart};
+use crate::knobs::interrupts;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
+use punctual_facts::machine::{Flavour, ISOLATED, NOHZ_FULL};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "agree.systemd",
+        title: "systemd starts nothing on the CPUs set apart",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(systemd),
+        why: "Everything systemd starts inherits the CPUs it may use itself, or those of its slice: one that names \
+            isolated CPUs sends services there.",
+        fix: "systemctl set-property --runtime SLICE AllowedCPUs=<H> for each slice that names them; taskset -p <H mask> 1",
+        persist: &[Lasting::Other(
+            "CPUAffinity=<H> in /etc/systemd/system.conf.d/99-zz-punctual.conf, and AllowedCPUs=<H> for system.slice, \
+            user.slice and machine.slice.",
+        )],
+        undo: "systemctl revert SLICE; remove the file and boot again.",
+        cost: "Services share fewer CPUs.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[
+            "systemd.resource-control(5): AllowedCPUs",
+            "systemd-system.conf(5): CPUAffinity",
+            "systemd#23748, #31151",
+        ],
+    },
+    Knob {
+        id: "agree.systemd_conf",
+        title: "systemd runs where its configuration says",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(systemd_conf),
+        why: "CPUAffinity= counts from the start of process 1 on, and cpuset changes were seen to reset it on kernels \
+            before 6.2; what stands in the file need not be what its children inherit.",
+        fix: "systemctl daemon-reexec",
+        persist: &[Lasting::Word("systemd.cpu_affinity=<H>"), Lasting::Other("A kernel from 6.2 on, which keeps it.")],
+        undo: "Remove CPUAffinity= or the word and boot again.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[
+            "systemd-system.conf(5): CPUAffinity",
+            "kernel-command-line(7): systemd.cpu_affinity",
+            "systemd#23748",
+        ],
+    },
+    Knob {
+        id: "agree.irqbalance",
+        title: "irqbalance leaves out the CPUs set apart",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, High, Info).adjusted(irqbalance_severity),
+        probe: Probe::Effective(irqbalance),
+        why: "irqbalance leaves out isolated and tick-free CPUs on its own, but a list of banned CPUs replaces that, and \
+            cpuset partitions it does not know.",
+        fix: "Set IRQBALANCE_BANNED_CPULIST=<I> in its file, or take the line out; systemctl restart irqbalance",
+        persist: &[Lasting::Other(
+            "The same line in /etc/default/irqbalance (Debian) or /etc/sysconfig/irqbalance (Fedora).",
+        )],
+        undo: "Put the line back as it was; systemctl restart irqbalance",
+        cost: "A restart redistributes all interrupts for about a second.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["irqbalance(1): IRQBALANCE_BANNED_CPULIST", "irqbalance#19", "cluster-node-tuning-operator#953"],
+    },
+    Knob {
+        id: "agree.cokernel",
+        title: "The co-kernel serves the real-time CPUs",
+        family: Family::Agreement,
+        severity: Weight::all(Fatal),
+        probe: Probe::Effective(cokernel),
+        why: "Cobalt and EVL work only on the CPUs of their mask. Cobalt without CPU 0 disables itself; EVL takes all \
+            CPUs when the word for its mask is misspelt.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other(
+            "Kernel command line: xenomai.supported_cpus=MASK for Cobalt (bits, CPU 0 always among them), evl.oobcpus=<I> \
+            for EVL.",
+        )],
+        undo: "Put the word back as it was and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["Xenomai 3.3 kernel/cobalt/init.c", "EVL 6.5, 6.10 patches: evl.oobcpus"],
+    },
+    Knob {
+        id: "agree.container",
+        title: "This container may use the real-time CPUs",
+        family: Family::Agreement,
+        severity: Weight::all(High),
+        probe: Probe::Effective(container),
+        why: "Container engines know nothing of isolcpus=: a container gets the CPUs of its cpuset, and pinning to \
+            others fails.",
+        fix: "Outside: docker update --cpuset-cpus <I> CONTAINER, or the same of another engine.",
+        persist: &[Lasting::Other(
+            "cpuset-cpus=<I> where the container is defined (Kubernetes: static CPU manager policy).",
+        )],
+        undo: "Set the cpuset back.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective", "moby#31086", "cri-o#2213"],
+    },
+];
+
+/// Where process 1, and so whatever it starts, may run.
+fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    let path = "/proc/1/status";
+    let missing = Missing::TellsNothing("process 1 cannot be seen");
+    let status = case.known(path, case.peek(path), missing)?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim();
+    case.note(format!("{path} Cpus_allowed_list"), list);
+    match CpuSet::parse_list(list) {
+        Ok(cpus) if !cpus.is_empty() => Ok(cpus),
+        _ => Doubt::unknown(format!("{path} says '{list}' of where it may run")),
+    }
+}
+
+fn needs_systemd(case: &Case<'_>) -> Result<(), Doubt> {
+    match &case.machine.boot.init {
+        _ if case.container().is_some() => Doubt::unknown("process 1 of this container is not the machine's"),
+        Some(init) if case.machine.boot.is_systemd() => {
+            case.note("init", format!("{} ({})", init.what.name(), init.seen));
+            Ok(())
+        }
+        Some(init) => Doubt::not_applicable(format!("{} runs this machine, not systemd", init.what.name())),
+        None => Doubt::unknown("which init runs this machine is not known"),
+    }
+}
+
+fn systemd(case: &Case<'_>) -> Judged {
+    let apart = set_apart(case)?.all();
+    needs_systemd(case)?;
+    let mut agrees = first_process(case)?.intersection(&apart).is_empty();
+    for slice in ["init.scope", "system.slice", "user.slice", "machine.slice"] {
+        let path = format!("/sys/fs/cgroup/{slice}/cpuset.cpus");
+        // An empty one follows its parent, and then the affinity of each process counts.
+        if case.peek(&path).known().is_some_and(|list| !list.trim().is_empty()) {
+            let named = case.cpu_list(&path, Missing::TellsNothing("not there"))?;
+            agrees &= named.intersection(&apart).is_empty();
+        }
+    }
+    Ok(agrees)
+}
+
+fn systemd_conf(case: &Case<'_>) -> Judged {
+    needs_systemd(case)?;
+    let mut files = vec!["/etc/systemd/system.conf".to_owned()];
+    let mut fragments: Vec<(String, String)> = Vec::new();
+    for folder in ["/usr/lib/systemd/system.conf.d", "/run/systemd/system.conf.d", "/etc/systemd/system.conf.d"] {
+        for name in case.list(folder).known().into_iter().flatten().filter(|name| name.strip_suffix(".conf").is_some())
+        {
+            fragments.retain(|(known, _)| known != name);
+            fragments.push((name.clone(), format!("{folder}/{name}")));
+        }
+    }
+    fragments.sort();
+    files.extend(fragments.into_iter().map(|(_, path)| path));
+    let mut wanted = CpuSet::new();
+    for path in &files {
+        let text = case.peek(path);
+        let lines = text.known().map(String::as_str).unwrap_or_default().lines();
+        for value in lines.filter_map(|line| line.trim().strip_prefix("CPUAffinity=")) {
+            case.note(format!("{path} CPUAffinity"), value);
+            let list = value.split_whitespace().collect::<Vec<_>>().join(",");
+            match CpuSet::parse_list(&list) {
+                // Nothing takes back what was said before; more adds to it.
+                Ok(cpus) if cpus.is_empty() => wanted = cpus,
+                Ok(cpus) => wanted = wanted.union(&cpus),
+                Err(_) => return Doubt::unknown(format!("{path} says CPUAffinity={value}")),
+            }
+        }
+    }
+    if wanted.is_empty() {
+        return Doubt::not_applicable("no CPUAffinity= is configured for systemd");
+    }
+    let online = case.online().cloned().unwrap_or_else(|| wanted.clone());
+    Ok(first_process(case)? == wanted.intersection(&online))
+}
+
+/// Where irq.irqbalance tells it, that one weighs it.
+fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    if interrupts::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
+}
+
+fn irqbalance(case: &Case<'_>) -> Judged {
+    let apart = set_apart(case)?.all();
+    if case.daemons(&["irqbalance"])?.is_empty() {
+        return Doubt::not_applicable("irqbalance does not run");
+    }
+    for path in ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance", "/etc/irqbalance.env"] {
+        let text = case.peek(path);
+        for line in text.known().map(String::as_str).unwrap_or_default().lines() {
+            let line = line.trim().trim_start_matches("export ");
+            let (is_mask, value) = match line.split_once('=') {
+                Some(("IRQBALANCE_BANNED_CPULIST", value)) => (false, value),
+                Some(("IRQBALANCE_BANNED_CPUS", value)) => (true, value),
+                _ => continue,
+            };
+            let value = value.trim_matches(['"', '\'']);
+            if value.is_empty() {
+                continue;
+            }
+            case.note(path, line);
+            let banned = if is_mask { CpuSet::parse_mask(value) } else { CpuSet::parse_list(value) };
+            return match banned {
+                Ok(banned) => Ok(apart.is_subset(&banned)),
+                Err(e) => Doubt::unknown(format!("{path}: {e}; irqbalance may read it otherwise")),
+            };
+        }
+    }
+    let missing = Missing::TellsNothing("not there");
+    let seen = [ISOLATED, NOHZ_FULL].into_iter().filter(|path| case.peek(path).known().is_some());
+    let left_out =
+        seen.map(|path| case.cpu_list(path, missing)).try_fold(CpuSet::new(), |all, one| Ok(all.union(&one?)))?;
+    Ok(apart.is_subset(&left_out))
+}
+
+fn cokernel(case: &Case<'_>) -> Judged {
+    match case.flavour()? {
+        Flavour::Cobalt => {
+            let path = "/sys/module/xenomai/parameters/supported_cpus";
+            let mask = case.text(path, Missing::TellsNothing("Cobalt does not show its CPUs"))?;
+            let Ok(mask) = mask.trim().parse::<u64>() else {
+                return Doubt::unknown(format!("{path} holds '{mask}', not a decimal mask"));
+            };
+            let served: CpuSet = (0..64).filter(|cpu| mask & (1 << cpu) != 0).collect();
+            case.note("CPUs of that mask", served.to_string());
+            Ok(served.contains(0) && case.rt.is_subset(&served))
+        }
+        Flavour::Evl => {
+            let served =
+                case.cpu_list("/sys/class/evl/control/cpus", Missing::TellsNothing("EVL does not show its CPUs"))?;
+            case.note("command line evl.oobcpus", if case.requested("evl.oobcpus") { "there" } else { "not there" });
+            // Misspelt, the word is ignored without a sound and all CPUs are served.
+            Ok(case.rt.is_subset(&served) && !case.requested("evl.oob_cpus"))
+        }
+        Flavour::Stock | Flavour::Dynamic | Flavour::Rt => Doubt::not_applicable("there is no co-kernel"),
+    }
+}
+
+fn container(case: &Case<'_>) -> Judged {
+    let Some(name) = case.container() else {
+        return Doubt::not_applicable("this is not a container");
+    };
+    case.note("container", name.as_str());
+    if case.rt.is_empty() {
+        return Doubt::unknown("which CPUs are online is not known");
+    }
+    let places = ["/sys/fs/cgroup/cpuset.cpus.effective", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"];
+    let Some(path) = places.into_iter().find(|path| case.peek(path).known().is_some()) else {
+        return Doubt::unknown("the cpuset of this container is not shown");
+    };
+    Ok(case.rt.is_subset(&case.cpu_list(path, Missing::TellsNothing("not there"))?))
+}

@@ -1,0 +1,467 @@
+//! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, listed};
+use crate::knobs::interrupts::default_affinity;
+use crate::knobs::isolation::{domain, rcu_nocbs};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use punctual_facts::lint::{Verdict, Word};
+use punctual_facts::machine::{BOOT_CPU, CMDLINE, Cmdline, ISOLATED, NOHZ_FULL};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "agree.requested",
+        title: "What the command line asks for is in force",
+        family: Family::Agreement,
+        severity: Weight::of(High, High, Medium).adjusted(requested_severity),
+        probe: Probe::Effective(requested),
+        why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts the \
+            first leaves the machine without what its owner believes it has. The kernel says so once, in its log.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other(
+            "Write the word as the kernel reads it (punctual lint shows how), with nohz_full= and isolcpus=nohz, naming \
+            the same CPUs, and boot again.",
+        )],
+        undo: "Put the word back as it was and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup", "tuned#98"],
+    },
+    Knob {
+        id: "agree.unasked",
+        title: "What is in force was asked for",
+        family: Family::Agreement,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(unasked),
+        why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
+            look at: a boot configuration in the initramfs, or a patched kernel.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other("Find it (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep one place.")],
+        undo: "Put it back and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel admin-guide/bootconfig.rst"],
+    },
+    Knob {
+        id: "agree.pending",
+        title: "The configured command line is the booted one",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(pending),
+        why: "What stands in the boot loader's files and not on the command line is not in force: they were edited and \
+            nobody generated the menu or booted again, or another entry was booted.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other("Generate the boot menu anew where the boot loader has one, and boot again.")],
+        undo: "Take the word out of that file.",
+        cost: "A reboot.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["tuned#98", "tuned plugin_bootloader", "Debian grub2: /etc/default/grub.d"],
+    },
+    Knob {
+        id: "agree.lost",
+        title: "The next boot keeps what this one has",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(lost),
+        why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
+            which may be an update at night.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other("Put the word into the boot loader's files, or boot again without it.")],
+        undo: "Take it out again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["tuned plugin_bootloader", "unverified: words that firmware or boot scripts add on some boards"],
+    },
+    Knob {
+        id: "agree.missing_cpus",
+        title: "CPUs that are named are there",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(missing_cpus),
+        why: "A list made for another machine, or with SMT on, names CPUs that are offline or do not exist; the work that \
+            was to run there runs elsewhere or not at all.",
+        fix: "echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline.",
+        persist: &[Lasting::Other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
+        undo: "Put the list back as it was.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/cputopology.rst", "seapath/ansible#865", "tuned#514"],
+    },
+    Knob {
+        id: "agree.tick_boot_cpu",
+        title: "nohz_full= leaves the boot CPU alone",
+        family: Family::Agreement,
+        severity: Weight::of(Info, Medium, Info),
+        probe: Probe::Effective(tick_boot_cpu),
+        why: "Kernels that can suspend, and all distributions' can, take the boot CPU out of nohz_full= without more than a \
+            line in the log: it keeps its tick, and time, for all others.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other("Kernel command line: nohz_full= without CPU 0; choose another CPU for the work.")],
+        undo: "Put the word back as it was and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12, 7.3 kernel/time/tick-sched.c: tick_nohz_init"],
+    },
+];
+
+/// Words that decide about punctuality; a machine may get and lose others at every boot.
+pub(super) const WORDS: &[&str] = &[
+    "isolcpus",
+    "nohz_full",
+    "nohz",
+    "rcu_nocbs",
+    "rcu_nocb_poll",
+    "irqaffinity",
+    "kthread_cpus",
+    "skew_tick",
+    "threadirqs",
+    "preempt",
+    "idle",
+    "cpuidle.off",
+    "intel_idle.max_cstate",
+    "processor.max_cstate",
+    "intel_pstate",
+    "amd_pstate",
+    "cpufreq.off",
+    "cpufreq.default_governor",
+    "nosmt",
+    "maxcpus",
+    "nr_cpus",
+    "mitigations",
+    "tsc",
+    "clocksource",
+    "hpet",
+    "nmi_watchdog",
+    "nowatchdog",
+    "nosoftlockup",
+    "mce",
+    "pcie_aspm",
+    "pcie_aspm.policy",
+    "transparent_hugepage",
+    "numa_balancing",
+    "audit",
+    "efi",
+    "systemd.cpu_affinity",
+    "workqueue.unbound_cpus",
+    "workqueue.power_efficient",
+    "rcupdate.rcu_expedited",
+    "rcupdate.rcu_normal_after_boot",
+    "rcutree.kthread_prio",
+    "xenomai.supported_cpus",
+    "xenomai.smi",
+    "evl.oobcpus",
+];
+
+fn booted<'a>(case: &'a Case<'_>) -> Result<&'a Cmdline, Doubt> {
+    match case.cmdline() {
+        Some(line) => Ok(line),
+        None => Doubt::unknown("what the kernel was booted with is not known"),
+    }
+}
+
+fn possible(case: &Case<'_>) -> CpuSet {
+    case.possible().cloned().unwrap_or_default()
+}
+
+/// What `isolcpus=` asks for: whether the scheduler's domains are meant, whether the tick is, and the list.
+fn isolcpus(value: &str) -> (bool, bool, &str) {
+    let (mut domain, mut tick, mut others, mut rest) = (false, false, false, value);
+    // Not even `all` is a list here: whatever starts with a letter is a flag, known or skipped.
+    while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let (flag, list) = rest.split_once(',').unwrap_or((rest, ""));
+        match flag {
+            "domain" => domain = true,
+            "nohz" => tick = true,
+            "managed_irq" => others = true,
+            _ => {}
+        }
+        rest = list;
+    }
+    (domain || !(tick || others), tick, rest)
+}
+
+/// One wish about CPUs: the word, its list, and the file that shows what came of it.
+struct Wish<'a> {
+    word: &'static str,
+    list: &'a str,
+    effect: &'static str,
+}
+
+/// What the command line asks for that a file shows.
+fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
+    let mut wishes = Vec::new();
+    if let Some(value) = line.value("isolcpus") {
+        let (domain, tick, list) = isolcpus(value);
+        wishes.extend(domain.then_some(Wish { word: "isolcpus", list, effect: ISOLATED }));
+        wishes.extend(tick.then_some(Wish { word: "isolcpus", list, effect: NOHZ_FULL }));
+    }
+    if let Some(list) = line.value("nohz_full").filter(|list| !list.is_empty()) {
+        wishes.push(Wish { word: "nohz_full", list, effect: NOHZ_FULL });
+    }
+    if let Some(list) = line.value("irqaffinity") {
+        wishes.push(Wish { word: "irqaffinity", list, effect: DEFAULT_AFFINITY });
+    }
+    wishes
+}
+
+const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
+
+/// This knob names the disagreement; where a plain one tells what came of it, that one weighs it.
+fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_refused = |word: &Word| {
+        let is_list =
+            ["isolcpus=", "nohz_full=", "rcu_nocbs=", "irqaffinity="].iter().any(|w| word.word.starts_with(w));
+        is_list && word.verdict == Verdict::RejectedValue
+    };
+    let is_told = [domain(case), rcu_nocbs(case), default_affinity(case)].contains(&Ok(false))
+        || case.words().unwrap_or_default().iter().any(is_refused);
+    if is_told { Info } else { severity }
+}
+
+fn requested(case: &Case<'_>) -> Judged {
+    let line = booted(case)?;
+    let wishes = wishes(line);
+    let offloaded = line.value("rcu_nocbs").filter(|list| !list.is_empty());
+    if wishes.is_empty() && offloaded.is_none() {
+        return Doubt::not_applicable("the command line asks for no CPUs");
+    }
+    let online = case.online().cloned().unwrap_or_default();
+    let mut is_in_force = match offloaded {
+        Some(list) => is_offloaded(case, list, &online)?,
+        None => true,
+    };
+    for wish in wishes {
+        case.note(format!("{CMDLINE} {}", wish.word), wish.list);
+        let wanted = listed(wish.list, &possible(case));
+        if let Err(why) = &wanted {
+            case.note(format!("{} as the kernel reads it", wish.word), why.as_str());
+        }
+        let boot: CpuSet = [BOOT_CPU].into_iter().collect();
+        if wish.effect == DEFAULT_AFFINITY {
+            let mask =
+                case.cpu_mask(wish.effect, Missing::TellsNothing("the kernel does not show where new interrupts go"))?;
+            // The boot CPU is always added, and CPUs that are not there count for nothing.
+            is_in_force &= wanted.is_ok_and(|wanted| {
+                mask.intersection(&online).is_subset(&wanted.union(&boot)) && !mask.intersection(&wanted).is_empty()
+            });
+            continue;
+        }
+        let because = "the kernel has no file for it: it was built without it, or is too old to show it";
+        let effective = match case.cpu_list(wish.effect, Missing::CannotBe(because)) {
+            Ok(effective) => effective,
+            // The file of tick-free CPUs exists wherever the kernel can do it.
+            Err(Doubt::NotApplicable(_)) if wish.effect == NOHZ_FULL => CpuSet::new(),
+            Err(Doubt::NotApplicable(because)) => return Doubt::unknown(because),
+            Err(doubt) => return Err(doubt),
+        };
+        is_in_force &= match wanted {
+            // The kernel leaves the boot CPU out; that is a knob of its own.
+            Ok(wanted) => {
+                wanted.intersection(&possible(case)).difference(&boot).is_subset(&effective) && !effective.is_empty()
+            }
+            Err(_) if effective.is_empty() => false,
+            Err(why) => return Doubt::unknown(format!("{}={}: {why}", wish.word, wish.list)),
+        };
+    }
+    Ok(is_in_force)
+}
+
+/// Whether the threads are there that take RCU's callbacks over. A list that cannot be read offloads every CPU, which
+/// is not what was asked for.
+fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
+    case.note(format!("{CMDLINE} rcu_nocbs"), list);
+    let cpu = |name: &str| {
+        let number = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
+        number.parse::<u32>().ok()
+    };
+    let threads = case.tasks(|task| task.is_kernel && cpu(&task.name).is_some())?;
+    let served: CpuSet = threads.iter().filter_map(|task| cpu(&task.name)).collect();
+    let shown = if served.is_empty() { "none".to_owned() } else { format!("for CPUs {served}") };
+    case.note("kernel threads rcuop/N, rcuos/N", shown);
+    Ok(listed(list, &possible(case)).is_ok_and(|wanted| wanted.intersection(online).is_subset(&served)))
+}
+
+fn unasked(case: &Case<'_>) -> Judged {
+    let line = booted(case)?;
+    let asked = wishes(line);
+    let mut is_set_apart = false;
+    let mut is_asked = true;
+    for effect in [ISOLATED, NOHZ_FULL] {
+        let missing = Missing::CannotBe("this kernel sets no CPUs apart");
+        match case.cpu_list(effect, missing) {
+            Ok(cpus) if cpus.is_empty() => {}
+            Ok(_) => {
+                is_set_apart = true;
+                is_asked &= asked.iter().any(|wish| wish.effect == effect);
+            }
+            Err(Doubt::NotApplicable(_)) => {}
+            Err(doubt) => return Err(doubt),
+        }
+    }
+    let words: Vec<String> = asked.iter().map(|wish| format!("{}={}", wish.word, wish.list)).collect();
+    case.note(
+        format!("{CMDLINE}: words about CPUs"),
+        if words.is_empty() { "none".to_owned() } else { words.join(" ") },
+    );
+    if !is_set_apart {
+        return Doubt::not_applicable("no CPU is set apart since boot");
+    }
+    Ok(is_asked)
+}
+
+/// Words of ours on a line: (name, as it stands there).
+fn words(line: &Cmdline) -> Vec<(&'static str, String)> {
+    let word = |name: &&'static str| {
+        let value = line.value(name)?;
+        Some((*name, if value.is_empty() { (*name).to_owned() } else { format!("{name}={value}") }))
+    };
+    WORDS.iter().filter_map(word).collect()
+}
+
+/// The files of the boot loader, or why they tell nothing.
+fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> {
+    let boot = &case.machine.boot;
+    if let Some(container) = case.container() {
+        return Doubt::not_applicable(format!("in a container ({container}) there is no boot loader to ask"));
+    }
+    let Some(loader) = boot.loaders.first() else {
+        return Doubt::unknown("which boot loader this machine has is not known");
+    };
+    let places = case.configured();
+    if places.is_empty() {
+        return Doubt::unknown(format!(
+            "where {} ({}) keeps its words cannot be read from here",
+            loader.what.name(),
+            loader.seen
+        ));
+    }
+    if boot.loaders.len() > 1 {
+        let names: Vec<&str> = boot.loaders.iter().map(|loader| loader.what.name()).collect();
+        return Doubt::unknown(format!(
+            "several boot loaders are there ({}), and nothing tells which one ran",
+            names.join(", ")
+        ));
+    }
+    let mut lines = Vec::new();
+    for place in places {
+        let line = case.known(&place.place, place.line.clone(), Missing::TellsNothing("not there"))?;
+        lines.push((place.place.as_str(), Cmdline::parse(&line)));
+    }
+    Ok(lines)
+}
+
+/// What is in force of a word that a file shows.
+fn effect_of(case: &Case<'_>, name: &str) {
+    let effect = match name {
+        "isolcpus" => ISOLATED,
+        "nohz_full" => NOHZ_FULL,
+        "irqaffinity" => DEFAULT_AFFINITY,
+        _ => return,
+    };
+    case.cite(effect, &case.peek(effect));
+}
+
+fn pending(case: &Case<'_>) -> Judged {
+    let booted = booted(case)?;
+    let booted_words = words(booted);
+    let mut is_booted = true;
+    let mut seen = 0;
+    for (place, line) in configured(case)? {
+        for (name, word) in words(&line) {
+            seen += 1;
+            let running = booted_words.iter().find(|(booted, _)| *booted == name).map(|(_, word)| word.as_str());
+            if running != Some(word.as_str()) {
+                is_booted = false;
+                case.note(format!("configured in {place}"), word);
+                case.note(format!("booted ({CMDLINE})"), running.unwrap_or("not there"));
+                effect_of(case, name);
+            }
+        }
+        case.note(place, "read");
+    }
+    if is_booted {
+        case.note("words about punctuality", format!("{seen} configured, all of them booted"));
+    }
+    Ok(is_booted)
+}
+
+fn lost(case: &Case<'_>) -> Judged {
+    let booted = booted(case)?;
+    let lines = configured(case)?;
+    let mut is_kept = true;
+    for (name, word) in words(booted) {
+        if !lines.iter().any(|(_, line)| line.value(name).is_some()) {
+            is_kept = false;
+            case.note(format!("booted ({CMDLINE})"), word);
+            effect_of(case, name);
+        }
+    }
+    let places: Vec<&str> = lines.iter().map(|(place, _)| *place).collect();
+    case.note(places.join(", "), if is_kept { "holds every word of this boot" } else { "does not hold it" });
+    Ok(is_kept)
+}
+
+fn missing_cpus(case: &Case<'_>) -> Judged {
+    let Some(online) = case.online() else {
+        return Doubt::unknown("which CPUs are online is not known");
+    };
+    let mut named = CpuSet::new();
+    if !case.need.cpus.is_empty() {
+        case.note("CPUs asked for", case.need.cpus.to_string());
+        named = case.need.cpus.clone();
+    }
+    if let Some(line) = case.cmdline() {
+        let others = ["rcu_nocbs"].into_iter().filter_map(|word| Some((word, line.value(word)?)));
+        for (word, value) in wishes(line).iter().map(|wish| (wish.word, wish.list)).chain(others) {
+            // The kernel refuses a list that goes beyond its CPUs, which is what is looked for here; what cannot be read
+            // at all is told elsewhere.
+            if let Ok(cpus) = listed(value, &possible(case)).or_else(|_| CpuSet::parse_list(value)) {
+                case.note(format!("{CMDLINE} {word}"), value);
+                named = named.union(&cpus);
+            }
+        }
+    }
+    if named.is_empty() {
+        booted(case)?;
+        return Doubt::not_applicable("no CPUs are named, neither on the command line nor by --cpus");
+    }
+    case.note("online", online.to_string());
+    Ok(named.is_subset(online))
+}
+
+fn tick_boot_cpu(case: &Case<'_>) -> Judged {
+    let line = booted(case)?;
+    let wish = wishes(line).into_iter().find(|wish| wish.effect == NOHZ_FULL);
+    let Some(wish) = wish else {
+        return Doubt::not_applicable("the command line asks for no tick-free CPUs");
+    };
+    case.note(format!("{CMDLINE} {}", wish.word), wish.list);
+    let wanted = listed(wish.list, &possible(case)).or_else(|e| Doubt::unknown(format!("{}: {e}", wish.word)))?;
+    let effective =
+        case.cpu_list(NOHZ_FULL, Missing::TellsNothing("the kernel does not show which CPUs are tick-free"))?;
+    Ok(!wanted.contains(BOOT_CPU) && !effective.contains(BOOT_CPU))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::isolcpus;
+
+    #[test]
+    fn flags_come_before_the_list() {
+        assert_eq!(isolcpus("2-3"), (true, false, "2-3"));
+        assert_eq!(isolcpus("managed_irq,domain,2-3"), (true, false, "2-3"));
+        assert_eq!(isolcpus("nohz,2-3"), (false, true, "2-3"));
+        assert_eq!(isolcpus("managed_irq,2"), (false, false, "2"));
+        assert_eq!(isolcpus("strange,2-3,5"), (true, false, "2-3,5"));
+        assert_eq!(isolcpus("domain"), (true, false, ""));
+        assert_eq!(isolcpus("all"), (true, false, ""));
+        assert_eq!(isolcpus(""), (true, false, ""));
+    }
+}

@@ -1,0 +1,183 @@
+//! What files say of sysctls, against each other and against what is in force.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "agree.sysctl_effect",
+        title: "Configured sysctls are in force",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(effect),
+        why: "A value that differs from its file was written by somebody else after the boot, was refused, or belongs to a \
+            module that came later; the next boot may decide otherwise.",
+        fix: "sysctl --system, and look who wrote it.",
+        persist: &[Lasting::Other(
+            "Keep one place for each value; for those of modules, a udev rule or a unit after it.",
+        )],
+        undo: "sysctl NAME=OLD",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["sysctl.d(5)", "sysctl(8)"],
+    },
+    Knob {
+        id: "agree.sysctl_twice",
+        title: "No sysctl is configured twice with two values",
+        family: Family::Agreement,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(twice),
+        why: "The file whose name sorts last wins, whatever its folder: a package's file can undo what the administrator \
+            wrote, at the next boot.",
+        fix: "Take the value out of all files but one.",
+        persist: &[Lasting::Other(
+            "In /etc/sysctl.d, a file of the same name replaces a package's; one that sorts later overrides it.",
+        )],
+        undo: "Put the line back.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["sysctl.d(5): configuration directories and precedence"],
+    },
+];
+
+/// Sysctls that knobs judge; those that knobs make last are added.
+const NAMES: &[&str] = &[
+    "kernel.hung_task_timeout_secs",
+    "kernel.nmi_watchdog",
+    "kernel.numa_balancing",
+    "kernel.perf_event_max_sample_rate",
+    "kernel.printk",
+    "kernel.sched_autogroup_enabled",
+    "kernel.sched_energy_aware",
+    "kernel.sched_rr_timeslice_ms",
+    "kernel.sched_rt_period_us",
+    "kernel.sched_rt_runtime_us",
+    "kernel.sched_schedstats",
+    "kernel.soft_watchdog",
+    "kernel.task_delayacct",
+    "kernel.timer_migration",
+    "kernel.watchdog",
+    "kernel.watchdog_thresh",
+    "net.core.busy_poll",
+    "net.core.busy_read",
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "vm.compact_unevictable_allowed",
+    "vm.compaction_proactiveness",
+    "vm.dirty_background_ratio",
+    "vm.dirty_ratio",
+    "vm.dirty_writeback_centisecs",
+    "vm.min_free_kbytes",
+    "vm.nr_hugepages",
+    "vm.overcommit_memory",
+    "vm.stat_interval",
+    "vm.swappiness",
+    "vm.zone_reclaim_mode",
+];
+
+/// Folders in the order in which one file hides another of the same name.
+const FOLDERS: [&str; 5] =
+    ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
+
+/// Each value that files give to a sysctl, in the order in which they are applied: (file, value).
+type Settings = BTreeMap<String, Vec<(String, String)>>;
+
+fn interesting() -> BTreeSet<String> {
+    let lasting = crate::knobs::ALL.iter().flat_map(|knob| knob.persist).filter_map(|place| match place {
+        Lasting::Sysctl(line) => line.split('=').next(),
+        _ => None,
+    });
+    lasting.map(str::trim).chain(NAMES.iter().copied()).map(str::to_owned).collect()
+}
+
+fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
+    if let Some(container) = case.container() {
+        return Doubt::not_applicable(format!("files of a container ({container}) set nothing of the machine"));
+    }
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    let mut is_seen = false;
+    for folder in FOLDERS {
+        let names = case.list(folder);
+        is_seen |= names.known().is_some();
+        for name in names.known().into_iter().flatten().filter(|name| name.strip_suffix(".conf").is_some()) {
+            files.entry(name.clone()).or_insert_with(|| format!("{folder}/{name}"));
+        }
+    }
+    let mut paths: Vec<String> = files.into_values().collect();
+    // systemd leaves the old file alone unless it is linked into the folder; the other inits read it last.
+    if !case.machine.boot.is_systemd() {
+        paths.push("/etc/sysctl.conf".to_owned());
+    }
+    let wanted = interesting();
+    let mut settings = Settings::new();
+    for path in paths {
+        let text = match case.peek(&path) {
+            Fact::Known(text) => text,
+            Fact::Absent => continue,
+            other => return Doubt::unknown(format!("{path}: {}", other.trouble().unwrap_or_default())),
+        };
+        is_seen = true;
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+            let Some((name, value)) = line.split_once('=') else { continue };
+            let name = name.trim().trim_start_matches('-').replace('/', ".");
+            if wanted.contains(&name) {
+                let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+                settings.entry(name).or_default().push((path.clone(), value));
+            }
+        }
+    }
+    if !is_seen {
+        return Doubt::unknown("no folder of sysctl files can be seen from here");
+    }
+    if settings.is_empty() {
+        return Doubt::not_applicable("no file sets a sysctl that matters here");
+    }
+    Ok(settings)
+}
+
+fn effect(case: &Case<'_>) -> Judged {
+    let (mut in_force, mut is_good) = (Vec::new(), true);
+    for (name, values) in settings(case)? {
+        let Some((file, wanted)) = values.last() else { continue };
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        // One that this kernel does not have is nobody's disagreement.
+        let Fact::Known(text) = case.peek(&path) else { continue };
+        let effective = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if effective == *wanted {
+            in_force.push(name);
+        } else {
+            is_good = false;
+            case.note(file.as_str(), format!("{name} = {wanted}"));
+            case.note(path, effective);
+        }
+    }
+    if is_good && in_force.is_empty() {
+        return Doubt::unknown("none of the configured sysctls can be read back");
+    }
+    if is_good {
+        case.note("configured sysctls, read back from /proc/sys", in_force.join(", "));
+    }
+    Ok(is_good)
+}
+
+fn twice(case: &Case<'_>) -> Judged {
+    let settings = settings(case)?;
+    let mut is_good = true;
+    for (name, values) in &settings {
+        if values.iter().any(|(_, value)| *value != values[0].1) {
+            is_good = false;
+            let each: Vec<String> = values.iter().map(|(file, value)| format!("{file}: {value}")).collect();
+            case.note(name.as_str(), each.join("; "));
+        }
+    }
+    if is_good {
+        let names: Vec<&str> = settings.keys().map(String::as_str).collect();
+        case.note("files of sysctl.d", format!("one value each for {}", names.join(", ")));
+    }
+    Ok(is_good)
+}

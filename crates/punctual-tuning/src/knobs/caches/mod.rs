@@ -1,0 +1,368 @@
+//! Who shares the caches with the real-time work.
+
+mod resctrl;
+
+use super::clocks::cpu_flags;
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Info, Medium};
+use punctual_facts::machine::Arch;
+use resctrl::Partitions;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "cache.l2",
+        title: "Second-level cache not shared with other work",
+        family: Family::Caches,
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_siblings),
+        probe: Probe::Effective(l2),
+        why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
+            every activation starts cold.",
+        fix: "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
+            real-time work.",
+        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>"), Lasting::Unit("AllowedCPUs=<I>")],
+        undo: "Choose as before.",
+        cost: "CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
+    },
+    Knob {
+        id: "cache.l3",
+        title: "Last-level cache not shared with other work",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(l3),
+        why: "Whoever shares the last-level cache evicts what the loop will need, and loads the path to memory.",
+        fix: "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
+            elsewhere see cat.l3.",
+        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>"), Lasting::Unit("AllowedCPUs=<I>")],
+        undo: "Choose as before.",
+        cost: "CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
+    },
+    Knob {
+        id: "cat.l3",
+        title: "A part of the last-level cache of one's own",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(cat_l3),
+        why: "Where the CPU can partition its last-level cache, an exclusive part keeps others from evicting the \
+            loop.",
+        fix: "mount -t resctrl resctrl /sys/fs/resctrl; mkdir a group; write cpus_list <I> and a schemata line \
+            whose ways do not overlap shareable_bits; echo exclusive > mode.",
+        persist: &[Lasting::Other(
+            "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
+        )],
+        undo: "rmdir the group and write the old schemata back.",
+        cost: "Less cache for the rest.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel filesystems/resctrl.rst", "intel-cmt-cat README"],
+    },
+    Knob {
+        id: "cat.l2",
+        title: "A part of the second-level cache of one's own",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(cat_l2),
+        why: "On clusters of small cores the second-level cache is the shared one; some of them can partition it.",
+        fix: "As for cat.l3, with an L2 line in schemata.",
+        persist: &[Lasting::Other(
+            "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
+        )],
+        undo: "rmdir the group and write the old schemata back.",
+        cost: "Less cache for the neighbours.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel filesystems/resctrl.rst: L2", "intel-cmt-cat README"],
+    },
+    Knob {
+        id: "cat.shareable",
+        title: "The cache part is not shared with devices",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(shareable),
+        why: "The ways in shareable_bits are used by graphics and devices, too: a part that overlaps them is not \
+            one's own.",
+        fix: "Write a schemata line for the group without the bits of /sys/fs/resctrl/info/L3/shareable_bits.",
+        persist: &[Lasting::Other("The same line in the unit that writes the group at boot")],
+        undo: "Write the old schemata back.",
+        cost: "Less cache.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel filesystems/resctrl.rst: shareable_bits"],
+    },
+    Knob {
+        id: "cat.ioalloc",
+        title: "Device traffic keeps out of the cache part",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(ioalloc),
+        why: "Devices may write straight into the last-level cache and evict what is there.",
+        fix: "echo 1 > /sys/fs/resctrl/info/L3/io_alloc; write io_alloc_cbm without the ways of the real-time group.",
+        persist: &[Lasting::Other("The same lines in the unit that writes the group at boot")],
+        undo: "echo 0 > /sys/fs/resctrl/info/L3/io_alloc",
+        cost: "Throughput of the devices; one group less.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 filesystems/resctrl.rst: io_alloc", "kernel 7.3 fs/resctrl/rdtgroup.c"],
+    },
+    Knob {
+        id: "cat.cdp",
+        title: "Code and data are not partitioned apart unawares",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(cdp),
+        why: "With code and data prioritisation every group has two masks for one cache, half as many groups exist, \
+            and no part can be locked.",
+        fix: "umount /sys/fs/resctrl; mount -t resctrl resctrl /sys/fs/resctrl (without -o cdp, cdpl2); or set both \
+            masks of every group.",
+        persist: &[Lasting::Other("The unit that mounts resctrl: without -o cdp and cdpl2")],
+        undo: "Mount with -o cdp again.",
+        cost: "All groups are lost by unmounting.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel filesystems/resctrl.rst: cdp", "kernel 7.3 fs/resctrl/pseudo_lock.c"],
+    },
+    Knob {
+        id: "cat.mba",
+        title: "Memory bandwidth of the others is limited",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(mba),
+        why: "Where the CPU can throttle memory accesses, limiting the other CPUs keeps the path to memory free.",
+        fix: "Write MB:0=50 to /sys/fs/resctrl/schemata, and MB:0=100 to that of the group of CPUs <I>.",
+        persist: &[Lasting::Other("The same lines in the unit that writes the group at boot")],
+        undo: "Write MB:0=100 to /sys/fs/resctrl/schemata.",
+        cost: "The other CPUs get slower; the control is coarse.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel filesystems/resctrl.rst: MB"],
+    },
+    Knob {
+        id: "cat.lock",
+        title: "No cache lock left half done",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(lock),
+        why: "A group in mode pseudo-locksetup holds ways of the cache that nobody can use until the region is \
+            locked or the group removed.",
+        fix: "rmdir the group, or finish by writing its schemata. Locking needs the maker's word that the CPU keeps \
+            the lines.",
+        persist: &[Lasting::Other("The unit that sets the region up, or none")],
+        undo: "Set the region up again.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel filesystems/resctrl.rst: Cache Pseudo-Locking"],
+    },
+    Knob {
+        id: "cat.mpam",
+        title: "Cache partitioned through MPAM",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(mpam),
+        why: "Arm systems with MPAM partition cache and bandwidth as others do with resctrl.",
+        fix: "As for cat.l3; without arm64.nompam on the command line.",
+        persist: &[Lasting::NoWord("arm64.nompam")],
+        undo: "rmdir the group and write the old schemata back.",
+        cost: "Less cache for the rest.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 arch/arm64/Kconfig: ARM64_MPAM",
+            "kernel 7.3 core-api/real-time/hardware.rst",
+            "unverified: on hardware",
+        ],
+    },
+    Knob {
+        id: "cat.rk3568",
+        title: "Third-level cache partitioned by the boot loader (RK356x)",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be seen from software: the partition is set by BL31, which prints l3 cache partition \
+                cfg-XXXX on the serial line at boot (cfg-0 is shared)",
+            applies: rk3568,
+        },
+        why: "The four cores share one third-level cache, and no driver can partition it later.",
+        fix: "None at run time: rkbin RK3568MINIALL.ini, [BOOT1_PARAM] WORD_3: one hex digit per core (highest \
+            first), one bit per quarter; 0xc333 leaves half to core 3 alone.",
+        persist: &[Lasting::Firmware(
+            "boot loader: rebuild and flash it with that parameter (needs a BL31 that knows it)",
+        )],
+        undo: "Flash the boot loader with 0.",
+        cost: "Less cache for the other cores.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["makers' guides for RK3568", "unverified: on hardware"],
+    },
+    Knob {
+        id: "cat.ddio",
+        title: "Direct cache access of devices known",
+        family: Family::Caches,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be seen from software: Intel servers let devices write into some ways of the last-level \
+                cache (DDIO); which ones stands in a model-specific register, and whether in firmware, usually \
+                under PCI or IIO configuration",
+            applies: ddio,
+        },
+        why: "Packets and blocks written there evict the loop's data, unless its ways are others.",
+        fix: "Choose ways for cat.l3 that are not the ones of shareable_bits (usually the two highest).",
+        persist: &[Lasting::Firmware("PCI or IIO configuration, DDIO")],
+        undo: "Choose as before.",
+        cost: "Less cache.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &["kernel filesystems/resctrl.rst: shareable_bits", "unverified: names of the setting"],
+    },
+];
+
+/// Whether the cache at that index of the kernel's list belongs to real-time CPUs only.
+fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
+    let unseen = Missing::TellsNothing("which CPUs share a cache of that level is not shown");
+    let folder = format!("/sys/devices/system/cpu/cpu{{cpu}}/cache/index{index}");
+    let levels = case.per_cpu(&format!("{folder}/level"), &case.rt, unseen)?;
+    if levels.iter().any(|(_, found)| found != level) {
+        return Doubt::unknown(format!("the cache that the kernel lists as number {index} is not of level {level}"));
+    }
+    case.take_evidence();
+    for (_, share) in &case.per_cpu(&format!("{folder}/shared_cpu_list"), &case.rt, unseen)? {
+        match CpuSet::parse_list(share) {
+            Ok(cpus) if cpus.is_subset(&case.rt) => {}
+            Ok(_) => return Ok(false),
+            Err(e) => return Doubt::unknown(e.to_string()),
+        }
+    }
+    Ok(true)
+}
+
+/// Siblings of a core share this cache and more: `cpu.smt` tells of them.
+fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
+    if case.has_housekeeping().is_err() {
+        return severity;
+    }
+    let unseen = Missing::TellsNothing("what CPUs share is not shown");
+    let read = |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), &case.rt, unseen).ok();
+    let siblings = read("topology/thread_siblings_list");
+    if siblings.is_some() && siblings == read("cache/index2/shared_cpu_list") { severity.min(Info) } else { severity }
+}
+
+fn l2(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    is_own(case, 2, "2")
+}
+
+fn l3(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let folder = "/sys/devices/system/cpu";
+    let cpu = case.rt.first().unwrap_or(0);
+    if case.exists(&format!("{folder}/cpu{cpu}/cache/index2"))
+        && !case.exists(&format!("{folder}/cpu{cpu}/cache/index3"))
+    {
+        return Doubt::not_applicable("the second-level cache is the last");
+    }
+    is_own(case, 3, "3")
+}
+
+/// Goes on only where the CPU may have that: on x86 a flag says so, elsewhere the mounted file system does.
+fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
+    case.not_a_guest()?;
+    if case.arch() == Some(&Arch::X86) && !cpu_flags(case)?.split_whitespace().any(|word| word == flag) {
+        return Doubt::not_applicable(format!("this CPU cannot do it (no flag {flag})"));
+    }
+    Ok(())
+}
+
+fn cat_l3(case: &Case<'_>) -> Judged {
+    has_flag(case, "cat_l3")?;
+    Partitions::read(case)?.is_exclusive(case, "L3")
+}
+
+fn cat_l2(case: &Case<'_>) -> Judged {
+    has_flag(case, "cat_l2")?;
+    Partitions::read(case)?.is_exclusive(case, "L2")
+}
+
+fn shareable(case: &Case<'_>) -> Judged {
+    has_flag(case, "cat_l3")?;
+    let bits = resctrl::mask(case, "L3/shareable_bits")?;
+    Ok(Partitions::read(case)?.own_ways(case, "L3")?.values().all(|ways| ways & bits == 0))
+}
+
+fn ioalloc(case: &Case<'_>) -> Judged {
+    has_flag(case, "cat_l3")?;
+    let partitions = Partitions::read(case)?;
+    let none = Missing::CannotBe("this kernel or CPU does not place device traffic");
+    match case.text(&format!("{}/L3/io_alloc", resctrl::INFO), none)?.as_str() {
+        "enabled" => {}
+        "disabled" => return Ok(false),
+        "not supported" => return Doubt::not_applicable("this CPU does not place device traffic"),
+        other => return Doubt::unknown(format!("io_alloc says '{other}'")),
+    }
+    let ways = resctrl::domains(&case.text(&format!("{}/L3/io_alloc_cbm", resctrl::INFO), none)?, 16);
+    let own = partitions.own_ways(case, "L3")?;
+    Ok(own.iter().all(|(domain, mine)| ways.get(domain).is_some_and(|theirs| theirs & mine == 0)))
+}
+
+fn cdp(case: &Case<'_>) -> Judged {
+    has_flag(case, "cat_l3")?;
+    Partitions::read(case)?;
+    let kinds = case.known(resctrl::INFO, case.list(resctrl::INFO), resctrl::UNMOUNTED)?;
+    case.note(resctrl::INFO, kinds.join(", "));
+    Ok(!kinds.iter().any(|kind| kind == "L3CODE" || kind == "L2CODE"))
+}
+
+fn mba(case: &Case<'_>) -> Judged {
+    has_flag(case, "mba")?;
+    Partitions::read(case)?;
+    let limits = resctrl::domains(&Partitions::line(case, "", "MB")?, 10);
+    Ok(!limits.is_empty() && limits.values().all(|percent| *percent < 100))
+}
+
+fn lock(case: &Case<'_>) -> Judged {
+    has_flag(case, "cat_l3")?;
+    Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))
+}
+
+fn mpam(case: &Case<'_>) -> Judged {
+    if case.arch() != Some(&Arch::Arm64) {
+        return Doubt::not_applicable("only arm64 has MPAM");
+    }
+    if !case.exists("/sys/fs/resctrl") {
+        case.known("/sys/fs", case.list("/sys/fs"), Missing::TellsNothing("/sys/fs cannot be seen here"))?;
+        return Doubt::not_applicable("no driver offers it here");
+    }
+    Partitions::read(case)?.is_exclusive(case, "L3")
+}
+
+fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.arch() == Some(&Arch::X86) {
+        return Doubt::not_applicable("only RK3566 and RK3568 have this");
+    }
+    let none = Missing::CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
+    let names = case.text("/proc/device-tree/compatible", none)?;
+    if names.contains("rk3566") || names.contains("rk3568") {
+        return Ok(());
+    }
+    Doubt::not_applicable("only RK3566 and RK3568 have this")
+}
+
+fn ddio(case: &Case<'_>) -> Result<(), Doubt> {
+    case.not_a_guest()?;
+    let path = "/proc/cpuinfo";
+    let info = case.known(path, case.peek(path), Missing::TellsNothing("/proc/cpuinfo is not there"))?;
+    let model = info.lines().find(|line| line.starts_with("model name"));
+    match model {
+        Some(model) if model.contains("Xeon") => {
+            case.note("/proc/cpuinfo", model);
+            Ok(())
+        }
+        _ => Doubt::not_applicable("only Intel's server CPUs do it"),
+    }
+}

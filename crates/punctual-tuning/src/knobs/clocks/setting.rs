@@ -1,0 +1,143 @@
+//! Who sets the time, and how exact a sleep is asked to be.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Info, Medium};
+use punctual_facts::profile::Kind;
+
+const CHRONY: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
+const SETTERS: [&str; 6] = ["chronyd", "ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"];
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "clk.ntp",
+        title: "Time is slewed, never set",
+        family: Family::Clocks,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(ntp),
+        why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the whole step, \
+            and log lines of before and after cannot be compared. CLOCK_MONOTONIC is not touched.",
+        fix: "Let chrony step only at start (makestep 1 3), and wait on CLOCK_MONOTONIC in the application.",
+        persist: &[Lasting::Other("In chrony.conf: makestep 1 3, with a positive last number.")],
+        undo: "Put back the line that was there.",
+        cost: "A clock that is far off takes hours to come right.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "chrony.conf(5): makestep",
+            "unverified: when systemd-timesyncd and ntpd step (from 0.4 s and 0.128 s off)",
+        ],
+    },
+    Knob {
+        id: "clk.timer_slack",
+        title: "Timers expire when asked to",
+        family: Family::Clocks,
+        severity: Weight::of(Info, Info, Medium),
+        probe: Probe::Advice {
+            look: "cannot be seen before the application runs: /proc/PID/timerslack_ns holds 50000 for an ordinary thread that \
+                inherited nothing else, and 0 for one with a real-time policy",
+            applies: slack_matters,
+        },
+        why: "A thread without a real-time policy lets the kernel delay its timers by 50 us, to expire several at once; \
+            programs inherit this from whoever starts them. Threads with a real-time policy have no slack.",
+        fix: "Give the thread a real-time policy, or call prctl(PR_SET_TIMERSLACK, 1) in it.",
+        persist: &[Lasting::Unit("TimerSlackNSec=1"), Lasting::Unit("CPUSchedulingPolicy=fifo")],
+        undo: "prctl(PR_SET_TIMERSLACK, 0) restores what the thread started with.",
+        cost: "More interrupts.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1 kernel/sched/core.c, 7.3 kernel/sched/syscalls.c: timer_slack_ns",
+            "prctl(2): PR_SET_TIMERSLACK",
+        ],
+    },
+    Knob {
+        id: "clk.rtc_sync",
+        title: "Battery clock not written every eleven minutes",
+        family: Family::Clocks,
+        severity: Weight::all(Info).adjusted(by_firmware),
+        probe: Probe::Effective(rtc_sync),
+        why: "While the time is synchronised, the kernel writes the battery clock every eleven minutes: over a slow bus \
+            with interrupts off, or by a call into the firmware.",
+        fix: "Take rtcsync out of chrony.conf and restart chrony; let a shutdown script run hwclock --systohc.",
+        persist: &[Lasting::Other("chrony.conf without rtcsync."), Lasting::Kernel("RTC_SYSTOHC=n")],
+        undo: "Put the line back.",
+        cost: "After a power cut the machine starts with a time that is further off.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 kernel/time/ntp.c: SYNC_PERIOD_NS",
+            "chrony.conf(5): rtcsync",
+            "unverified: how long the write takes, and which daemons beside chrony make the kernel do it",
+        ],
+    },
+];
+
+/// The lines of chrony's own file that mean something; files it includes are not looked at.
+fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    let file = |path: &str| case.peek(path).map(|text| (path.to_owned(), text));
+    let found = file(CHRONY[0]).or_else(|| file(CHRONY[1]));
+    let unshown = Missing::TellsNothing("chrony runs, and its configuration is in none of the usual places");
+    let (path, text) = case.known(CHRONY[0], found, unshown)?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '!', ';', '%']));
+    let lines: Vec<String> = lines.map(str::to_owned).collect();
+    let mut telling = lines.iter().filter(|line| line.starts_with("makestep") || line.starts_with("rtcsync"));
+    let shown: Vec<&str> = telling.by_ref().map(String::as_str).collect();
+    case.cite(
+        &path,
+        &Fact::Known(if shown.is_empty() { "no makestep, no rtcsync".to_owned() } else { shown.join("; ") }),
+    );
+    Ok(lines)
+}
+
+fn ntp(case: &Case<'_>) -> Judged {
+    let running = case.daemons(&SETTERS)?;
+    let runs = |name: &str| running.iter().any(|daemon| daemon == name);
+    if runs("chronyd") {
+        for line in chrony_lines(case)? {
+            let mut words = line.split_whitespace();
+            if words.next() != Some("makestep") {
+                continue;
+            }
+            // The last number says for how many updates stepping is allowed; negative is for ever.
+            match words.nth(1).map(str::parse::<i64>) {
+                Some(Ok(updates)) if updates < 0 => return Ok(false),
+                Some(Ok(_)) => {}
+                _ => return Doubt::unknown(format!("chrony's configuration says '{line}'")),
+            }
+        }
+    }
+    if let Some(other) = running.iter().find(|daemon| *daemon != "chronyd") {
+        return Doubt::unknown(format!("{other} runs; whether it may step the time stands in how it was started"));
+    }
+    Ok(true)
+}
+
+fn slack_matters(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.is(Kind::Poll) {
+        return Doubt::not_applicable("work that never sleeps waits for no timer");
+    }
+    Ok(())
+}
+
+fn rtc_sync(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    if case.config("RTC_SYSTOHC")? == "n" && case.config("GENERIC_CMOS_UPDATE")? == "n" {
+        return Ok(true);
+    }
+    let running = case.daemons(&SETTERS)?;
+    let Some(first) = running.first() else {
+        return Ok(true);
+    };
+    if !running.iter().any(|daemon| daemon == "chronyd") {
+        return Doubt::unknown(format!("whether {first} makes the kernel write the battery clock is not known"));
+    }
+    Ok(!chrony_lines(case)?.iter().any(|line| line.split_whitespace().next() == Some("rtcsync")))
+}
+
+/// Where the battery clock is the firmware's to write, all the rest of the firmware may come along.
+fn by_firmware(case: &Case<'_>, severity: Severity) -> Severity {
+    let driver = case.link("/sys/class/rtc/rtc0/device/driver");
+    if driver.known().is_some_and(|driver| driver.ends_with("rtc-efi")) { Medium } else { severity }
+}

@@ -1,0 +1,269 @@
+//! Clock sources: what is read when somebody asks for the time.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, When};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::machine::{Arch, CLOCKSOURCE, Version};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "clk.source",
+        title: "Clock source in the CPU",
+        family: Family::Clocks,
+        severity: Weight::all(High),
+        probe: Probe::Effective(source),
+        why: "A clock in the CPU is read in tens of nanoseconds; HPET and the ACPI timer are reached over a bus, \
+            in microseconds, by one CPU at a time.",
+        fix: "Where the CPU has constant_tsc and nonstop_tsc: echo tsc > \
+            /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is among the available ones; if \
+            not, the kernel found it unstable and its log says why. Without these flags leave it, see clk.tsc_check.",
+        persist: &[TSC],
+        undo: "Write back the name that was there.",
+        cost: "None, unless the kernel was right to refuse it: then time itself is wrong.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel timers/timekeeping.rst", "kernel-parameters.txt: clocksource="],
+    },
+    Knob {
+        id: "clk.vdso",
+        title: "Clock read without entering the kernel",
+        family: Family::Clocks,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(vdso),
+        why: "Every look at the clock that enters the kernel costs several times as much and is one more place to \
+            be delayed. Judged by the clock source and its cost together: bad is a source the vDSO cannot read, or \
+            one that takes above 1000 ns.",
+        fix: "Use a clock source the vDSO can read: tsc (only with the CPU's flags constant_tsc and nonstop_tsc), \
+            arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
+        persist: &[TSC],
+        undo: "Boot as before.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3: vdso_clock_mode in arch/x86/kernel/{tsc,kvmclock}.c, drivers/clocksource/{arm_arch_timer,\
+                hyperv_timer,timer-riscv}.c",
+            "measured by this program when it reads the machine",
+            "unverified: the threshold of cost",
+        ],
+    },
+    Knob {
+        id: "clk.tsc_check",
+        title: "TSC keeps its pace and does not stop",
+        family: Family::Clocks,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(tsc),
+        why: "A TSC that changes its pace with the CPU's frequency, or stops when it sleeps, is dropped by the \
+            kernel sooner or later, for a clock that is slow to read.",
+        fix: "None by software; in a guest the host can pass the flags on (invtsc).",
+        persist: &[Lasting::Other("Another CPU, or invtsc in the host's definition of the guest.")],
+        undo: "Nothing to undo.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel-parameters.txt: tsc=", "kernel arch/x86/kernel/tsc.c"],
+    },
+    Knob {
+        id: "clk.watchdog",
+        title: "TSC not checked against another clock",
+        family: Family::Clocks,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(watchdog),
+        why: "Where the kernel does not trust the TSC, it compares it twice a second with the slow HPET or ACPI timer: \
+            in 6.1 and 6.12 from a timer that hops from CPU to CPU, in 7.3 from one that interrupts another CPU each \
+            time and spins with it. Isolated CPUs take part in both.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("tsc=nowatchdog")],
+        undo: "Boot without the word.",
+        cost: "A TSC that does drift goes unnoticed; sound only with constant_tsc and nonstop_tsc.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 arch/x86/kernel/tsc.c: check_system_tsc_reliable",
+            "kernel 6.1, 6.12, 7.3 kernel/time/clocksource.c: clocksource_watchdog",
+            "kernel-parameters.txt: tsc=",
+        ],
+    },
+    Knob {
+        id: "clk.hpet",
+        title: "HPET left alone",
+        family: Family::Clocks,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(hpet),
+        why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \
+            CPU at a time; switched off, the TSC may have nothing left to be checked against.",
+        fix: "None at run time.",
+        persist: &[Lasting::NoWord("hpet"), Lasting::NoWord("nohpet")],
+        undo: "Boot with the word that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.1, 7.3 arch/x86/kernel/hpet.c: hpet=, nohpet", "kernel 7.3 kernel/time/clocksource.c"],
+    },
+    Knob {
+        id: "clk.arm_erratum",
+        title: "ARM timer without an erratum",
+        family: Family::Clocks,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(arm_erratum),
+        why: "Some ARM timers return wrong values now and then. The kernel then reads them several times, in a loop, \
+            and may keep user space from reading them without a system call.",
+        fix: "None by software: the erratum is in the chip.",
+        persist: &[Lasting::Other("Another chip.")],
+        undo: "Nothing to undo.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 drivers/clocksource/arm_arch_timer.c: ool_workarounds"],
+    },
+];
+
+/// Never asked for where the TSC would be wrong.
+const TSC: Lasting = Lasting::Either {
+    when: When::TscIsSound,
+    then: &Lasting::Word("clocksource=tsc"),
+    otherwise: &Lasting::Other(
+        "This CPU is not known to have constant_tsc and nonstop_tsc, without which the TSC is no clock to ask for, see \
+            clk.tsc_check.",
+    ),
+};
+
+/// Clock sources that are slow by every way to read them.
+const SLOW: [&str; 7] = ["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
+
+/// Why a knob about the same slow clock has nothing to add.
+const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read, see clk.source";
+
+fn source(case: &Case<'_>) -> Judged {
+    let name = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
+    match name.as_str() {
+        "tsc" | "arch_sys_counter" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Ok(true),
+        slow if SLOW.contains(&slow) => Ok(false),
+        other => Doubt::unknown(format!("the clock source '{other}' is not known to this program")),
+    }
+}
+
+fn vdso(case: &Case<'_>) -> Judged {
+    let name = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
+    if SLOW.contains(&name.as_str()) {
+        return Doubt::not_applicable(TOLD_BY_SOURCE);
+    }
+    let in_vdso = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
+    let missing = Missing::TellsNothing("the cost of reading the clock was not measured");
+    let cost_ns = case.number("punctual:/clock/read_cost_ns", missing)?;
+    if !in_vdso.contains(&name.as_str()) {
+        return match name.as_str() {
+            "xen" | "arch_mem_counter" => Ok(false),
+            other => Doubt::unknown(format!("whether the vDSO can read '{other}' is not known to this program")),
+        };
+    }
+    // A slow machine, a debugger or an emulator takes long for everything; a system call on top takes longer still.
+    match cost_ns {
+        ..=300 => Ok(true),
+        301..=1000 => Doubt::unknown(format!(
+            "the vDSO can read {name}, but {cost_ns} ns is long for it: an erratum of the timer, a tracer or a slow \
+                machine may be behind that"
+        )),
+        _ => Ok(false),
+    }
+}
+
+fn tsc(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "only x86 has a TSC")?;
+    let flags = cpu_flags(case)?;
+    let there: Vec<&str> = SOUND.into_iter().filter(|flag| flags.split_whitespace().any(|f| f == *flag)).collect();
+    case.note(
+        "/proc/cpuinfo flags",
+        if there.is_empty() { format!("none of {}", SOUND.join(", ")) } else { there.join(" ") },
+    );
+    Ok(there.len() == SOUND.len())
+}
+
+/// What the flags of a TSC to be trusted are.
+const SOUND: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
+
+/// Whether the flags promise a TSC that keeps its pace and does not stop; looked at without keeping it as evidence.
+pub(in crate::knobs) fn is_sound(case: &Case<'_>) -> Judged {
+    let flags = cpu_flags(case)?;
+    Ok(SOUND.into_iter().all(|flag| flags.split_whitespace().any(|f| f == flag)))
+}
+
+/// The flags of the first CPU, which no evidence is made of: there are over a hundred.
+pub(in crate::knobs) fn cpu_flags(case: &Case<'_>) -> Result<String, Doubt> {
+    case.cpu_field("flags")
+}
+
+/// Packages up to which a TSC that looks sound is trusted; 6.1 counts NUMA nodes, not packages.
+fn trusted_packages(version: Version) -> usize {
+    if version < Version::new(6, 12) { 2 } else { 4 }
+}
+
+fn watchdog(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "the TSC of x86 is what the kernel checks against another clock")?;
+    if case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))? != "tsc" {
+        return Doubt::not_applicable("the TSC is not in use");
+    }
+    // Where a hypervisor vouches for the TSC nothing is compared, whatever the flags.
+    let is_vouched_for = case.cpu_flag("tsc_reliable")?;
+    if !is_vouched_for && !is_sound(case)? {
+        return Doubt::not_applicable(
+            "without constant_tsc and nonstop_tsc the watchdog is needed here, see clk.tsc_check",
+        );
+    }
+    match case.word("tsc")?.as_deref() {
+        Some("reliable" | "nowatchdog") => return Ok(true),
+        Some("watchdog") => return Ok(false),
+        _ => {}
+    }
+    if is_vouched_for {
+        return Ok(true);
+    }
+    let is_adjusted = case.cpu_flag("tsc_adjust")?;
+    let trusted = trusted_packages(case.version()?);
+    let nodes = "/sys/devices/system/node/online";
+    let (what, packages) = if trusted == 2 {
+        // A kernel built without NUMA counts one node and has no such file.
+        match case.cpu_list(nodes, Missing::CannotBe("built without NUMA")) {
+            Err(Doubt::NotApplicable(_)) => ("NUMA nodes", 1),
+            counted => ("NUMA nodes", counted?.len()),
+        }
+    } else {
+        let path = "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id";
+        let online = case.online().cloned().unwrap_or_default();
+        // The same numbers for every CPU of a package: the sets are as many as the packages.
+        (
+            "packages",
+            case.per_cpu(path, &online, Missing::TellsNothing("which package a CPU is in is not shown"))?.len(),
+        )
+    };
+    case.note(what, format!("{packages}; a TSC is trusted up to {trusted}"));
+    Ok(is_adjusted && packages <= trusted)
+}
+
+fn hpet(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "only x86 has a HPET")?;
+    let current = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
+    if current == "hpet" {
+        return Doubt::not_applicable(TOLD_BY_SOURCE);
+    }
+    let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    let names = case.text(path, Missing::TellsNothing("the clock sources are not shown"))?;
+    let is_there = names.split_whitespace().any(|name| name == "hpet");
+    let switched_off = case.word("hpet")?.as_deref() == Some("disable") || case.word("nohpet")?.is_some();
+    if !is_there && !switched_off {
+        return Doubt::not_applicable("this machine has no HPET, or the kernel does not use it");
+    }
+    // Without it the ACPI timer checks the TSC: as good, unless it is missing too.
+    Ok(is_there || names.split_whitespace().any(|name| name == "acpi_pm"))
+}
+
+fn arm_erratum(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::Arm64, "these errata are of ARM timers")?;
+    let folder = "/proc/device-tree/timer";
+    let none = Missing::TellsNothing("the timer is not described by a device tree here");
+    let properties = case.known(folder, case.list(folder), none)?;
+    let errata = ["fsl,erratum-a008585", "hisilicon,erratum-161010101", "allwinner,erratum-unknown1"];
+    let found: Vec<&str> = errata.into_iter().filter(|erratum| properties.iter().any(|p| p == erratum)).collect();
+    case.note(folder, if found.is_empty() { "no erratum".to_owned() } else { found.join(", ") });
+    Ok(found.is_empty())
+}

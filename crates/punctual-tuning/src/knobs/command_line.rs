@@ -1,0 +1,212 @@
+//! What the kernel made of the words it was booted with, as the linter tells it: a word that does nothing is worse than
+//! none, since somebody counts on it.
+
+use super::case::LOG;
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::lint::{Target, Verdict, Word, is_kernels, is_overridden};
+use punctual_facts::machine::{Arch, CMDLINE};
+use punctual_facts::tree::{CMDLINE_BYTES, without_private_values};
+
+const LINTER: &[&str] = &[
+    "kernel 6.1, 6.12, 7.3: names registered by early_param, __setup, core_param and module_param",
+    "kernel 7.3 init/main.c, kernel/params.c: what becomes of words",
+    "punctual lint says the sources of each word",
+];
+
+const TAKE_OFF: &[Lasting] =
+    &[Lasting::Other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
+
+/// What all of these have in common: the line is read at boot only, and changing words there is all that changes.
+const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn(&Case<'_>) -> Judged) -> Knob {
+    Knob {
+        id,
+        title,
+        family: Family::CommandLine,
+        severity,
+        probe: Probe::Effective(probe),
+        why: "",
+        fix: "None at run time.",
+        persist: TAKE_OFF,
+        undo: "Put the words back as they were and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: LINTER,
+    }
+}
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        why: "What the word was meant to do is not done, and nothing says so: a name with a dot that no module has is \
+            dropped in silence.",
+        ..knob("cmdline.unknown", "Every word is known to somebody", Weight::of(Medium, Medium, Info), unknown)
+    },
+    Knob {
+        why: "The kernel then goes on with its own value, or with one nobody asked for: a malformed rcu_nocbs= offloads \
+            all CPUs, a malformed isolcpus= none.",
+        ..knob("cmdline.rejected", "No value refused by the kernel", Weight::of(High, High, Medium), rejected)
+    },
+    Knob {
+        why: "The machine is not what its command line says; whoever copies the line copies a belief.",
+        ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), clamped)
+    },
+    Knob {
+        why: "The word does nothing here, because of another one or of this kernel; the next reader will think it does.",
+        ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), inert)
+    },
+    Knob {
+        why: "It lengthens the worst case or takes away a protection that nothing else gives.",
+        blast: Blast::Disturbing,
+        ..knob("cmdline.harmful", "No word that does harm", Weight::of(High, High, Medium), harmful)
+    },
+    Knob {
+        why: "It does something, but not what it is commonly used for, so that is left undone.",
+        // What is left undone is weighed by the knob that looks at it.
+        ..knob("cmdline.traps", "No word that does other than believed", Weight::all(Info), traps)
+    },
+    Knob {
+        why: "What is beyond that length is cut off without a word, in the middle of a name or a list.",
+        ..knob("cmdline.length", "A line that the kernel keeps whole", Weight::of(High, High, High), length)
+    },
+    Knob {
+        why: "The last one counts, and which one that is depends on who put the line together: boot loader, image or hand.",
+        ..knob("cmdline.duplicates", "No word given twice with two values", Weight::all(Info), duplicates)
+    },
+    Knob {
+        why: "Everything behind -- goes to init, so that a word of the kernel there is never read by it.",
+        ..knob("cmdline.separator", "No kernel word behind --", Weight::of(Medium, Medium, Medium), separator)
+    },
+];
+
+/// The words of this machine, judged.
+fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
+    // Asked for one by one, to say which of them is missing.
+    case.known(CMDLINE, case.peek(CMDLINE), UNSEEN)?;
+    case.version()?;
+    case.flavour()?;
+    let unknown = || Doubt::Unknown("the architecture is not known".to_owned());
+    case.words().ok_or_else(unknown)
+}
+
+const UNSEEN: Missing = Missing::TellsNothing("the command line is not shown");
+
+fn counted(words: usize) -> String {
+    format!("{words} word{}", if words == 1 { "" } else { "s" })
+}
+
+/// Good when no word is of that kind; the words that are become the evidence.
+fn none_is(case: &Case<'_>, what: &str, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
+    let words = judged(case)?;
+    let found = words.iter().filter(|word| is_of_kind(word));
+    let found: Vec<String> = found.map(|word| without_private_values(&word.word)).collect();
+    if found.is_empty() {
+        case.note(CMDLINE, format!("{}, none of them {what}", counted(words.len())));
+    } else {
+        case.note(CMDLINE, format!("{}: {}", what, found.join(" ")));
+    }
+    Ok(found.is_empty())
+}
+
+fn unknown(case: &Case<'_>) -> Judged {
+    judged(case)?;
+    let is_near = Target::of(case.machine).is_some_and(|target| target.was_looked_at());
+    if !is_near {
+        return Doubt::unknown("which words this kernel knows was not looked at: 6.1 to 7.3 on x86-64 and arm64 were");
+    }
+    case.peek(LOG);
+    let is_unknown = |word: &&Word| word.verdict == Verdict::Unknown;
+    let is_untold = judged(case)?.iter().any(|word| word.is_untold);
+    if is_untold && judged(case)?.iter().filter(is_unknown).all(|word| word.is_untold) {
+        return Doubt::unknown(
+            "no kernel that was looked at has some of the words with a dot, and whether this machine has a module for \
+             them is not told, as /sys/module cannot be listed",
+        );
+    }
+    let is_good = none_is(case, "unknown", |word| is_unknown(&word) && !word.is_untold)?;
+    // That the versions around it lack a word proves nothing of this one.
+    let is_exact = Target::of(case.machine).is_some_and(|target| target.is_looked_at());
+    if !is_good && !is_exact && !case.log_lists_unknown_words() {
+        return Doubt::unknown(
+            "the versions of the kernel around this one do not know some of the words; this one was not looked at, and \
+             its log does not say (any more)",
+        );
+    }
+    Ok(is_good)
+}
+
+fn rejected(case: &Case<'_>) -> Judged {
+    case.peek(LOG);
+    none_is(case, "refused", |word| word.verdict == Verdict::RejectedValue)
+}
+
+fn clamped(case: &Case<'_>) -> Judged {
+    none_is(case, "changed", |word| word.verdict == Verdict::Clamped)
+}
+
+fn inert(case: &Case<'_>) -> Judged {
+    none_is(case, "without effect", |word| word.verdict == Verdict::Inert)
+}
+
+fn harmful(case: &Case<'_>) -> Judged {
+    // What these do is told, and weighed, by rcu.normal and irq.fixup.
+    let is_told = |word: &Word| {
+        let name = word.word.split('=').next().unwrap_or_default().replace('-', "_");
+        matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
+    };
+    none_is(case, "harmful", |word| word.verdict == Verdict::Harmful && !is_told(word))
+}
+
+fn traps(case: &Case<'_>) -> Judged {
+    none_is(case, "other than believed", |word| word.is_trap)
+}
+
+fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
+    case.known(CMDLINE, case.peek(CMDLINE), UNSEEN).map(String::into_bytes)
+}
+
+fn length(case: &Case<'_>) -> Judged {
+    let line = line(case)?;
+    if !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64)) {
+        return Doubt::unknown("how much this architecture keeps was not looked at");
+    }
+    let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
+    let bytes = before_masking.unwrap_or(line.len());
+    case.note(CMDLINE, format!("{bytes} of {} bytes", KEPT_BYTES - 1));
+    // The kernel shows what it kept: a line of exactly that length was cut, or is as long as may be.
+    Ok(bytes < KEPT_BYTES - 1)
+}
+
+fn duplicates(case: &Case<'_>) -> Judged {
+    let line = words(&line(case)?);
+    let judged = judged(case)?;
+    let is_refused = |word: &Token| {
+        let place = line.iter().position(|other| other.end == word.end);
+        place.and_then(|n| judged.get(n)).is_some_and(|word| word.verdict == Verdict::RejectedValue)
+    };
+    let found = line.iter().filter(|word| is_overridden(word, &line, is_refused));
+    let found: Vec<String> = found.map(|word| without_private_values(&word.raw)).collect();
+    let shown = if found.is_empty() {
+        "no word is given twice".to_owned()
+    } else {
+        format!("given again: {}", found.join(" "))
+    };
+    case.note(CMDLINE, shown);
+    Ok(found.is_empty())
+}
+
+fn separator(case: &Case<'_>) -> Judged {
+    let line = words(&line(case)?);
+    let behind: Vec<&Token> = line.iter().filter(|word| word.is_for_init).collect();
+    // Names only: what is for init may be private.
+    let found: Vec<&str> = behind.iter().filter(|word| is_kernels(word)).map(|word| word.name.as_str()).collect();
+    let shown = if found.is_empty() {
+        format!("{} behind --, none of them the kernel's", counted(behind.len()))
+    } else {
+        format!("behind --: {}", found.join(" "))
+    };
+    case.note(CMDLINE, shown);
+    Ok(found.is_empty())
+}

@@ -1,0 +1,438 @@
+//! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Info, Medium};
+use punctual_facts::machine::{Flavour, Version};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "log.level",
+        title: "Only errors go to the console",
+        family: Family::Console,
+        severity: Weight::all(Medium).adjusted(printed_in_a_thread),
+        probe: Probe::Effective(level),
+        why: "On consoles of the old kind every message is written out with interrupts off, by the CPU that \
+            happened to log it.",
+        fix: "sysctl kernel.printk=4 (the log itself keeps everything).",
+        persist: &[Lasting::Sysctl("kernel.printk = 4 4 1 7"), Lasting::Word("quiet")],
+        undo: "sysctl kernel.printk with the first number that was there.",
+        cost: "Fewer hints on the screen.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["kernel admin-guide/sysctl/kernel.rst: printk", "unverified: the effect on a given console driver"],
+    },
+    Knob {
+        id: "log.console",
+        title: "No serial console",
+        family: Family::Console,
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nbcon),
+        probe: Probe::Effective(serial),
+        why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
+        fix: "None at run time; a console level of 4 or less (log.level) leaves only errors.",
+        persist: &[Lasting::Other(
+            "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
+             the device tree (stdout-path) names the serial line.",
+        )],
+        undo: "Put the word back and boot again.",
+        cost: "No serial log of a crash.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 kernel/printk/printk.c",
+            "kernel 6.1, 6.12, 7.3 drivers/of/base.c: of_console_check",
+            "unverified: which drivers wait (newer ones print in a thread)",
+        ],
+    },
+    Knob {
+        id: "trace.active",
+        title: "No tracing left on",
+        family: Family::Console,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(tracing),
+        why: "Every traced event costs where it happens, and turning tracing on or off interrupts all CPUs.",
+        fix: "echo nop > /sys/kernel/tracing/current_tracer; echo > /sys/kernel/tracing/set_event",
+        persist: &[
+            Lasting::NoWord("ftrace"),
+            Lasting::NoWord("trace_event"),
+            Lasting::Other("Find out who turned it on."),
+        ],
+        undo: "Write back what was there.",
+        cost: "The trace.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel trace/ftrace.rst"],
+    },
+    Knob {
+        id: "log.nbcon",
+        title: "Serial consoles print in a thread",
+        family: Family::Console,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(nbcon),
+        why: "A serial console of the old kind prints on the CPU that logged, with interrupts off; one of the new \
+            kind (nbcon), or any on PREEMPT_RT from 6.12, has a thread for it.",
+        fix: "Boot with console=tty0 and no other console= (with none at all, the device tree of an ARM board names the serial \
+            line); or boot PREEMPT_RT from 6.12 on, or a kernel whose driver for this console is of the new kind.",
+        persist: &[
+            Lasting::Other(
+                "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
+                 the device tree (stdout-path) names the serial line.",
+            ),
+            Lasting::Other("Or CONFIG_PREEMPT_RT=y from 6.12 on."),
+        ],
+        undo: "Put the word back and boot again.",
+        cost: "No serial log of a crash, or another kernel.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 6.12, 7.3 fs/proc/consoles.c: flag N",
+            "kernel 6.12, 7.3 kernel/printk/nbcon.c, printk.c: threads pr/...",
+        ],
+    },
+    Knob {
+        id: "log.devkmsg",
+        title: "Programs cannot flood the kernel log",
+        family: Family::Console,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(devkmsg),
+        why: "With on, whatever writes to /dev/kmsg goes to the consoles unlimited.",
+        fix: "sysctl kernel.printk_devkmsg=ratelimit",
+        persist: &[Lasting::Sysctl("kernel.printk_devkmsg = ratelimit"), Lasting::NoWord("printk.devkmsg")],
+        undo: "sysctl kernel.printk_devkmsg=on",
+        cost: "Lines of a flood are lost.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/sysctl/kernel.rst: printk_devkmsg",
+            "kernel 6.1, 6.12, 7.3 kernel/printk/printk.c",
+        ],
+    },
+    Knob {
+        id: "log.delay",
+        title: "No delay after each message",
+        family: Family::Console,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(delay),
+        why: "printk_delay waits that many milliseconds in a loop after every message, on the CPU that logged it.",
+        fix: "sysctl kernel.printk_delay=0",
+        persist: &[Lasting::Sysctl("kernel.printk_delay = 0"), Lasting::NoWord("boot_delay")],
+        undo: "sysctl kernel.printk_delay with the value that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/sysctl/kernel.rst: printk_delay", "kernel 6.12 kernel/printk/printk.c"],
+    },
+    Knob {
+        id: "log.ignore_loglevel",
+        title: "The console level is heeded",
+        family: Family::Console,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(ignore_loglevel),
+        why: "With ignore_loglevel every message goes to the consoles, whatever kernel.printk says.",
+        fix: "echo N > /sys/module/printk/parameters/ignore_loglevel",
+        persist: &[Lasting::NoWord("ignore_loglevel")],
+        undo: "echo Y > /sys/module/printk/parameters/ignore_loglevel",
+        cost: "Fewer hints on the screen.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/printk/printk.c"],
+    },
+    Knob {
+        id: "log.netconsole",
+        title: "No console over the network",
+        family: Family::Console,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(netconsole),
+        why: "netconsole sends each message as a packet from wherever it was logged, with interrupts off.",
+        fix: "rmmod netconsole",
+        persist: &[Lasting::NoModule("netconsole"), Lasting::NoWord("netconsole")],
+        undo: "modprobe netconsole",
+        cost: "Messages of a crash are lost.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel networking/netconsole.rst", "kernel 6.12 drivers/net/netconsole.c"],
+    },
+    Knob {
+        id: "trace.probes",
+        title: "No probes placed in kernel or programs",
+        family: Family::Console,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(probes),
+        why: "A probe makes whoever passes it trap or jump aside, and placing it stops all CPUs for a moment.",
+        fix: "echo > /sys/kernel/tracing/kprobe_events; echo > /sys/kernel/tracing/uprobe_events",
+        persist: &[Lasting::NoWord("kprobe_event"), Lasting::Other("Find out who placed them")],
+        undo: "Write the lines back.",
+        cost: "The trace.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel trace/kprobetrace.rst", "kernel trace/uprobetracer.rst"],
+    },
+    Knob {
+        id: "trace.instances",
+        title: "No tracing in side instances",
+        family: Family::Console,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(instances),
+        why: "Programs such as rasdaemon trace in an instance of their own; the cost is the same.",
+        fix: "echo nop > /sys/kernel/tracing/instances/NAME/current_tracer; echo > \
+            /sys/kernel/tracing/instances/NAME/set_event",
+        persist: &[Lasting::NoWord("trace_instance"), Lasting::NoService("rasdaemon.service")],
+        undo: "Start the program again.",
+        cost: "The trace.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel trace/ftrace.rst: Instances"],
+    },
+    Knob {
+        id: "trace.stack",
+        title: "The kernel's stack depth is not traced",
+        family: Family::Console,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(stack),
+        why: "The stack tracer measures the stack at every call of a kernel function.",
+        fix: "sysctl kernel.stack_tracer_enabled=0",
+        persist: &[Lasting::Sysctl("kernel.stack_tracer_enabled = 0"), Lasting::NoWord("stacktrace")],
+        undo: "sysctl kernel.stack_tracer_enabled=1",
+        cost: "The trace.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/trace/trace_stack.c"],
+    },
+    Knob {
+        id: "trace.perf_users",
+        title: "Nobody samples all CPUs",
+        family: Family::Console,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be seen cheaply: who holds perf events shows as anon_inode:[perf_event] among the links \
+                of /proc/*/fd",
+            applies: perf_users,
+        },
+        why: "Monitoring agents keep counters on every CPU, which overflow into interrupts and are multiplexed by a \
+            timer.",
+        fix: "Stop the program, or tell it to leave CPUs <I> out.",
+        persist: &[Lasting::Other("The same in the program's configuration")],
+        undo: "Start it again.",
+        cost: "Profiles.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["perf_event_open(2)"],
+    },
+    Knob {
+        id: "trace.bpf",
+        title: "Known programs of BPF only",
+        family: Family::Console,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be seen without the bpf system call: bpftool prog list, bpftool link list",
+            applies: bpf,
+        },
+        why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
+        fix: "Stop the program that loaded it.",
+        persist: &[Lasting::Other("Do not start it with the machine")],
+        undo: "Start it again.",
+        cost: "What it was for.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["bpf(2)", "bpftool-prog(8)"],
+    },
+    Knob {
+        id: "trace.bpf_stats",
+        title: "BPF programs are not timed",
+        family: Family::Console,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(bpf_stats),
+        why: "While statistics are on, the clock is read around every run of every BPF program.",
+        fix: "sysctl kernel.bpf_stats_enabled=0",
+        persist: &[Lasting::Sysctl("kernel.bpf_stats_enabled = 0")],
+        undo: "sysctl kernel.bpf_stats_enabled=1",
+        cost: "The statistics.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/sysctl/kernel.rst: bpf_stats_enabled",
+            "kernel 6.1, 6.12, 7.3 kernel/bpf/syscall.c",
+        ],
+    },
+    Knob {
+        id: "trace.latencytop",
+        title: "latencytop is off",
+        family: Family::Console,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(latencytop),
+        why: "While it is on, every blocking of every task is recorded with its stack, under one lock.",
+        fix: "sysctl kernel.latencytop=0",
+        persist: &[Lasting::Sysctl("kernel.latencytop = 0")],
+        undo: "sysctl kernel.latencytop=1",
+        cost: "The statistics.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/latencytop.c"],
+    },
+];
+
+fn level(case: &Case<'_>) -> Judged {
+    let path = "/proc/sys/kernel/printk";
+    let levels = case.text(path, Missing::CannotBe("this kernel does not print"))?;
+    match levels.split_whitespace().next().and_then(|first| first.parse::<u32>().ok()) {
+        Some(console) => Ok(console <= 4),
+        None => Doubt::unknown(format!("{path} holds '{levels}'")),
+    }
+}
+
+fn serial(case: &Case<'_>) -> Judged {
+    let consoles =
+        case.text("/sys/class/tty/console/active", Missing::TellsNothing("which consoles are active is not shown"))?;
+    Ok(!consoles.split_whitespace().any(is_serial))
+}
+
+/// From 6.12 on, `PREEMPT_RT` prints on consoles of the old kind in a thread of its own.
+fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
+    if is_threaded { severity.min(Info) } else { severity }
+}
+
+/// How a serial console prints is what matters of it: where that is shown, `log.nbcon` tells.
+fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
+    if nbcon(case).is_ok() { severity.min(Info) } else { printed_in_a_thread(case, severity) }
+}
+
+const TRACEFS: &str = "/sys/kernel/tracing";
+const UNSEEN: Missing = Missing::TellsNothing("tracefs is not mounted");
+
+/// Goes on only where the kernel can trace.
+fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
+    if !case.exists(TRACEFS) && case.list("/sys/kernel").known().is_some_and(|names| !names.is_empty()) {
+        return Doubt::not_applicable("this kernel cannot trace");
+    }
+    Ok(())
+}
+
+fn tracing(case: &Case<'_>) -> Judged {
+    can_trace(case)?;
+    let tracer = case.text(&format!("{TRACEFS}/current_tracer"), UNSEEN)?;
+    let events = case.text(&format!("{TRACEFS}/set_event"), UNSEEN)?;
+    Ok(tracer == "nop" && events.trim().is_empty())
+}
+
+fn probes(case: &Case<'_>) -> Judged {
+    can_trace(case)?;
+    let names = case.known(TRACEFS, case.list(TRACEFS), UNSEEN)?;
+    let kinds: Vec<&String> =
+        names.iter().filter(|name| ["kprobe_events", "uprobe_events"].contains(&name.as_str())).collect();
+    if !names.iter().any(|name| name == "current_tracer") {
+        return Doubt::unknown("tracefs is not mounted");
+    }
+    if kinds.is_empty() {
+        return Doubt::not_applicable("this kernel cannot place probes by file");
+    }
+    let mut all_empty = true;
+    for kind in kinds {
+        all_empty &= case.text(&format!("{TRACEFS}/{kind}"), UNSEEN)?.trim().is_empty();
+    }
+    Ok(all_empty)
+}
+
+fn instances(case: &Case<'_>) -> Judged {
+    can_trace(case)?;
+    let folder = format!("{TRACEFS}/instances");
+    let names = case.known(&folder, case.list(&folder), UNSEEN)?;
+    let mut at_work = Vec::new();
+    for name in &names {
+        let read = |file: &str| {
+            let path = format!("{folder}/{name}/{file}");
+            case.known(&path, case.peek(&path), UNSEEN)
+        };
+        if read("current_tracer")? != "nop" || !read("set_event")?.trim().is_empty() {
+            at_work.push(name.clone());
+        }
+    }
+    case.note(
+        folder,
+        if at_work.is_empty() { format!("{} at work of {}", 0, names.len()) } else { at_work.join(", ") },
+    );
+    Ok(at_work.is_empty())
+}
+
+fn stack(case: &Case<'_>) -> Judged {
+    Ok(case.number("/proc/sys/kernel/stack_tracer_enabled", Missing::CannotBe("this kernel cannot trace its stack"))?
+        == 0)
+}
+
+fn perf_users(case: &Case<'_>) -> Result<(), Doubt> {
+    case.number("/proc/sys/kernel/perf_event_paranoid", Missing::CannotBe("this kernel has no perf events")).map(|_| ())
+}
+
+fn bpf(case: &Case<'_>) -> Result<(), Doubt> {
+    let none = Missing::CannotBe("this kernel runs no BPF programs of its users");
+    case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
+}
+
+fn bpf_stats(case: &Case<'_>) -> Judged {
+    Ok(case.number("/proc/sys/kernel/bpf_stats_enabled", Missing::CannotBe("this kernel runs no BPF programs"))? == 0)
+}
+
+fn latencytop(case: &Case<'_>) -> Judged {
+    Ok(case.number("/proc/sys/kernel/latencytop", Missing::CannotBe("this kernel has no latencytop"))? == 0)
+}
+
+/// One line of `/proc/consoles`: the console's name and its flags.
+fn consoles(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
+    let path = "/proc/consoles";
+    let table = case.text(path, Missing::TellsNothing("which consoles there are is not shown"))?;
+    let parse = |line: &str| {
+        let flags = line.split_once('(')?.1.split_once(')')?.0;
+        Some((line.split_whitespace().next()?.to_owned(), flags.to_owned()))
+    };
+    let found: Vec<_> = table.lines().filter_map(parse).collect();
+    if found.is_empty() && !table.trim().is_empty() {
+        return Doubt::unknown(format!("{path} holds '{table}'"));
+    }
+    Ok(found)
+}
+
+/// Serial drivers call their lines ttyS0, ttyAMA0, ttymxc0; the screens are tty0, tty1.
+fn is_serial(name: &str) -> bool {
+    name.strip_prefix("tty").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+fn nbcon(case: &Case<'_>) -> Judged {
+    let consoles = consoles(case)?;
+    let mut serial = consoles.iter().filter(|(name, _)| is_serial(name)).peekable();
+    if serial.peek().is_none() {
+        return Doubt::not_applicable("no serial console");
+    }
+    if serial.all(|(_, flags)| flags.contains('N')) {
+        return Ok(true);
+    }
+    let threads = case.tasks(|task| task.is_kernel && task.name.starts_with("pr/"))?;
+    let names: Vec<String> = threads.into_iter().map(|task| task.name).collect();
+    case.note("kernel threads pr/*", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+    Ok(names.iter().any(|name| name == "pr/legacy" || is_serial(name.trim_start_matches("pr/"))))
+}
+
+fn netconsole(case: &Case<'_>) -> Judged {
+    Ok(!consoles(case)?.iter().any(|(name, _)| name.starts_with("netcon")))
+}
+
+fn devkmsg(case: &Case<'_>) -> Judged {
+    let path = "/proc/sys/kernel/printk_devkmsg";
+    match case.text(path, Missing::CannotBe("this kernel does not print"))?.as_str() {
+        "ratelimit" | "off" => Ok(true),
+        "on" => Ok(false),
+        other => Doubt::unknown(format!("{path} holds '{other}'")),
+    }
+}
+
+fn delay(case: &Case<'_>) -> Judged {
+    Ok(case.number("/proc/sys/kernel/printk_delay", Missing::CannotBe("this kernel does not print"))? == 0)
+}
+
+fn ignore_loglevel(case: &Case<'_>) -> Judged {
+    let path = "/sys/module/printk/parameters/ignore_loglevel";
+    match case.text(path, Missing::CannotBe("this kernel does not print"))?.as_str() {
+        "N" => Ok(true),
+        "Y" => Ok(false),
+        other => Doubt::unknown(format!("{path} holds '{other}'")),
+    }
+}

@@ -1,0 +1,409 @@
+//! Storage and devices: what they do unasked, and for whom.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+use punctual_facts::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "blk.scheduler",
+        title: "Fast disks without an I/O scheduler",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(scheduler),
+        why: "A scheduler sorts requests under a lock and adds work to each; disks without moving parts gain \
+            nothing from it.",
+        fix: "echo none > /sys/block/DISK/queue/scheduler",
+        persist: &[Lasting::Udev(
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rotational}==\"0\", ATTR{queue/scheduler}=\"none\"",
+        )],
+        undo: "Write back the word that stood in brackets.",
+        cost: "Fairness between programs that write.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["kernel block/switching-sched.rst", "unverified: the effect on a real-time thread"],
+    },
+    Knob {
+        id: "blk.rq_affinity",
+        title: "I/O does not complete on the CPU that asked",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(rq_affinity),
+        why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
+        fix: "echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>.",
+        persist: &[Lasting::Udev("ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rq_affinity}=\"1\"")],
+        undo: "echo 2 > /sys/block/DISK/queue/rq_affinity",
+        cost: "Completions find colder caches.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel ABI stable/sysfs-block: rq_affinity",
+            "kernel admin-guide/kernel-per-CPU-kthreads.rst: BLOCK_SOFTIRQ",
+        ],
+    },
+    Knob {
+        id: "blk.poll",
+        title: "Drives are not polled for media",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(poll),
+        why: "Drives with removable media that cannot tell of a change are asked at a steady beat; an optical drive \
+            on a slow bus holds that up.",
+        fix: "echo 0 > /sys/block/DISK/events_poll_msecs",
+        persist: &[Lasting::Udev(
+            "ACTION==\"add\", SUBSYSTEM==\"block\", ATTR{removable}==\"1\", ATTR{events_poll_msecs}=\"0\"",
+        )],
+        undo: "echo -1 > /sys/block/DISK/events_poll_msecs",
+        cost: "Media are noticed when used.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 block/disk-events.c"],
+    },
+    Knob {
+        id: "blk.md",
+        title: "No array is being rebuilt or checked",
+        family: Family::Devices,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(md),
+        why: "A resync or check reads every disk of the array end to end, computes parity and takes the memory bus \
+            with it.",
+        fix: "echo idle > /sys/block/mdN/md/sync_action",
+        persist: &[Lasting::NoService("mdcheck_start.timer"), Lasting::NoService("raid-check.timer")],
+        undo: "echo check > /sys/block/mdN/md/sync_action",
+        cost: "An array that is not rebuilt does not protect.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/md.rst: sync_action", "mdstat"],
+    },
+    Knob {
+        id: "fs.discard",
+        title: "Files are not discarded one by one",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(discard),
+        why: "With the option discard every deletion sends commands that some disks take milliseconds to answer.",
+        fix: "mount -o remount,nodiscard PLACE",
+        persist: &[Lasting::Other("Remove discard from the options in /etc/fstab")],
+        undo: "mount -o remount,discard PLACE",
+        cost: "Needs fstrim from time to time.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["ext4(5): discard", "kernel 6.12 fs/ext4/super.c, fs/btrfs/super.c, fs/xfs/xfs_super.c"],
+    },
+    Knob {
+        id: "fs.commit",
+        title: "File systems do not commit more often than usual",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(commit),
+        why: "A commit interval below five seconds, or writing everything at once (sync, dirsync, data=journal), \
+            makes more and smaller bursts.",
+        fix: "mount -o remount,commit=30 PLACE; or without sync, dirsync",
+        persist: &[Lasting::Other("The same in the options in /etc/fstab")],
+        undo: "mount -o remount with the options that were there.",
+        cost: "More is lost in a power cut.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &[
+            "ext4(5): commit",
+            "kernel 6.12 fs/ext4/super.c, fs/btrfs/super.c: shown where not the default",
+            "unverified: the effect on a real-time thread",
+        ],
+    },
+    Knob {
+        id: "fs.atime",
+        title: "Reading does not write",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(atime),
+        why: "With strict access times every read of a file is followed by a write.",
+        fix: "mount -o remount,noatime PLACE",
+        persist: &[Lasting::Other("noatime in the options in /etc/fstab")],
+        undo: "mount -o remount,strictatime PLACE",
+        cost: "Access times are stale.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["mount(8): noatime, relatime"],
+    },
+    Knob {
+        id: "dev.sound",
+        title: "No sound devices",
+        family: Family::Devices,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(sound),
+        why: "Sound devices interrupt at every period, and their codecs are powered up and down.",
+        fix: "rmmod the drivers (snd_hda_intel ...), when nothing uses them.",
+        persist: &[Lasting::NoModule("snd_hda_intel"), Lasting::NoModule("snd_usb_audio")],
+        undo: "modprobe them",
+        cost: "Sound.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
+    },
+    Knob {
+        id: "dev.bluetooth",
+        title: "No Bluetooth",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(bluetooth),
+        why: "Bluetooth adapters scan and interrupt by USB at times of their own choosing.",
+        fix: "rfkill block bluetooth; rmmod btusb",
+        persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
+        undo: "modprobe btusb",
+        cost: "Bluetooth.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
+    },
+    Knob {
+        id: "dev.camera",
+        title: "No cameras",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(camera),
+        why: "A camera in use fills memory by USB at every frame; one that is not used still wakes the bus.",
+        fix: "rmmod uvcvideo",
+        persist: &[Lasting::NoModule("uvcvideo")],
+        undo: "modprobe uvcvideo",
+        cost: "Cameras.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
+    },
+    Knob {
+        id: "dev.evbug",
+        title: "Input events are not logged",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(evbug),
+        why: "The module evbug prints every input event to the kernel log.",
+        fix: "rmmod evbug",
+        persist: &[Lasting::NoModule("evbug")],
+        undo: "modprobe evbug",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel drivers/input/evbug.c"],
+    },
+    Knob {
+        id: "dev.rng",
+        title: "No kernel thread drains the hardware generator here",
+        family: Family::Devices,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(rng),
+        why: "The thread hwrng reads the generator for ever; some answer slowly, over a bus that others need: a TPM in \
+            milliseconds.",
+        fix: "taskset -pc <H> PID-OF-hwrng; from 6.12 on also: echo none > /sys/class/misc/hw_random/rng_current (6.1 \
+            refuses it: blacklist the driver there).",
+        persist: &[Lasting::Word("rng_core.default_quality=0")],
+        undo: "taskset as before; write back the name that was there to rng_current.",
+        cost: "Random numbers early after boot.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.1, 6.12, 7.3 drivers/char/hw_random/core.c", "unverified: the cost on a given machine"],
+    },
+];
+
+const BLOCKS: &str = "/sys/block";
+const NO_BLOCKS: Missing = Missing::CannotBe("there are no disks");
+const UNSEEN: Missing = Missing::TellsNothing("a disk's setting is not shown");
+
+/// Holds a file of each disk against what is wanted (`None`: not about this disk); keeps the disks that differ.
+fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for disk in case.known(BLOCKS, case.list(BLOCKS), NO_BLOCKS)? {
+        let path = format!("{BLOCKS}/{disk}/{file}");
+        let fact = case.peek(&path);
+        // Loops and the like lack some files.
+        if fact == punctual_facts::fact::Fact::Absent {
+            continue;
+        }
+        let text = case.known(&path, fact, UNSEEN)?;
+        if let Some(is_wanted) = judge(&disk, text.clone())? {
+            seen += 1;
+            wrong.extend((!is_wanted).then(|| format!("{disk}: {text}")));
+        }
+    }
+    if seen == 0 {
+        return Doubt::not_applicable("there is no disk that this concerns");
+    }
+    case.note(
+        format!("{BLOCKS}/*/{file}"),
+        if wrong.is_empty() { format!("as wanted on {seen}") } else { wrong.join("; ") },
+    );
+    Ok(wrong.is_empty())
+}
+
+fn scheduler(case: &Case<'_>) -> Judged {
+    every_disk(case, "queue/scheduler", |disk, text| {
+        let path = format!("{BLOCKS}/{disk}/queue/rotational");
+        match case.known(&path, case.peek(&path), UNSEEN)?.as_str() {
+            "0" if text.contains("[none]") || text == "none" => Ok(Some(true)),
+            "0" if text.contains('[') => Ok(Some(false)),
+            "1" => Ok(None),
+            _ => Doubt::unknown(format!("{BLOCKS}/{disk}/queue says '{text}'")),
+        }
+    })
+}
+
+fn rq_affinity(case: &Case<'_>) -> Judged {
+    every_disk(case, "queue/rq_affinity", |disk, text| match text.as_str() {
+        "0" | "1" => Ok(Some(true)),
+        "2" => Ok(Some(false)),
+        other => Doubt::unknown(format!("{BLOCKS}/{disk}/queue/rq_affinity holds '{other}'")),
+    })
+}
+
+/// Only events that cannot be told by an interrupt are polled for.
+fn poll(case: &Case<'_>) -> Judged {
+    let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
+    let usual_ms = case.number(parameter, Missing::TellsNothing("the usual interval is not shown"))?;
+    every_disk(case, "events", |disk, events| {
+        let read = |file: &str| {
+            let path = format!("{BLOCKS}/{disk}/{file}");
+            case.known(&path, case.peek(&path), UNSEEN)
+        };
+        if events.trim().is_empty() {
+            return Ok(Some(true));
+        }
+        let told = read("events_async")?;
+        let must_ask = events.split_whitespace().any(|event| !told.split_whitespace().any(|other| other == event));
+        match read("events_poll_msecs")?.parse::<i64>() {
+            Ok(own_ms) => Ok(Some(own_ms == 0 || (own_ms < 0 && (usual_ms == 0 || !must_ask)))),
+            Err(_) => Doubt::unknown(format!("{BLOCKS}/{disk}/events_poll_msecs is no number")),
+        }
+    })
+}
+
+fn md(case: &Case<'_>) -> Judged {
+    let path = "/proc/mdstat";
+    let table = case.known(path, case.peek(path), Missing::CannotBe("there are no arrays (md)"))?;
+    if !table.starts_with("Personalities") {
+        return Doubt::unknown(format!("{path} is not what it should be"));
+    }
+    let busy = |line: &&str| {
+        ["resync =", "recovery =", "check =", "reshape =", "repair ="].iter().any(|word| line.contains(word))
+    };
+    match table.lines().find(busy) {
+        Some(line) => case.note(path, line.trim()),
+        None => case.note(path, "no array is busy"),
+    }
+    Ok(table.lines().find(busy).is_none())
+}
+
+/// The file systems on disks: where, of which kind, with which options.
+fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> {
+    let path = "/proc/mounts";
+    let table = case.known(path, case.peek(path), Missing::TellsNothing("what is mounted is not shown"))?;
+    let mount = |line: &str| {
+        let mut parts = line.split(' ');
+        let (device, place, kind, options) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let options = options.split(',').map(str::to_owned).collect();
+        device.starts_with("/dev/").then(|| (place.to_owned(), kind.to_owned(), options))
+    };
+    let found: Vec<_> = table.lines().filter_map(mount).collect();
+    if found.is_empty() { Doubt::not_applicable("no file system on a disk is mounted here") } else { Ok(found) }
+}
+
+/// Whether no mounted file system is of that kind.
+fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged {
+    let mounts = mounts(case)?;
+    let bad: Vec<&str> =
+        mounts.iter().filter(|(_, kind, options)| is_bad(kind, options)).map(|(place, ..)| place.as_str()).collect();
+    case.note("/proc/mounts", if bad.is_empty() { format!("none of {}", mounts.len()) } else { bad.join(", ") });
+    Ok(bad.is_empty())
+}
+
+fn discard(case: &Case<'_>) -> Judged {
+    no_mount(case, |_, options| options.iter().any(|option| option == "discard" || option == "discard=sync"))
+}
+
+fn commit(case: &Case<'_>) -> Judged {
+    no_mount(case, |_, options| {
+        let seconds = options.iter().find_map(|option| option.strip_prefix("commit=")?.parse::<u32>().ok());
+        let at_once = ["sync", "dirsync", "data=journal"];
+        seconds.is_some_and(|seconds| seconds < 5) || options.iter().any(|option| at_once.contains(&option.as_str()))
+    })
+}
+
+fn atime(case: &Case<'_>) -> Judged {
+    no_mount(case, |kind, options| {
+        let has = |word: &str| options.iter().any(|option| option == word);
+        has("rw") && !has("noatime") && !has("relatime") && !["vfat", "exfat", "ntfs3"].contains(&kind)
+    })
+}
+
+/// What is in a folder of which one entry is always there: without that one, only a part of it is seen, and nothing
+/// follows from what is missing.
+fn whole(case: &Case<'_>, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
+    let unseen = Missing::TellsNothing("what is there cannot be seen here");
+    let names = case.known(folder, case.list(folder), unseen)?;
+    let has = |name: &str| names.iter().any(|found| found == name);
+    if !has(wanted) && !has(always) {
+        return Doubt::unknown(format!("only a part of {folder} is seen here"));
+    }
+    Ok(has(wanted))
+}
+
+/// Whether the module is in the kernel: loaded, or built in and with parameters.
+pub(super) fn has_module(case: &Case<'_>, module: &str) -> Result<bool, Doubt> {
+    let is_there = whole(case, "/sys/module", "kernel", module)?;
+    case.note("/sys/module", if is_there { module.to_owned() } else { format!("no {module}") });
+    Ok(is_there)
+}
+
+/// Whether there is a bus of that kind.
+pub(super) fn has_bus(case: &Case<'_>, bus: &str) -> Result<bool, Doubt> {
+    whole(case, "/sys/bus", "platform", bus)
+}
+
+/// Whether a class of devices has nobody in it whose name starts so.
+fn is_empty(case: &Case<'_>, class: &str, start: &str) -> Judged {
+    let folder = format!("/sys/class/{class}");
+    let names = if whole(case, "/sys/class", "mem", class)? {
+        case.known(&folder, case.list(&folder), Missing::TellsNothing("the class cannot be seen"))?
+    } else {
+        Vec::new()
+    };
+    let found: Vec<String> = names.into_iter().filter(|name| name.starts_with(start)).collect();
+    case.note(folder, if found.is_empty() { "none".to_owned() } else { found.join(", ") });
+    Ok(found.is_empty())
+}
+
+fn sound(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("sound is what is asked for");
+    }
+    is_empty(case, "sound", "card")
+}
+
+fn bluetooth(case: &Case<'_>) -> Judged {
+    is_empty(case, "bluetooth", "hci")
+}
+
+fn camera(case: &Case<'_>) -> Judged {
+    is_empty(case, "video4linux", "video")
+}
+
+fn evbug(case: &Case<'_>) -> Judged {
+    has_module(case, "evbug").map(|is_there| !is_there)
+}
+
+fn rng(case: &Case<'_>) -> Judged {
+    let threads = case.tasks(|task| task.is_kernel && task.name == "hwrng")?;
+    let keeps_off = |cpus: &CpuSet| !case.rt.is_empty() && cpus.intersection(&case.rt).is_empty();
+    let is_elsewhere = !threads.is_empty() && threads.iter().all(|task| task.cpus.as_ref().is_some_and(keeps_off));
+    let places = threads.iter().map(|task| match &task.cpus {
+        Some(cpus) => format!("runs on CPUs {cpus}"),
+        None => "runs, where is not known".to_owned(),
+    });
+    let places: Vec<String> = places.collect();
+    case.note("kernel thread hwrng", if places.is_empty() { "none".to_owned() } else { places.join("; ") });
+    if !threads.is_empty() && !is_elsewhere {
+        let path = "/sys/class/misc/hw_random/rng_current";
+        case.cite(path, &case.peek(path));
+    }
+    Ok(threads.is_empty() || is_elsewhere)
+}

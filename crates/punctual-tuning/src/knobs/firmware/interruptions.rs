@@ -1,0 +1,116 @@
+//! System management mode: the firmware stops all CPUs, and nobody in the kernel notices.
+
+use crate::knobs::kernel::has_tracers;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info};
+use punctual_facts::machine::Arch;
+
+/// How often a CPU entered system management mode since it was powered on: its register of that number, which whoever
+/// reads the live machine puts there. Intel's only.
+const COUNT: &str = "punctual:/msr/34";
+/// What a firmware may need while it starts, before there is a kernel to disturb.
+const AT_START: u64 = 1000;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "fw.smi_count",
+        title: "No system management interrupts",
+        family: Family::Firmware,
+        severity: Weight::all(High),
+        probe: Probe::Effective(count),
+        why: "In system management mode the firmware stops all CPUs for tens to hundreds of microseconds, invisible to \
+            the kernel. Judged bad: above one a minute since power-on, and a thousand for the start.",
+        fix: "Turn off in the firmware what causes them: USB legacy support, power management of the platform, \
+            corrected-error reporting (see the other fw. knobs), and compare the counter before and after a measurement.",
+        persist: &[Lasting::Firmware("USB legacy support, RAS event reporting and power limits, one by one")],
+        undo: "The settings as they were.",
+        cost: "The functions that are done that way.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 arch/x86/include/asm/msr-index.h: MSR_SMI_COUNT",
+            "kernel 7.3 arch/x86/events/msr.c",
+            "unverified: the threshold",
+        ],
+    },
+    Knob {
+        id: "fw.smi_counter",
+        title: "System management interrupts can be counted",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(can_count),
+        why: "Without the counter a late activation cannot be pinned on the firmware.",
+        fix: "None: neither CPU nor kernel offers the counter; the hwlat tracer finds such gaps without it.",
+        persist: &[Lasting::Other("Another CPU or a newer kernel.")],
+        undo: "Nothing to undo.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 arch/x86/events/msr.c: test_intel"],
+    },
+    Knob {
+        id: "fw.hwlat",
+        title: "Hardware latency can be measured",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(hwlat),
+        why: "The hwlat tracer finds gaps that are no interrupt and no thread: firmware, host, or hardware. It is the one \
+            proof that works on AMD and ARM, too.",
+        fix: "None at run time.",
+        persist: &[Lasting::Kernel("HWLAT_TRACER=y"), Lasting::Kernel("OSNOISE_TRACER=y")],
+        undo: "Boot as before.",
+        cost: "None while it does not run; one CPU while it does.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel trace/hwlat_detector.rst", "kernel 7.3 core-api/real-time/hardware.rst"],
+    },
+];
+
+fn count(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "system management mode is x86's")?;
+    case.not_a_guest()?;
+    if case.cpu_field("vendor_id")? != "GenuineIntel" {
+        return Doubt::unknown("only Intel's CPUs count them; the hwlat tracer finds the gaps on any CPU");
+    }
+    let missing = Missing::TellsNothing("the counter is not shown: load the module msr, and read as root");
+    let text = case.text(COUNT, missing)?;
+    let Ok(count) = text.parse::<u64>() else {
+        return Doubt::unknown(format!("{COUNT} holds '{text}'"));
+    };
+    if count == 0 {
+        return Ok(true);
+    }
+    let uptime = case.text("/proc/uptime", Missing::TellsNothing("the time since boot is not shown"))?;
+    let seconds = uptime.split(['.', ' ']).next().and_then(|seconds| seconds.parse::<u64>().ok());
+    let Some(minutes) = seconds.map(|seconds| seconds / 60) else {
+        return Doubt::unknown(format!("/proc/uptime holds '{uptime}'"));
+    };
+    if count > AT_START.saturating_add(minutes) {
+        return Ok(false);
+    }
+    Doubt::unknown(format!(
+        "{count} since power-on, which may all be from the start: read the counter before and after a measurement"
+    ))
+}
+
+fn can_count(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    let folder = "/sys/bus/event_source/devices/msr/events";
+    let none = Missing::CannotBe("only x86 has system management interrupts that perf can count");
+    let events = case.known(folder, case.list(folder), none)?;
+    let can_count = events.iter().any(|event| event == "smi");
+    case.note(folder, if can_count { "smi" } else { "no event smi" });
+    Ok(can_count)
+}
+
+fn hwlat(case: &Case<'_>) -> Judged {
+    let path = "/sys/kernel/tracing/available_tracers";
+    let unshown = Missing::TellsNothing("the tracers are not shown: tracefs is not mounted, or not for everybody");
+    let tracers = case.text(path, unshown)?;
+    let is_there = tracers.split_whitespace().any(|tracer| tracer == "hwlat");
+    if !is_there && !has_tracers(&tracers) {
+        return Doubt::not_applicable("a kernel without these tracers is told of by kconf.tracers");
+    }
+    Ok(is_there)
+}

@@ -1,0 +1,189 @@
+//! Memory modules: how many, on how many channels, how fast. What the firmware's tables say, as facts of the live
+//! machine and not as a file, because the same table holds serial numbers.
+
+use super::has_setup;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+
+/// One line for each slot, which whoever reads the live machine puts there: `slot=NAME bank=NAME size_mib=N
+/// width=TOTAL/DATA rated_mts=N configured_mts=N`, with 0 for what is not told and size 0 for an empty slot.
+const MODULES: &str = "punctual:/dmi/memory";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "fw.memory_channels",
+        title: "Memory on two channels or more",
+        family: Family::Firmware,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(channels),
+        why: "With one channel every CPU, graphics and every device wait in one queue for memory: the worst case is \
+            about twice as long.",
+        fix: "Put modules of the same kind into the slots of different channels, as the board's manual says.",
+        persist: &[Lasting::Other("Memory modules in the right slots.")],
+        undo: "Take them out again.",
+        cost: "Memory modules.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "SMBIOS 3 specification: type 17",
+            "unverified: size of the effect; boards name their slots as they like",
+        ],
+    },
+    Knob {
+        id: "fw.memory_speed",
+        title: "Memory at the speed it is made for",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(speed),
+        why: "Modules that run below their speed make every cache miss longer; a firmware with defaults loaded, or too \
+            many modules on a channel, does that.",
+        fix: "Set the memory frequency in the firmware to what the modules and the CPU are made for.",
+        persist: &[Lasting::Firmware(
+            "Memory frequency or memory profile (XMP, EXPO), usually under Advanced, Memory or Overclocking",
+        )],
+        undo: "The setting as it was.",
+        cost: "None, within what CPU and modules are made for.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["SMBIOS 3 specification: type 17", "unverified: size of the effect"],
+    },
+    Knob {
+        id: "fw.patrol_scrub",
+        title: "No patrol scrubbing of memory by the controller",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(scrub),
+        why: "Patrol scrubbing reads all of memory in the background and competes for it; where the firmware reports what \
+            it finds, each report is a system management interrupt. Scrubbing by hardware is better than by firmware.",
+        fix: "echo 0 > /sys/devices/system/edac/mc/mcN/sdram_scrub_rate, where the driver lets you.",
+        persist: &[
+            Lasting::Write { path: "/sys/devices/system/edac/mc/mc*/sdram_scrub_rate", value: "0" },
+            Lasting::Firmware("Patrol Scrub, usually under Advanced, Memory RAS configuration"),
+        ],
+        undo: "Write back the rate that was there.",
+        cost: "Errors in memory that is seldom read add up.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 drivers/edac/edac_mc_sysfs.c: sdram_scrub_rate",
+            "kernel 7.3 core-api/real-time/hardware.rst: memory scrubbing",
+            "unverified: size of the effect",
+        ],
+    },
+];
+
+/// A module of memory, as the firmware describes it.
+struct Module {
+    /// Slot and bank, in lower case: boards name the channel in either.
+    place: String,
+    rated_mts: u64,
+    configured_mts: u64,
+}
+
+fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
+    has_setup(case)?;
+    let missing = Missing::TellsNothing("the firmware's table of memory modules is not shown; root may read it");
+    let text = case.known(MODULES, case.peek(MODULES), missing)?;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let number = |name: &str| word(name).and_then(|value| value.parse::<u64>().ok());
+        let (Some(size_mib), Some(rated_mts), Some(configured_mts)) =
+            (number("size_mib"), number("rated_mts"), number("configured_mts"))
+        else {
+            return Doubt::unknown(format!("{MODULES} is not understood"));
+        };
+        if size_mib > 0 {
+            let place = format!("{} {}", word("slot").unwrap_or(""), word("bank").unwrap_or("")).to_lowercase();
+            found.push(Module { place, rated_mts, configured_mts });
+        }
+    }
+    if found.is_empty() { Doubt::unknown("the firmware describes no memory module") } else { Ok(found) }
+}
+
+/// What stands behind the word channel in the name of a slot: `channela-dimm0`, `p0_channel_b`, `controller0-channelb`.
+fn channel(place: &str) -> Option<String> {
+    let at = place.find("channel")?;
+    let name: String = place[at + "channel".len()..].trim_start_matches(['_', '-', ' ']).chars().take(1).collect();
+    let before = place[..at].trim_end_matches(['_', '-', ' ']);
+    // Channels are counted anew for every controller or node.
+    let of = before.rsplit(' ').next().unwrap_or("");
+    (!name.is_empty()).then(|| format!("{of} {name}"))
+}
+
+/// Goes on unless the firmware says that no module has bits to correct errors with.
+pub(super) fn may_have_ecc(case: &Case<'_>) -> Result<(), Doubt> {
+    let text = case.peek(MODULES);
+    let Some(text) = text.known() else { return Ok(()) };
+    let widths = text.lines().filter_map(|line| line.split_whitespace().find_map(|word| word.strip_prefix("width=")));
+    let is_wider = |width: &str| {
+        let (total, data) = width.split_once('/')?;
+        Some(total.parse::<u32>().ok()? > data.parse::<u32>().ok()?)
+    };
+    let has_ecc: Vec<Option<bool>> = widths.map(is_wider).collect();
+    if !has_ecc.is_empty() && has_ecc.iter().all(|has_ecc| *has_ecc == Some(false)) {
+        return Doubt::not_applicable("the memory modules have no error correction");
+    }
+    Ok(())
+}
+
+fn channels(case: &Case<'_>) -> Judged {
+    let modules = modules(case)?;
+    let places: Vec<&str> = modules.iter().map(|module| module.place.as_str()).collect();
+    case.note(MODULES, format!("{} modules: {}", modules.len(), places.join(", ")));
+    if modules.len() == 1 {
+        return Ok(false);
+    }
+    let mut channels: Vec<String> = modules.iter().filter_map(|module| channel(&module.place)).collect();
+    if channels.len() < modules.len() {
+        return Doubt::unknown(format!("{} modules, and their places do not tell the channels", modules.len()));
+    }
+    channels.sort_unstable();
+    channels.dedup();
+    Ok(channels.len() > 1)
+}
+
+fn speed(case: &Case<'_>) -> Judged {
+    let modules = modules(case)?;
+    if modules.iter().any(|module| module.rated_mts == 0 || module.configured_mts == 0) {
+        return Doubt::unknown("the firmware does not tell the speed of every module");
+    }
+    let slow = modules.iter().find(|module| module.configured_mts < module.rated_mts);
+    let shown = slow.or(modules.first()).map(|m| format!("{} of {} MT/s", m.configured_mts, m.rated_mts));
+    case.note(MODULES, shown.unwrap_or_default());
+    Ok(slow.is_none())
+}
+
+fn scrub(case: &Case<'_>) -> Judged {
+    let folder = "/sys/devices/system/edac/mc";
+    let none = Missing::CannotBe("no memory controller with error correction is registered");
+    let names = case.known(folder, case.list(folder), none)?;
+    let mut rates = Vec::new();
+    for name in names.iter().filter(|name| name.starts_with("mc")).take(64) {
+        let path = format!("{folder}/{name}/sdram_scrub_rate");
+        if case.exists(&path) {
+            rates.push(case.number(&path, Missing::TellsNothing("the rate is not shown"))?);
+        }
+    }
+    if rates.is_empty() {
+        return Doubt::not_applicable("no memory controller here shows whether it scrubs");
+    }
+    Ok(rates.iter().all(|rate| *rate == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::channel;
+
+    #[test]
+    fn channels_are_told_by_their_names() {
+        assert_ne!(channel("channela-dimm0 bank_0"), channel("channelb-dimm0 bank_2"));
+        assert_eq!(channel("channela-dimm0 bank_0"), channel("channela-dimm1 bank_1"));
+        assert_ne!(channel("controller0-channela-dimm0 bank_0"), channel("controller1-channela-dimm0 bank_0"));
+        assert_eq!(channel("dimm_a1 p0_channel_a"), channel("dimm_a2 p0_channel_a"));
+        assert_ne!(channel("dimm_0 p0_channel_a"), channel("dimm_0 p0_channel_b"));
+        assert_eq!(channel("dimm_a1 node_0"), None);
+        assert_eq!(channel("channel"), None);
+    }
+}

@@ -1,0 +1,352 @@
+//! Settings of the firmware that leave a trace: each with the evidence of what it is now.
+
+use super::{has_intel_setup, has_setup};
+use crate::knobs::frequency::governor;
+use crate::knobs::idle::{deep_on_first, names_on_first};
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Info, Medium};
+
+/// Where whoever reads the live machine puts what the PCI links themselves say: a line `DEVICE aspm=N clkpm=N` for each
+/// device that could be asked.
+const LINKS: &str = "punctual:/pci/links";
+const GRAPHICS: &str = "/sys/class/drm";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "fw.smt",
+        title: "SMT off in the firmware",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(smt),
+        why: "Off in the firmware, no core is ever shared, and buffers that are split between two \
+            threads of a core belong to one. Off by Linux, the siblings are started once and parked.",
+        fix: "echo off > /sys/devices/system/cpu/smt/control",
+        persist: &[
+            Lasting::Firmware("Hyper-Threading or SMT Mode, usually under Advanced, CPU configuration"),
+            Lasting::Word("nosmt"),
+        ],
+        undo: "echo on > the same file; the setting as it was.",
+        cost: "20 to 30 % of the machine's throughput.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel ABI testing/sysfs-devices-system-cpu: smt/control",
+            "unverified: which buffers a given CPU splits",
+        ],
+    },
+    Knob {
+        id: "fw.speedstep",
+        title: "SpeedStep and Speed Shift off, or the clock pinned",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(speedstep),
+        why: "While firmware lets the CPU change its clock, and Linux does not hold it, the same code \
+            takes different times. Pinned by Linux is as good as off, and quicker to undo.",
+        fix: "Set the governor performance, or one frequency for minimum and maximum, as pm.governor and \
+            pm.freq_pin say.",
+        persist: &[
+            Lasting::Firmware(
+                "Intel SpeedStep and Speed Shift, or AMD Cool'n'Quiet and CPPC, usually under Advanced, CPU power management",
+            ),
+            Lasting::Word("cpufreq.default_governor=performance"),
+        ],
+        undo: "The setting as it was.",
+        cost: "Power; without SpeedStep often no turbo either.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["kernel admin-guide/pm/intel_pstate.rst", "unverified: names of menus differ between makers"],
+    },
+    Knob {
+        id: "fw.cstates",
+        title: "C-states off in the firmware, or kept shallow",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(cstates),
+        why: "States the firmware offers and nobody limits are used. Limited by Linux is as good as off, \
+            and quicker to undo.",
+        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
+        persist: &[
+            Lasting::Firmware(
+                "CPU C-states, C6/C7/C10 report, Global C-state control, usually under Advanced, CPU power management",
+            ),
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
+        ],
+        undo: "The setting as it was.",
+        cost: "Power and heat; less room for turbo.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel admin-guide/pm/cpuidle.rst",
+            "kernel admin-guide/pm/intel_idle.rst",
+            "unverified: names of menus differ between makers",
+        ],
+    },
+    Knob {
+        id: "fw.c1e",
+        title: "Enhanced halt (C1E) off",
+        family: Family::Firmware,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(c1e),
+        why: "In C1E the core lowers clock and voltage as soon as it halts, and raises them after it was \
+            woken: some microseconds more than plain C1.",
+        fix: "echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the state named C1E.",
+        persist: &[Lasting::Firmware("Enhanced C1 or C1E support, usually under Advanced, CPU power management")],
+        undo: "The setting as it was.",
+        cost: "Power.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/idle/intel_idle.c: C1E", "unverified: names of menus differ between makers"],
+    },
+    Knob {
+        id: "fw.turbo",
+        title: "Turbo off in the firmware, or by Linux",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(turbo),
+        why: "A CPU that may go faster than it can for long has a clock that depends on heat, power and \
+            neighbours.",
+        fix: "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
+            /sys/devices/system/cpu/cpufreq/boost",
+        persist: &[Lasting::Firmware(
+            "Turbo Mode, Turbo Boost or Core Performance Boost, usually under Advanced, CPU power management",
+        )],
+        undo: "The setting as it was.",
+        cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel admin-guide/pm/intel_pstate.rst: no_turbo",
+            "unverified: that CPUs drop the flag ida or cpb where firmware turns turbo off",
+        ],
+    },
+    Knob {
+        id: "fw.rc6",
+        title: "Graphics does not sleep (RC6, GT power management)",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(rc6),
+        why: "Graphics that enters and leaves RC6 changes the package's power and clocks, and wakes by \
+            way of the memory controller everybody uses.",
+        fix: "None on most machines; i915 had a parameter for it long ago.",
+        persist: &[Lasting::Firmware(
+            "RC6 (Render Standby) off, usually under Advanced, Graphics or Power & Performance, GT power management",
+        )],
+        undo: "The setting as it was.",
+        cost: "Power and heat.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c: rc6_residency_ms",
+            "kernel 7.3 drivers/gpu/drm/xe/xe_gt_idle.c: idle_residency_ms",
+            "unverified: size of the effect",
+        ],
+    },
+    Knob {
+        id: "fw.gpu_clock",
+        title: "Graphics clock at one low value",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(gpu_clock),
+        why: "A graphics clock that rises takes power and heat from the CPUs, and shares last-level \
+            cache and memory with them.",
+        fix: "Write gt_RPn_freq_mhz into gt_min_freq_mhz and gt_max_freq_mhz of /sys/class/drm/cardN.",
+        persist: &[Lasting::Firmware(
+            "Maximum GT frequency, usually under Advanced, Graphics or Power & Performance, GT power management",
+        )],
+        undo: "Write back both values; the setting as it was.",
+        cost: "Slow graphics.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 drivers/gpu/drm/i915/i915_sysfs.c, gt/intel_gt_sysfs_pm.c",
+            "unverified: size of the effect",
+        ],
+    },
+    Knob {
+        id: "fw.pcie_aspm",
+        title: "PCIe links do not sleep, whoever decided it",
+        family: Family::Firmware,
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
+        probe: Probe::Effective(links),
+        why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
+            the links' own registers (LnkCtl) tell. Leaving L1 takes microseconds to a hundred.",
+        fix: "echo 0 > /sys/bus/pci/devices/DEVICE/link/l1_aspm, where the kernel controls the links; \
+            else in the firmware.",
+        persist: &[
+            Lasting::Firmware(
+                "PCI Express ASPM, Native ASPM, usually under Advanced, PCI subsystem or Chipset, PCH, PCI Express",
+            ),
+            Lasting::Word("pcie_aspm.policy=performance"),
+        ],
+        undo: "The setting as it was.",
+        cost: "Power.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "PCI Express base specification: Link Control register",
+            "kernel 7.3 include/uapi/linux/pci_regs.h: PCI_EXP_LNKCTL",
+            "unverified: names of menus differ between makers",
+        ],
+    },
+    Knob {
+        id: "fw.sata_alpm",
+        title: "Aggressive link power management of SATA off",
+        family: Family::Firmware,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(alpm),
+        why: "Where the firmware turns it on, the controller lets links sleep as soon as they are idle; \
+            waking takes up to ten milliseconds.",
+        fix: "echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy",
+        persist: &[
+            Lasting::Firmware("Aggressive LPM support, usually under Chipset, PCH, SATA configuration"),
+            Lasting::Word("ahci.mobile_lpm_policy=1"),
+        ],
+        undo: "The setting as it was.",
+        cost: "Power.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 drivers/ata/libata-sata.c, ahci.c: ahci_update_initial_lpm_policy",
+            "unverified: names of menus differ between makers",
+        ],
+    },
+];
+
+fn smt(case: &Case<'_>) -> Judged {
+    has_setup(case)?;
+    let none = Missing::CannotBe("this kernel knows no SMT");
+    let control = case.text("/sys/devices/system/cpu/smt/control", none)?;
+    match control.as_str() {
+        "notsupported" | "forceoff" | "off" => Ok(true),
+        "on" => Ok(false),
+        other => Doubt::unknown(format!("SMT is '{other}'")),
+    }
+}
+
+fn speedstep(case: &Case<'_>) -> Judged {
+    has_setup(case)?;
+    match governor(case) {
+        Err(Doubt::NotApplicable(_)) => {
+            let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
+            if can_change {
+                return Doubt::unknown(
+                    "the CPU could change its clock, and no driver of Linux's shows whether it does",
+                );
+            }
+            Ok(true)
+        }
+        judged => judged,
+    }
+}
+
+fn cstates(case: &Case<'_>) -> Judged {
+    has_setup(case)?;
+    Ok(deep_on_first(case)?.is_none())
+}
+
+fn c1e(case: &Case<'_>) -> Judged {
+    has_intel_setup(case)?;
+    let unshown = Missing::TellsNothing("the idle driver is not shown");
+    let driver = case.text("/sys/devices/system/cpu/cpuidle/current_driver", unshown)?;
+    if driver != "intel_idle" {
+        return Doubt::unknown(format!("only intel_idle tells C1E from C1, and the idle driver is {driver}"));
+    }
+    Ok(!names_on_first(case)?.iter().any(|name| name.starts_with("C1E")))
+}
+
+fn turbo(case: &Case<'_>) -> Judged {
+    has_setup(case)?;
+    // Off where firmware turned it off: then the CPU does not offer it.
+    if !(case.cpu_flag("ida")? | case.cpu_flag("cpb")?) {
+        return Ok(true);
+    }
+    let switch = |path: &str| case.peek(path).map(|value| (path.to_owned(), value));
+    let intel = switch("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|(path, v)| (path, v.clone(), v == "1"));
+    let any = || switch("/sys/devices/system/cpu/cpufreq/boost").map(|(path, v)| (path, v.clone(), v == "0"));
+    match intel.or_else(any) {
+        Fact::Known((path, value, is_off)) => {
+            case.note(path, value);
+            Ok(is_off)
+        }
+        _ => Doubt::unknown("the CPU offers turbo, and no driver of Linux's shows whether it is used"),
+    }
+}
+
+/// The graphics cards by name: `card0`, not their outputs.
+fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    let names = case.known(GRAPHICS, case.list(GRAPHICS), Missing::CannotBe("there is no graphics card"))?;
+    let is_card = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
+    Ok(names.into_iter().filter(is_card).take(16).collect())
+}
+
+fn rc6(case: &Case<'_>) -> Judged {
+    has_intel_setup(case)?;
+    let mut times = Vec::new();
+    for card in cards(case)? {
+        for file in ["power/rc6_residency_ms", "gt/gt0/rc6_residency_ms", "device/tile0/gt0/gtidle/idle_residency_ms"] {
+            let path = format!("{GRAPHICS}/{card}/{file}");
+            if case.exists(&path) {
+                let unshown = Missing::TellsNothing("how long graphics slept is not shown");
+                times.push(case.number(&path, unshown)?);
+                break;
+            }
+        }
+    }
+    if times.is_empty() {
+        return Doubt::not_applicable("no graphics card here shows how long it slept");
+    }
+    Ok(times.iter().all(|time_ms| *time_ms == 0))
+}
+
+fn gpu_clock(case: &Case<'_>) -> Judged {
+    has_intel_setup(case)?;
+    let (mut seen, mut is_one) = (0, true);
+    for card in cards(case)? {
+        let folder = format!("{GRAPHICS}/{card}");
+        if !case.exists(&format!("{folder}/gt_max_freq_mhz")) {
+            continue;
+        }
+        seen += 1;
+        let unshown = Missing::TellsNothing("the graphics clock is not shown");
+        let lowest = case.number(&format!("{folder}/gt_min_freq_mhz"), unshown)?;
+        let highest = case.number(&format!("{folder}/gt_max_freq_mhz"), unshown)?;
+        is_one &= lowest == highest;
+    }
+    if seen == 0 { Doubt::not_applicable("no graphics card here shows its clock") } else { Ok(is_one) }
+}
+
+/// Where the kernel controls the links, `pm.aspm` tells of them.
+fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
+    if crate::knobs::pcie::controls_links(case) { severity.min(Info) } else { severity }
+}
+
+fn links(case: &Case<'_>) -> Judged {
+    has_setup(case)?;
+    let missing = Missing::TellsNothing("the links' registers are not shown; root may read them (lspci -vv: LnkCtl)");
+    let text = case.known(LINKS, case.peek(LINKS), missing)?;
+    let (mut asked, mut sleepy) = (0_usize, Vec::new());
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(device), Some(aspm)) = (words.next(), words.next().and_then(|word| word.strip_prefix("aspm=")))
+        else {
+            return Doubt::unknown(format!("{LINKS} is not understood"));
+        };
+        asked += 1;
+        if aspm != "0" {
+            sleepy.push(device);
+        }
+    }
+    if asked == 0 {
+        return Doubt::unknown("no link of PCI Express could be asked");
+    }
+    let awake = format!("L0s and L1 are off on all {asked} ends of links");
+    case.note(LINKS, if sleepy.is_empty() { awake } else { format!("may sleep: {}", sleepy.join(", ")) });
+    Ok(sleepy.is_empty())
+}
+
+fn alpm(case: &Case<'_>) -> Judged {
+    has_setup(case)?;
+    crate::knobs::pcie::sata(case)
+}

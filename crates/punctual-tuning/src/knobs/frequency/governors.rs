@@ -1,0 +1,212 @@
+//! Who sets the clock, and between which limits.
+
+use super::NO_DRIVER;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
+use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::machine::Arch;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.governor",
+        title: "Governor performance on the real-time CPUs, or one clock",
+        family: Family::Frequency,
+        severity: Weight::of(High, Medium, High),
+        probe: Probe::Effective(governor),
+        why: "A periodic thread sleeps most of the time, so a governor that looks at load keeps its CPU slow just \
+            when it wakes.",
+        fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for N in <I>, and for CPUs \
+            of the same clock.",
+        persist: &[
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", value: "performance" },
+            Lasting::Word("cpufreq.default_governor=performance"),
+        ],
+        undo: "Write back the governor that was there.",
+        cost: "Power and heat.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
+            "kernel admin-guide/pm/cpufreq.rst",
+        ],
+    },
+    Knob {
+        id: "pm.freq_pin",
+        title: "One frequency, not a range",
+        family: Family::Frequency,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(freq_pin),
+        why: "While a range is allowed, the same code takes different times from one activation to the next.",
+        fix: "Write one sustained frequency, below turbo, into scaling_min_freq and scaling_max_freq of the CPUs <I>.",
+        persist: &[
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_max_freq", value: "FREQUENCY_KHZ" },
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_min_freq", value: "FREQUENCY_KHZ" },
+        ],
+        undo: "Write back both values.",
+        cost: "The peak speed.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst", "kernel admin-guide/pm/cpufreq.rst"],
+    },
+    Knob {
+        id: "pm.pstate_drv",
+        title: "The clock is the kernel's to set",
+        family: Family::Frequency,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(driver),
+        why: "Without a driver the CPU keeps whatever clock the firmware left, or goes on choosing one itself (HWP), \
+            and neither governor nor limits mean anything.",
+        fix: "echo active > /sys/devices/system/cpu/intel_pstate/status (or amd_pstate/status), if it says off or \
+            disable.",
+        persist: &[Lasting::NoWord("intel_pstate"), Lasting::NoWord("amd_pstate"), Lasting::NoWord("cpufreq.off")],
+        undo: "Write back the status that was there.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 drivers/cpufreq/intel_pstate.c: status",
+            "kernel 7.3 drivers/cpufreq/amd-pstate.c: status",
+            "kernel-parameters.txt: intel_pstate=, amd_pstate=",
+        ],
+    },
+    Knob {
+        id: "pm.limits",
+        title: "Nobody lowered the highest frequency",
+        family: Family::Frequency,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(limits),
+        why: "A daemon, a thermal policy or a battery profile that lowers scaling_max_freq slows all work down, and \
+            does so when the machine is hot and busy. One frequency for minimum and maximum is taken as meant.",
+        fix: "Write cpuinfo_max_freq into scaling_max_freq of the CPUs <I>, and find out who lowered it: thermald, \
+            tlp, power-profiles-daemon and tuned do.",
+        persist: &[Lasting::NoService("thermald.service"), Lasting::NoService("tlp.service")],
+        undo: "Write back the value that was there.",
+        cost: "Heat.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel admin-guide/pm/cpufreq.rst: scaling_max_freq", "unverified: which daemons do so by default"],
+    },
+    Knob {
+        id: "pm.clock_domain",
+        title: "Nobody else drives the clock of the real-time CPUs",
+        family: Family::Frequency,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(clock_domain),
+        why: "CPUs of one clock domain run as fast as the most demanding of them asks: another CPU with another \
+            governor moves the clock of the real-time one.",
+        fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for all CPUs of the same \
+            domain (affected_cpus, freqdomain_cpus), or take the whole domain for real-time work.",
+        persist: &[Lasting::Write {
+            path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+            value: "performance",
+        }],
+        undo: "Write back the governors that were there.",
+        cost: "Power of these CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel admin-guide/pm/cpufreq.rst: affected_cpus",
+            "kernel 7.3 drivers/cpufreq/acpi-cpufreq.c: freqdomain_cpus",
+        ],
+    },
+];
+
+/// Whether Linux holds the clock of the real-time CPUs: by a governor that does not look at load, or by one frequency
+/// for minimum and maximum. Fails where it has no driver.
+pub(in crate::knobs) fn governor(case: &Case<'_>) -> Judged {
+    let read =
+        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
+    let governors = read("scaling_governor")?;
+    if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
+        return Ok(true);
+    }
+    Ok(matches!((read("scaling_min_freq"), read("scaling_max_freq")), (Ok(lowest), Ok(highest)) if lowest == highest))
+}
+
+fn freq_pin(case: &Case<'_>) -> Judged {
+    let lowest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", &case.rt, NO_DRIVER)?;
+    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq", &case.rt, NO_DRIVER)?;
+    Ok(lowest == highest)
+}
+
+fn driver(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    let Some(cpu) = case.rt.first() else {
+        return Doubt::unknown("which CPUs are online is not known");
+    };
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver");
+    let driver = match case.text(&path, NO_DRIVER) {
+        Ok(driver) => driver,
+        // Hardware of one's own that can change its clock, and nobody who does it.
+        Err(Doubt::NotApplicable(_)) => {
+            case.only_on(Arch::X86, "this board offers no control of its clock")?;
+            let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
+            return if can_change {
+                Ok(false)
+            } else {
+                Doubt::not_applicable("this CPU offers no control of its clock")
+            };
+        }
+        Err(doubt) => return Err(doubt),
+    };
+    if driver.starts_with("intel_") || case.arch() != Some(&Arch::X86) {
+        return Ok(true);
+    }
+    // Once enabled, HWP cannot be turned off, and only intel_pstate speaks it.
+    let is_autonomous = case.cpu_flag("hwp")?;
+    if is_autonomous {
+        return Doubt::unknown(
+            "the CPU can choose its clock itself (HWP); whether the firmware turned that on, where this driver would be \
+                ignored, stands in MSR 0x770",
+        );
+    }
+    Ok(true)
+}
+
+fn limits(case: &Case<'_>) -> Judged {
+    let read =
+        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
+    let highest = read("scaling_max_freq")?;
+    if highest == read("cpuinfo_max_freq")? {
+        return Ok(true);
+    }
+    Ok(highest == read("scaling_min_freq")?)
+}
+
+fn clock_domain(case: &Case<'_>) -> Judged {
+    let mut others = CpuSet::new();
+    let mut shown: Vec<String> = Vec::new();
+    for cpu in case.rt.iter() {
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
+        // Where hardware couples the clocks of CPUs that have policies of their own, only this file tells.
+        let coupled = case.peek(&format!("{folder}/freqdomain_cpus"));
+        let listed = coupled.or_else(|| case.peek(&format!("{folder}/affected_cpus")));
+        let path = format!("{folder}/affected_cpus");
+        let listed = case.known(&path, listed, NO_DRIVER)?;
+        let mut domain = CpuSet::new();
+        for number in listed.split_whitespace() {
+            match number.parse() {
+                Ok(member) if member < CPU_LIMIT => domain.insert(member),
+                _ => return Doubt::unknown(format!("{path} holds '{listed}'")),
+            }
+        }
+        if domain.is_empty() {
+            return Doubt::unknown(format!("{path} names no CPU"));
+        }
+        let text = format!("CPU {cpu}: {domain}");
+        if shown.len() < 8 {
+            shown.push(text);
+        }
+        others = others.union(&domain.difference(&case.rt));
+    }
+    if shown.is_empty() {
+        return Doubt::unknown("which CPUs are online is not known");
+    }
+    case.note("/sys/devices/system/cpu/cpu*/cpufreq/{freqdomain_cpus,affected_cpus}", shown.join("; "));
+    if others.is_empty() {
+        return Ok(true);
+    }
+    let governors = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", &others, NO_DRIVER)?;
+    Ok(governors.iter().all(|(_, governor)| governor == "performance"))
+}

@@ -1,0 +1,221 @@
+//! Heat and power limits, which take clock away whatever the governor says.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use punctual_facts::machine::Arch;
+
+/// More cooling devices than this are not looked at; there is one for each CPU.
+const MOST_DEVICES: usize = 1024;
+const POWERCLAMP: &str = "intel_powerclamp";
+
+/// What keeps a CPU from getting too hot.
+const COOLER: &[Lasting] = &[
+    Lasting::Write { path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", value: "SUSTAINED_KHZ" },
+    Lasting::Other("Or cooling that holds at full load."),
+];
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.thermal",
+        title: "Never throttled for heat since boot",
+        family: Family::Frequency,
+        severity: Weight::all(High),
+        probe: Probe::Effective(core),
+        why: "A CPU that gets too hot is slowed down by hardware, for as long as it takes, and no priority helps.",
+        fix: "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
+        persist: COOLER,
+        undo: "Raise the frequency again.",
+        cost: "Peak speed.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c"],
+    },
+    Knob {
+        id: "pm.thermal_package",
+        title: "Package never throttled for heat since boot",
+        family: Family::Frequency,
+        severity: Weight::all(High),
+        probe: Probe::Effective(package),
+        why: "The package has a sensor of its own: other CPUs, or graphics, heat it up, and then all of its CPUs are \
+            slowed down, the idle real-time one too.",
+        fix: "Improve cooling, or lower the frequency of the other CPUs and of graphics until the counter stands \
+            still under full load.",
+        persist: COOLER,
+        undo: "Raise the frequency again.",
+        cost: "Peak speed.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c: package_throttle_count"],
+    },
+    Knob {
+        id: "pm.cooling",
+        title: "No CPU slowed down for heat now",
+        family: Family::Frequency,
+        severity: Weight::all(High),
+        probe: Probe::Effective(cooling),
+        why: "The kernel itself lowers the clock of CPUs, or forces them idle, when a thermal zone passes its passive \
+            trip point. Any state above 0 means it is doing so now.",
+        fix: "Improve cooling; lower the sustained frequency; look at the trip points in /sys/class/thermal.",
+        persist: COOLER,
+        undo: "Raise the frequency again.",
+        cost: "Peak speed.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/thermal/cpufreq_cooling.c, drivers/acpi/processor_thermal.c"],
+    },
+    Knob {
+        id: "pm.powerclamp",
+        title: "Nothing can force CPUs idle",
+        family: Family::Frequency,
+        severity: Weight::all(Info).adjusted(clamping),
+        probe: Probe::Effective(powerclamp),
+        why: "intel_powerclamp puts all CPUs to sleep at the same time, by threads with FIFO priority, to save power; \
+            thermald uses it when it is loaded.",
+        fix: "modprobe -r intel_powerclamp",
+        persist: &[Lasting::NoModule(POWERCLAMP)],
+        undo: "modprobe intel_powerclamp",
+        cost: "One way less to cool the machine; the hardware's own remains.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 drivers/thermal/intel/intel_powerclamp.c",
+            "unverified: that thermald prefers it where loaded",
+        ],
+    },
+    Knob {
+        id: "pm.rapl",
+        title: "No power limit below what the package is made for",
+        family: Family::Frequency,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(rapl),
+        why: "When the running average of its power passes the limit, the package lowers the clock of all its CPUs, \
+            whoever used the power.",
+        fix: "Raise constraint_0_power_limit_uw in /sys/class/powercap/intel-rapl:N to its constraint_0_max_power_uw, \
+            if cooling allows.",
+        persist: &[
+            Lasting::Firmware("Power Limit 1 (PL1) and its time window, usually under Advanced, Power & Performance"),
+            Lasting::Write { path: "/sys/class/powercap/intel-rapl:*/constraint_0_power_limit_uw", value: "MAX_UW" },
+        ],
+        undo: "Write back the limit that was there.",
+        cost: "Heat: only with cooling to match.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/powercap/intel_rapl_common.c", "kernel power/powercap/powercap.rst"],
+    },
+    Knob {
+        id: "fw.cooling",
+        title: "Cooling that holds at full load",
+        family: Family::Frequency,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "What cooling can do shows only at full load: load all CPUs and graphics for an hour in the warmest \
+                place the machine will stand, and see that the counters of pm.thermal, pm.thermal_package and \
+                pm.cooling stand still.",
+            applies: |case| case.not_a_guest(),
+        },
+        why: "A machine that is punctual when cold and throttled when hot fails when it matters.",
+        fix: "Larger heat sink, free air flow, dust filters, or a lower sustained frequency.",
+        persist: &[Lasting::Firmware("fan curve at full speed, usually under Hardware Monitor or Smart Fan")],
+        undo: "Nothing to undo.",
+        cost: "Noise, or peak speed.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["kernel 7.3 core-api/real-time/hardware.rst: firmware", "unverified: usual advice"],
+    },
+];
+
+fn core(case: &Case<'_>) -> Judged {
+    throttled(case, "core_throttle_count")
+}
+
+fn package(case: &Case<'_>) -> Judged {
+    throttled(case, "package_throttle_count")
+}
+
+fn throttled(case: &Case<'_>, counter: &str) -> Judged {
+    case.not_a_guest()?;
+    let none = Missing::CannotBe("this CPU does not count how often it was throttled");
+    let path = format!("/sys/devices/system/cpu/cpu{{cpu}}/thermal_throttle/{counter}");
+    let counts = case.per_cpu(&path, &case.rt, none)?;
+    Ok(counts.iter().all(|(_, count)| count == "0"))
+}
+
+/// What of the kernel's cooling slows CPUs down, with its state.
+fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
+    let folder = "/sys/class/thermal";
+    let none = Missing::CannotBe("this kernel has no thermal control");
+    let names = case.known(folder, case.list(folder), none)?;
+    let mut found = Vec::new();
+    for device in names.iter().filter(|name| name.starts_with("cooling_device")).take(MOST_DEVICES) {
+        let Fact::Known(kind) = case.peek(&format!("{folder}/{device}/type")) else { continue };
+        let slows_cpus = ["Processor", "cpufreq-", "cpuidle-", "thermal-cpufreq-", "thermal-idle-", POWERCLAMP];
+        if !slows_cpus.iter().any(|start| kind.starts_with(start)) {
+            continue;
+        }
+        let path = format!("{folder}/{device}/cur_state");
+        let unshown = Missing::TellsNothing("a cooling device does not show its state");
+        let state = case.known(&path, case.peek(&path), unshown)?;
+        let Ok(state) = state.parse() else {
+            return Doubt::unknown(format!("{path} holds '{state}'"));
+        };
+        found.push((format!("{device} ({kind})"), state));
+    }
+    Ok(found)
+}
+
+fn cooling(case: &Case<'_>) -> Judged {
+    let coolers = cpu_coolers(case)?;
+    if coolers.is_empty() {
+        return Doubt::not_applicable("the kernel has nothing here that slows CPUs down for heat");
+    }
+    let busy: Vec<String> =
+        coolers.iter().filter(|c| c.1 > 0).map(|(name, state)| format!("{name}: {state}")).collect();
+    let all_idle = format!("0 in all {} for CPUs", coolers.len());
+    case.note("/sys/class/thermal/cooling_device*/cur_state", if busy.is_empty() { all_idle } else { busy.join(", ") });
+    Ok(busy.is_empty())
+}
+
+fn powerclamp(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "it is for Intel's CPUs")?;
+    let folder = "/sys/module";
+    let modules =
+        case.known(folder, case.list(folder), Missing::TellsNothing("which modules are loaded is not shown"))?;
+    let is_loaded = modules.iter().any(|module| module == POWERCLAMP);
+    case.note(folder, if is_loaded { POWERCLAMP.to_owned() } else { format!("no {POWERCLAMP}") });
+    Ok(!is_loaded)
+}
+
+/// Loaded, it may do harm; at work, it does.
+fn clamping(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_at_work = |(name, state): &(String, i64)| name.contains(POWERCLAMP) && *state > 0;
+    if cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work)) { High } else { severity }
+}
+
+fn rapl(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    let folder = "/sys/class/powercap";
+    let none = Missing::CannotBe("this kernel shows no power limits");
+    let zones = case.known(folder, case.list(folder), none)?;
+    let is_package = |zone: &&String| zone.starts_with("intel-rapl") && zone.matches(':').count() == 1;
+    let packages: Vec<&String> = zones.iter().filter(is_package).take(64).collect();
+    if packages.is_empty() {
+        return Doubt::not_applicable("no package here has a power limit that Linux can see");
+    }
+    let mut is_unlimited = true;
+    for package in packages {
+        let zone = format!("{folder}/{package}");
+        let unshown = Missing::TellsNothing("a power limit is not shown in full");
+        if case.text(&format!("{zone}/enabled"), unshown)? == "0" {
+            continue;
+        }
+        let limit_uw = case.number(&format!("{zone}/constraint_0_power_limit_uw"), unshown)?;
+        let made_for_uw = case.number(&format!("{zone}/constraint_0_max_power_uw"), unshown)?;
+        if made_for_uw <= 0 {
+            return Doubt::unknown("the package does not say what power it is made for");
+        }
+        is_unlimited &= limit_uw >= made_for_uw;
+    }
+    Ok(is_unlimited)
+}

@@ -1,0 +1,269 @@
+//! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
+
+use super::devices::has_module;
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use punctual_facts::machine::Flavour;
+use punctual_facts::profile::Kind;
+
+/// Names of display servers and compositors, as the kernel cuts them to 15 bytes.
+const DESKTOPS: &[&str] = &[
+    "Xorg",
+    "Xwayland",
+    "gnome-shell",
+    "kwin_wayland",
+    "kwin_x11",
+    "plasmashell",
+    "xfwm4",
+    "cinnamon",
+    "sway",
+    "Hyprland",
+    "labwc",
+    "wayfire",
+    "gdm3",
+    "gdm",
+    "sddm",
+    "lightdm",
+];
+
+const FOLDER: &str = "/sys/class/drm";
+const NO_CARD: Missing = Missing::CannotBe("there is no graphics card");
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "gpu.desktop",
+        title: "No desktop session",
+        family: Family::Graphics,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(desktop),
+        why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with whoever moves \
+            the mouse.",
+        fix: "systemctl isolate multi-user.target (ends the session).",
+        persist: &[
+            Lasting::NoService("display-manager.service"),
+            Lasting::Other(
+                "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
+            ),
+        ],
+        undo: "systemctl set-default graphical.target; systemctl isolate graphical.target",
+        cost: "The desktop.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
+    },
+    Knob {
+        id: "gpu.freq",
+        title: "GPU frequency fixed",
+        family: Family::Graphics,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(freq),
+        why: "An integrated GPU that speeds up takes power, cache and memory bandwidth from the CPUs.",
+        fix: "Write one low frequency as both limits: gt_min_freq_mhz and gt_max_freq_mhz (i915), min_freq and \
+            max_freq (xe).",
+        persist: &[Lasting::Udev(
+            "ACTION==\"add\", SUBSYSTEM==\"drm\", KERNEL==\"card0\", ATTR{gt_max_freq_mhz}=\"300\", ATTR{gt_min_freq_mhz}=\"300\"",
+        )],
+        undo: "Write back both limits.",
+        cost: "Slow graphics.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["kernel 7.3 drivers/gpu/drm/xe/xe_gt_freq.c", "unverified: the effect on a given machine"],
+    },
+    Knob {
+        id: "gpu.display",
+        title: "No display is lit",
+        family: Family::Graphics,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(display),
+        why: "A lit display reads its picture from memory all the time and interrupts a CPU at every frame.",
+        fix: "Unplug it, or end what draws; echo off > /sys/class/drm/CONNECTOR/status",
+        persist: &[Lasting::Word("video=HDMI-A-1:d")],
+        undo: "echo detect > /sys/class/drm/CONNECTOR/status",
+        cost: "The display.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["kernel 6.12 drivers/gpu/drm/drm_sysfs.c: enabled", "unverified: the effect on a given machine"],
+    },
+    Knob {
+        id: "gpu.i915_params",
+        title: "The display's power wells stay on (Intel)",
+        family: Family::Graphics,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(power_wells),
+        why: "Switching power wells and display states off and on stalls the memory path of the integrated graphics.",
+        fix: "None at run time.",
+        persist: &[
+            Lasting::Module("i915 enable_dc=0 disable_power_well=0"),
+            Lasting::Module("xe enable_dc=0 disable_power_well=0"),
+        ],
+        undo: "Remove the line, and boot again.",
+        cost: "Power; the kernel marks itself tainted.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
+            "unverified: the effect on a given machine",
+        ],
+    },
+    Knob {
+        id: "gpu.psr",
+        title: "The display does not refresh itself (Intel)",
+        family: Family::Graphics,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(psr),
+        why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them at \
+            every change.",
+        fix: "None at run time.",
+        persist: &[Lasting::Module("i915 enable_psr=0 enable_fbc=0"), Lasting::Module("xe enable_psr=0 enable_fbc=0")],
+        undo: "Remove the line, and boot again.",
+        cost: "Power; the kernel marks itself tainted.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
+            "unverified: the effect on a given machine",
+        ],
+    },
+    Knob {
+        id: "gpu.nvidia",
+        title: "No proprietary graphics driver",
+        family: Family::Graphics,
+        severity: Weight::of(Medium, Medium, Info).adjusted(nvidia_severity),
+        probe: Probe::Effective(nvidia),
+        why: "Nobody outside its maker can say how long the proprietary NVIDIA driver keeps interrupts off.",
+        fix: "Use the card's free driver or none: systemctl isolate multi-user.target; rmmod nvidia_drm \
+            nvidia_modeset nvidia_uvm nvidia",
+        persist: &[Lasting::NoModule("nvidia"), Lasting::NoModule("nvidia_drm")],
+        undo: "modprobe nvidia_drm",
+        cost: "Graphics and computing on that card.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["unverified: usual advice; the driver's build refuses PREEMPT_RT unless told otherwise"],
+    },
+    Knob {
+        id: "gpu.clients",
+        title: "Nobody computes on the graphics card",
+        family: Family::Graphics,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be seen cheaply: /proc/PID/fdinfo of whoever has /dev/dri open counts engine time in its \
+                lines drm-engine-",
+            applies: clients,
+        },
+        why: "An integrated GPU at work takes power, cache and memory bandwidth from the CPUs.",
+        fix: "End the programs that use it, or bound them by its frequency (gpu.freq).",
+        persist: &[Lasting::Other("Do not start them with the machine")],
+        undo: "Start them again.",
+        cost: "Graphics, video, computing on the card.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel gpu/drm-usage-stats.rst"],
+    },
+];
+
+fn desktop(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("a shared desktop is what is asked for");
+    }
+    Ok(case.daemons(DESKTOPS)?.is_empty())
+}
+
+/// The cards, without their connectors.
+fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    let names = case.known(FOLDER, case.list(FOLDER), NO_CARD)?;
+    let is_card = |name: &str| name.strip_prefix("card").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    let cards: Vec<String> = names.into_iter().filter(|name| is_card(name)).collect();
+    if cards.is_empty() { Doubt::not_applicable("there is no graphics card") } else { Ok(cards) }
+}
+
+/// The folders below one whose names start so.
+fn below(case: &Case<'_>, folder: &str, start: &str) -> Vec<String> {
+    let names = case.list(folder);
+    let names = names.known().into_iter().flatten().filter(|name| name.starts_with(start));
+    names.map(|name| format!("{folder}/{name}")).collect()
+}
+
+fn freq(case: &Case<'_>) -> Judged {
+    let mut limits = Vec::new();
+    for card in cards(case)?.iter().map(|card| format!("{FOLDER}/{card}")) {
+        limits.push((format!("{card}/gt_min_freq_mhz"), format!("{card}/gt_max_freq_mhz")));
+        let tiles = below(case, &format!("{card}/device"), "tile");
+        for gt in tiles.iter().flat_map(|tile| below(case, tile, "gt")) {
+            limits.push((format!("{gt}/freq0/min_freq"), format!("{gt}/freq0/max_freq")));
+        }
+    }
+    let (mut seen, mut is_fixed) = (false, true);
+    for (lowest, highest) in limits {
+        if case.peek(&lowest).known().is_some() {
+            seen = true;
+            is_fixed &= case.text(&lowest, NO_CARD)? == case.text(&highest, NO_CARD)?;
+        }
+    }
+    if seen { Ok(is_fixed) } else { Doubt::not_applicable("no graphics card here lets its frequency be set") }
+}
+
+fn display(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("a shared desktop is what is asked for");
+    }
+    let names = case.known(FOLDER, case.list(FOLDER), NO_CARD)?;
+    let (mut lit, mut count) = (Vec::new(), 0);
+    for connector in names.into_iter().filter(|name| name.starts_with("card") && name.contains('-')) {
+        let path = format!("{FOLDER}/{connector}/enabled");
+        count += 1;
+        match case.known(
+            &path,
+            case.peek(&path),
+            Missing::TellsNothing("a connector does not say whether it is lit"),
+        )? {
+            word if word == "enabled" => lit.push(connector),
+            word if word == "disabled" => {}
+            other => return Doubt::unknown(format!("{path} holds '{other}'")),
+        }
+    }
+    if count == 0 {
+        return Doubt::not_applicable("no connector for a display");
+    }
+    let shown = if lit.is_empty() { format!("none of {count}") } else { lit.join(", ") };
+    case.note(format!("{FOLDER}/*/enabled"), shown);
+    Ok(lit.is_empty())
+}
+
+/// Whether those parameters of Intel's drivers are all zero.
+fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
+    let driver = if has_module(case, "i915")? {
+        "i915"
+    } else if has_module(case, "xe")? {
+        "xe"
+    } else {
+        return Doubt::not_applicable("no driver of Intel graphics is loaded (i915 cannot be built with PREEMPT_RT)");
+    };
+    let mut all = true;
+    for parameter in parameters {
+        let path = format!("/sys/module/{driver}/parameters/{parameter}");
+        all &= case.number(&path, Missing::TellsNothing("the driver does not show it"))? == 0;
+    }
+    Ok(all)
+}
+
+fn power_wells(case: &Case<'_>) -> Judged {
+    are_zero(case, &["enable_dc"])
+}
+
+fn psr(case: &Case<'_>) -> Judged {
+    are_zero(case, &["enable_psr", "enable_fbc"])
+}
+
+fn nvidia(case: &Case<'_>) -> Judged {
+    has_module(case, "nvidia").map(|is_there| !is_there)
+}
+
+/// It was not made for `PREEMPT_RT`.
+fn nvidia_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    if case.flavour() == Ok(Flavour::Rt) { severity.max(High) } else { severity }
+}
+
+fn clients(case: &Case<'_>) -> Result<(), Doubt> {
+    cards(case).map(|_| ())
+}

@@ -1,0 +1,295 @@
+//! Guests and hosts: what one side of a virtual machine does to the other.
+
+use super::devices::has_module;
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Task, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info};
+use punctual_facts::machine::Arch;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "virt.steal",
+        title: "The host takes no time away",
+        family: Family::Guests,
+        severity: Weight::all(High),
+        probe: Probe::Effective(steal),
+        why: "Stolen time is time in which this machine wanted to run and the host ran something else. Judged bad: \
+            more than one part in ten thousand since boot.",
+        fix: "On the host: pin each vCPU to a CPU of its own, with SCHED_FIFO, where nothing else runs.",
+        persist: &[Lasting::Other("On the host: <vcpupin> and <vcpusched> in the guest's definition")],
+        undo: "The same definition as before.",
+        cost: "CPUs of the host.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["proc_stat(5): steal", "kernel 7.3 core-api/real-time/hardware.rst"],
+    },
+    Knob {
+        id: "virt.hints",
+        title: "The host says that the CPUs are dedicated",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be seen from inside by file: without the hint (KVM: kvm-hint-dedicated) the guest uses \
+                paravirtual locks and time; look in the host's definition of the guest, or in leaf 0x40000001 of \
+                CPUID",
+            applies: hints,
+        },
+        why: "Paravirtual locks and remote flushes call the host where a real machine would just go on.",
+        fix: "On the host: <kvm><hint-dedicated state=\"on\"/></kvm> in the guest's features, with vCPUs pinned.",
+        persist: &[Lasting::Other("On the host: the same in the guest's definition")],
+        undo: "Remove the line.",
+        cost: "None with pinned vCPUs.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.12 arch/x86/kernel/kvm.c: KVM_HINTS_REALTIME", "unverified: the effect on a given host"],
+    },
+    Knob {
+        id: "virt.guest_load",
+        title: "No guests run here",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(guest_load),
+        why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
+            and memory bandwidth.",
+        fix: "Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>",
+        persist: &[Lasting::Other(
+            "systemctl set-property without --runtime lasts; or <vcpupin> and <emulatorpin> in each guest's definition",
+        )],
+        undo: "systemctl revert machine.slice",
+        cost: "Guests.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 core-api/real-time/hardware.rst"],
+    },
+    Knob {
+        id: "virt.vcpu",
+        title: "vCPUs that must be punctual are pinned and FIFO",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
+                (CPU N/KVM) should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads elsewhere, its \
+                memory locked",
+            applies: vcpu,
+        },
+        why: "A guest is never more punctual than the threads that are its CPUs.",
+        fix: "<vcpupin>, <vcpusched scheduler=\"fifo\" priority=\"1\">, <emulatorpin>, <memoryBacking><locked/> in \
+            the guest's definition.",
+        persist: &[Lasting::Other("The same: the definition lasts")],
+        undo: "Remove the lines.",
+        cost: "CPUs of the host; with idle=poll in the guest, FIFO starves the host's own work there.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 core-api/real-time/hardware.rst", "libvirt domain format: CPU tuning"],
+    },
+    Knob {
+        id: "virt.halt_poll",
+        title: "The host does not spin for idle guests",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(halt_poll),
+        why: "With halt polling a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
+            nothing, a shared one loses.",
+        fix: "echo 0 > /sys/module/kvm/parameters/halt_poll_ns",
+        persist: &[Lasting::Module("kvm halt_poll_ns=0")],
+        undo: "echo 200000 > /sys/module/kvm/parameters/halt_poll_ns",
+        cost: "Slower wake-ups of guests that share CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel virt/kvm/halt-polling.rst",
+            "kernel 6.1, 6.12, 7.3 virt/kvm/kvm_main.c",
+            "seapath/ansible: tuned profile",
+        ],
+    },
+    Knob {
+        id: "virt.ple_gap",
+        title: "Guests may spin without being thrown out",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(ple_gap),
+        why: "Pause-loop exiting throws a vCPU out that spins on a lock: right where CPUs are shared, an exit for \
+            nothing where they are dedicated.",
+        fix: "None at run time.",
+        persist: &[Lasting::Module("kvm_intel ple_gap=0"), Lasting::Module("kvm_amd pause_filter_count=0")],
+        undo: "Remove the lines, and load the modules again.",
+        cost: "Guests with more vCPUs than CPUs spin in vain.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.1, 6.12, 7.3 arch/x86/kvm/vmx/vmx.c", "tuned profile realtime-virtual-host"],
+    },
+    Knob {
+        id: "virt.timer_advance",
+        title: "Timers of guests are fired ahead of time",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(timer_advance),
+        why: "The host can fire a guest's timer early by what the entry takes, so that the guest sees it on time.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other(
+            "/etc/modprobe.d: no option lapic_timer_advance=0 (lapic_timer_advance_ns=0 before 6.12) for kvm",
+        )],
+        undo: "Put the option back.",
+        cost: "A short spin before each timer.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.1 arch/x86/kvm/x86.c", "kernel 6.12, 7.3 arch/x86/kvm/lapic.c"],
+    },
+    Knob {
+        id: "virt.kvmclock_sync",
+        title: "Clocks of guests are not synchronised every five minutes",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(kvmclock_sync),
+        why: "The host updates the clock of all vCPUs at a steady beat, which makes each of them exit.",
+        fix: "None at run time.",
+        persist: &[Lasting::Module("kvm kvmclock_periodic_sync=0")],
+        undo: "Remove the line, and load the module again.",
+        cost: "kvm-clock drifts against the host's.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12 arch/x86/kvm/x86.c (gone in 7.3)", "tuned profile realtime-virtual-host"],
+    },
+    Knob {
+        id: "virt.apicv",
+        title: "Interrupts reach guests without an exit",
+        family: Family::Guests,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(apicv),
+        why: "Without hardware support for the interrupt controller every interrupt and every end of one makes the \
+            guest exit.",
+        fix: "None at run time.",
+        persist: &[Lasting::Module("kvm_intel enable_apicv=1"), Lasting::Module("kvm_amd avic=1")],
+        undo: "Remove the lines, and load the modules again.",
+        cost: "Nested guests on AMD lose it.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.12 arch/x86/kvm/vmx/vmx.c, svm/svm.c"],
+    },
+];
+
+/// Goes on only inside a guest.
+fn is_guest(case: &Case<'_>) -> Result<(), Doubt> {
+    let unseen = Missing::TellsNothing("nothing here tells whether there is a hypervisor");
+    match case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), unseen)?.hypervisor {
+        Some(_) => Ok(()),
+        None => Doubt::not_applicable("this is no guest"),
+    }
+}
+
+fn steal(case: &Case<'_>) -> Judged {
+    is_guest(case)?;
+    let path = "/proc/stat";
+    let stat = case.known(path, case.peek(path), Missing::TellsNothing("/proc/stat is not there"))?;
+    let line = stat.lines().next().unwrap_or_default();
+    let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
+    // The last two are counted among the first two, too.
+    let (Some(stolen), true) = (ticks.get(7), line.starts_with("cpu ")) else {
+        return Doubt::unknown(format!("{path} begins with '{line}'"));
+    };
+    let all: u64 = ticks.iter().take(8).fold(0, |sum, ticks| sum.saturating_add(*ticks));
+    case.note(format!("{path} steal"), format!("{stolen} of {all} ticks since boot"));
+    Ok(*stolen <= all / 10_000)
+}
+
+fn hints(case: &Case<'_>) -> Result<(), Doubt> {
+    is_guest(case)?;
+    if case.arch() != Some(&Arch::X86) {
+        return Doubt::not_applicable("only x86 hosts give it");
+    }
+    let path = "/sys/devices/system/cpu/cpuidle/current_driver";
+    if case.peek(path) == Fact::Known("haltpoll".to_owned()) {
+        case.note(path, "haltpoll");
+        return Doubt::not_applicable("the idle driver haltpoll shows that the hint is given");
+    }
+    Ok(())
+}
+
+/// Programs that run guests, as the kernel cuts their names to 15 bytes.
+const MONITORS: [&str; 10] = [
+    "qemu-system-x86",
+    "qemu-system-aar",
+    "qemu-kvm",
+    "kvm",
+    "firecracker",
+    "cloud-hyperviso",
+    "crosvm",
+    "VBoxHeadless",
+    "VirtualBoxVM",
+    "vmware-vmx",
+];
+
+fn guest_load(case: &Case<'_>) -> Judged {
+    Ok(case.daemons(&MONITORS)?.is_empty())
+}
+
+fn vcpu(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.daemons(&MONITORS)?.is_empty() { Doubt::not_applicable("no guest runs here") } else { Ok(()) }
+}
+
+/// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
+fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
+    if !has_module(case, "kvm")? {
+        return Doubt::not_applicable("this machine runs no guests (no module kvm)");
+    }
+    let modules = "/sys/module";
+    let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
+    if users.contains(&Fact::Known("0".to_owned())) {
+        return Doubt::not_applicable("no guest runs here (nobody uses KVM)");
+    }
+    // Built into the kernel it counts no users; each guest has a thread of that name, or a program known here.
+    let is_guest = |task: &Task| {
+        if task.is_kernel { task.name.starts_with("kvm-") } else { MONITORS.contains(&task.name.as_str()) }
+    };
+    if users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty() {
+        return Doubt::not_applicable("no guest is seen to run here");
+    }
+    for place in places {
+        let path = format!("{modules}/{place}");
+        match case.peek(&path) {
+            Fact::Absent => {}
+            _ => return case.text(&path, Missing::TellsNothing("the parameter is not shown")),
+        }
+    }
+    Doubt::not_applicable("this kernel's KVM has no such parameter")
+}
+
+/// Whether a switch is on; they are written in three ways.
+fn is_on(value: &str) -> Judged {
+    match value {
+        "Y" | "1" => Ok(true),
+        "N" | "0" => Ok(false),
+        other => Doubt::unknown(format!("the parameter says '{other}'")),
+    }
+}
+
+fn is_zero(value: &str) -> Judged {
+    value.parse::<i64>().map(|number| number == 0).or_else(|_| Doubt::unknown(format!("the parameter says '{value}'")))
+}
+
+fn halt_poll(case: &Case<'_>) -> Judged {
+    is_zero(&parameter(case, &["kvm/parameters/halt_poll_ns"])?)
+}
+
+fn ple_gap(case: &Case<'_>) -> Judged {
+    is_zero(&parameter(case, &["kvm_intel/parameters/ple_gap", "kvm_amd/parameters/pause_filter_count"])?)
+}
+
+fn timer_advance(case: &Case<'_>) -> Judged {
+    let places = ["kvm/parameters/lapic_timer_advance", "kvm/parameters/lapic_timer_advance_ns"];
+    match parameter(case, &places)?.as_str() {
+        "N" | "0" => Ok(false),
+        "Y" => Ok(true),
+        number if number.parse::<i64>().is_ok() => Ok(true),
+        other => Doubt::unknown(format!("the parameter says '{other}'")),
+    }
+}
+
+fn kvmclock_sync(case: &Case<'_>) -> Judged {
+    is_on(&parameter(case, &["kvm/parameters/kvmclock_periodic_sync"])?).map(|is_on| !is_on)
+}
+
+fn apicv(case: &Case<'_>) -> Judged {
+    is_on(&parameter(case, &["kvm_intel/parameters/enable_apicv", "kvm_amd/parameters/avic"])?)
+}

@@ -1,0 +1,167 @@
+//! Who puts a CPU to sleep, and the words at boot that take that away from everybody.
+
+use super::states::deep_on_first;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Info, Medium};
+use punctual_facts::machine::Arch;
+
+const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
+const UNSHOWN: Missing = Missing::TellsNothing("the idle driver is not shown");
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.idle_driver",
+        title: "An idle driver that knows how long waking takes",
+        family: Family::Idle,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(driver),
+        why: "Without a driver the CPU still sleeps, as deep as firmware lets a plain halt go, and no limit of \
+            latency is heeded.",
+        fix: "None at run time.",
+        persist: &[Lasting::Kernel("CPU_IDLE=y"), Lasting::NoWord("cpuidle.off")],
+        undo: "Boot as before.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 kernel/sched/idle.c", "kernel admin-guide/pm/cpuidle.rst"],
+    },
+    Knob {
+        id: "pm.idle_governor",
+        title: "An idle governor that fits the tick",
+        family: Family::Idle,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(governor),
+        why: "The governor guesses how long a CPU will sleep. ladder steps deeper at every idle and knows nothing of \
+            the next timer; it is meant for kernels whose tick never stops. haltpoll is meant for guests.",
+        fix: "echo menu > /sys/devices/system/cpu/cpuidle/current_governor",
+        persist: &[Lasting::Word("cpuidle.governor=menu")],
+        undo: "Write back the governor that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 drivers/cpuidle/governors/{ladder,menu,teo,haltpoll}.c: rating",
+            "kernel admin-guide/pm/cpuidle.rst",
+        ],
+    },
+    Knob {
+        id: "pm.intel_idle",
+        title: "intel_idle not switched off",
+        family: Family::Idle,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(intel_idle),
+        why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
+            takes over with the states the firmware lists, which may be deep ones.",
+        fix: "None at run time.",
+        persist: &[Lasting::NoWord("intel_idle.max_cstate")],
+        undo: "Boot with the word that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 drivers/idle/intel_idle.c: max_cstate", "kernel admin-guide/pm/intel_idle.rst"],
+    },
+    Knob {
+        id: "pm.idle_poll",
+        title: "CPUs do not idle by spinning",
+        family: Family::Idle,
+        severity: Weight::all(Info).adjusted(spinning),
+        probe: Probe::Effective(idle_poll),
+        why: "idle=poll spins on every idle CPU: it takes execution units from SMT siblings, heats the package until \
+            it throttles, and in a guest uses up the host's CPU. No driver loads, so limits of latency mean nothing.",
+        fix: "None at run time.",
+        persist: &[
+            Lasting::NoWord("idle"),
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
+        ],
+        undo: "Boot with idle=poll.",
+        cost: "About a microsecond at each wake-up, to leave the first sleep state.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 arch/x86/kernel/process.c: idle=",
+            "kernel 7.3 drivers/idle/intel_idle.c: boot_option_idle_override",
+            "kernel 7.3 core-api/real-time/hardware.rst",
+        ],
+    },
+    Knob {
+        id: "pm.nohlt",
+        title: "ARM CPUs do not idle by spinning",
+        family: Family::Idle,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(nohlt),
+        why: "nohlt, and idle=yield or idle=nop of 7.x kernels, are for bringing up a board: every idle CPU spins, \
+            heats its neighbours and shortens their time at full speed.",
+        fix: "None at run time.",
+        persist: &[Lasting::NoWord("nohlt"), Lasting::NoWord("idle")],
+        undo: "Boot with the word that was there.",
+        cost: "The time to leave the first sleep state, at each wake-up.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 kernel/sched/idle.c: nohlt", "kernel 7.3 arch/arm64/kernel/idle.c"],
+    },
+];
+
+fn driver(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "without a driver a CPU of this architecture only halts (WFI), which is left quickly")?;
+    case.not_a_guest()?;
+    Ok(case.text(DRIVER, UNSHOWN)? != "none")
+}
+
+fn governor(case: &Case<'_>) -> Judged {
+    let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
+    if case.text(DRIVER, UNSHOWN)? == "none" {
+        return Doubt::not_applicable("there is no idle driver for it to choose the states of");
+    }
+    let folder = "/sys/devices/system/cpu/cpuidle";
+    let unshown = Missing::TellsNothing("the idle governor is not shown");
+    // Older kernels show it in a file of another name.
+    let file =
+        if case.exists(&format!("{folder}/current_governor")) { "current_governor" } else { "current_governor_ro" };
+    match case.text(&format!("{folder}/{file}"), unshown)?.as_str() {
+        "menu" | "teo" => Ok(true),
+        "haltpoll" => Ok(is_guest),
+        "ladder" => Ok(case.config("NO_HZ_COMMON")? == "n"),
+        other => Doubt::unknown(format!("the idle governor '{other}' is not known to this program")),
+    }
+}
+
+fn intel_idle(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "intel_idle is for Intel's CPUs")?;
+    if case.cpu_field("vendor_id")? != "GenuineIntel" {
+        return Doubt::not_applicable("intel_idle is for Intel's CPUs");
+    }
+    let none = Missing::CannotBe("this kernel has no intel_idle");
+    let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
+    match case.text(DRIVER, UNSHOWN)?.as_str() {
+        "intel_idle" => Ok(true),
+        // Without intel_idle, states that are all shallow are as good as what it would offer.
+        "acpi_idle" => Ok(deepest != 0 || deep_on_first(case)?.is_none()),
+        other => Doubt::not_applicable(format!("the idle driver is {other}")),
+    }
+}
+
+fn idle_poll(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "idle=poll is a word of x86")?;
+    if case.word("idle")?.as_deref() != Some("poll") {
+        return Ok(true);
+    }
+    if case.text(DRIVER, UNSHOWN)? != "none" {
+        return Doubt::unknown("idle=poll was asked for, and yet there is an idle driver");
+    }
+    Ok(false)
+}
+
+/// Spinning is worst where somebody else pays for it.
+fn spinning(case: &Case<'_>, severity: Severity) -> Severity {
+    let shares_core = case.machine.topology.smt_active.known() == Some(&true);
+    if shares_core || case.not_a_guest().is_err() { Medium } else { severity }
+}
+
+fn nohlt(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
+    if case.word("nohlt")?.is_some() {
+        return Ok(false);
+    }
+    Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
+}

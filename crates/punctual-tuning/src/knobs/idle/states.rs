@@ -1,0 +1,278 @@
+//! The idle states themselves: which may be entered, and which were.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::machine::Arch;
+use punctual_hist::Nanos;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.idle_state",
+        title: "Only shallow sleep on the real-time CPUs",
+        family: Family::Idle,
+        severity: Weight::of(High, Info, Medium),
+        probe: Probe::Effective(idle_state),
+        why: "Leaving a deep idle state takes up to milliseconds, before the first instruction of the wake-up \
+            runs. Judged bad: a state that may be entered and takes longer to leave than a quarter of the budget \
+            (10 us where none is stated).",
+        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
+            /dev/cpu_dma_latency open with the limit while the application runs (punctual measure --dma-latency \
+            shows the effect). On ARM, cpuidle.off=1 leaves the plain WFI to all CPUs.",
+        persist: &[
+            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
+            Lasting::Other("Or the application itself holds /dev/cpu_dma_latency open."),
+        ],
+        undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file.",
+        cost: "Power and heat; less room for turbo.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/pm/cpuidle.rst",
+            "kernel 6.1, 7.3 kernel/power/qos.c",
+            "kernel 7.3 drivers/base/power/sysfs.c",
+        ],
+    },
+    Knob {
+        id: "pm.idle_usage",
+        title: "No deep sleep entered that may be entered again",
+        family: Family::Idle,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(usage),
+        why: "The counters of the idle states tell what happened, not what was asked for: a deep state that was \
+            entered and may be entered again will be, in front of some activation.",
+        fix: "Limit the sleep of <I> as pm.idle_state says, then see that \
+            /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage stands still.",
+        persist: &[Lasting::Write {
+            path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
+            value: "2",
+        }],
+        undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us",
+        cost: "Power and heat; less room for turbo.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel admin-guide/pm/cpuidle.rst: usage", "kernel 7.3 drivers/cpuidle/sysfs.c"],
+    },
+    Knob {
+        id: "pm.haltpoll",
+        title: "Guest polls before it halts",
+        family: Family::Idle,
+        severity: Weight::of(Medium, Info, Medium),
+        probe: Probe::Effective(haltpoll),
+        why: "In a guest, going idle hands the CPU to the host, and every wake-up waits for the host to give it \
+            back. Polling for a moment first avoids that for short sleeps.",
+        fix: "echo 200000 > /sys/module/haltpoll/parameters/guest_halt_poll_ns, with the haltpoll driver and \
+            governor loaded.",
+        persist: &[
+            Lasting::Other("Load cpuidle-haltpoll at boot: its name in a file of /etc/modules-load.d."),
+            Lasting::Module("cpuidle_haltpoll force=1"),
+            Lasting::Write { path: "/sys/module/haltpoll/parameters/guest_halt_poll_ns", value: "200000" },
+        ],
+        undo: "Write back the value that was there.",
+        cost: "The host's CPU time.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel virt/guest-halt-polling.rst",
+            "kernel 6.1, 6.12, 7.3 drivers/cpuidle/Kconfig: HALTPOLL_CPUIDLE",
+        ],
+    },
+];
+
+/// An idle state as one CPU shows it.
+pub(in crate::knobs) struct Sleep {
+    cpu: u32,
+    /// As the driver names it.
+    pub(in crate::knobs) name: String,
+    /// How long it takes to leave it.
+    pub(in crate::knobs) latency_us: u64,
+    folder: String,
+}
+
+/// Longest time to leave a state that the need can live with.
+pub(super) fn tolerable_us(case: &Case<'_>) -> u64 {
+    case.need.budget.map_or(10, |budget| budget.whole(Nanos::from_us(1)) / 4)
+}
+
+/// The states a CPU may enter, whatever limits are in force besides.
+fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Doubt> {
+    states(case, cpu, true)
+}
+
+/// The states a CPU has, or those of them that are not switched off.
+fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, Doubt> {
+    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+    let missing = Missing::CannotBe("no idle driver: an idle CPU only halts");
+    let names = case.known(&folder, case.list(&folder), missing)?;
+    let mut found = Vec::new();
+    for state in names.iter().filter(|name| name.starts_with("state")) {
+        let read = |file: &str| {
+            let path = format!("{folder}/{state}/{file}");
+            let fact = case.peek(&path);
+            case.known(&path, fact, Missing::TellsNothing("the idle states are not described"))
+        };
+        if only_enabled && read("disable")? != "0" {
+            continue;
+        }
+        let latency = read("latency")?;
+        let Ok(latency_us) = latency.parse() else {
+            return Doubt::unknown(format!("{folder}/{state}/latency holds '{latency}'"));
+        };
+        let folder = format!("{folder}/{state}");
+        found.push(Sleep { cpu, name: read("name")?, latency_us, folder });
+    }
+    Ok(found)
+}
+
+/// The limit set for one CPU; `n/a` allows no latency at all and `0` means no limit.
+pub(super) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, Doubt> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
+    Ok(match case.peek(&path) {
+        Fact::Absent => None,
+        Fact::Known(text) if text == "n/a" => Some(0),
+        Fact::Known(text) => text.parse().ok().filter(|limit| *limit > 0),
+        refused => return case.known(&path, refused.map(|_| None), Missing::TellsNothing("not there")),
+    })
+}
+
+/// The limit for all CPUs that programs hold in force: a binary number of four bytes.
+pub(super) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
+    case.peek_bytes("/dev/cpu_dma_latency").and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
+        Ok(four) => u64::try_from(i32::from_le_bytes(four)).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known),
+        Err(_) => Fact::Garbled(format!("holds {} bytes, not 4", bytes.len())),
+    })
+}
+
+fn idle_state(case: &Case<'_>) -> Judged {
+    if case.rt.is_empty() {
+        return Doubt::unknown("which CPUs are online is not known");
+    }
+    let tolerable_us = tolerable_us(case);
+    let mut deep: Option<Sleep> = None;
+    let mut deepest_us = 0;
+    for cpu in case.rt.iter() {
+        let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
+        for state in enabled_states(case, cpu)?.into_iter().filter(|state| state.latency_us <= limit_us) {
+            deepest_us = deepest_us.max(state.latency_us);
+            let is_deeper = deep.as_ref().is_none_or(|other| state.latency_us > other.latency_us);
+            if state.latency_us > tolerable_us && is_deeper {
+                deep = Some(state);
+            }
+        }
+    }
+    let Some(deep) = deep else {
+        case.note(
+            format!("/sys/devices/system/cpu/cpu[{}]/cpuidle", case.rt),
+            format!("no state above {deepest_us} us may be entered"),
+        );
+        return Ok(true);
+    };
+    case.note(
+        format!("/sys/devices/system/cpu/cpu{}/cpuidle", deep.cpu),
+        format!(
+            "{} may be entered and takes {} us to leave; tolerable here: {tolerable_us} us",
+            deep.name, deep.latency_us
+        ),
+    );
+    let of_all = limit_of_all_us(case);
+    case.cite("/dev/cpu_dma_latency", &of_all.as_ref().map(|limit| format!("{limit} us")));
+    let unseen = Missing::TellsNothing(
+        "whether a program limits the sleep of all CPUs cannot be seen (/dev/cpu_dma_latency is not there)",
+    );
+    Ok(case.known("/dev/cpu_dma_latency", of_all, unseen)? <= tolerable_us)
+}
+
+/// The names of the states that the first of the real-time CPUs may enter by its own settings.
+pub(in crate::knobs) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    let Some(cpu) = case.rt.first() else {
+        return Doubt::unknown("which CPUs are online is not known");
+    };
+    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
+    let states = enabled_states(case, cpu)?;
+    let names: Vec<String> = states.into_iter().filter(|s| s.latency_us <= limit_us).map(|s| s.name).collect();
+    case.note(format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"), format!("may be entered: {}", names.join(", ")));
+    Ok(names)
+}
+
+/// The deepest state that the first of the real-time CPUs may enter and is slow to leave; what one of them may do
+/// stands for all where this is not the question itself.
+pub(in crate::knobs) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
+    let Some(cpu) = case.rt.first() else {
+        return Doubt::unknown("which CPUs are online is not known");
+    };
+    let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);
+    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX).min(limit_of_all_us);
+    let is_deep = |state: &Sleep| state.latency_us <= limit_us && state.latency_us > tolerable_us(case);
+    let deepest = enabled_states(case, cpu)?.into_iter().filter(is_deep).max_by_key(|state| state.latency_us);
+    case.note(
+        format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"),
+        match &deepest {
+            Some(state) => format!("{} may be entered and takes {} us to leave", state.name, state.latency_us),
+            None => format!("no state above {} us may be entered", tolerable_us(case)),
+        },
+    );
+    Ok(deepest)
+}
+
+fn usage(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    let tolerable_us = tolerable_us(case);
+    let Some(first) = case.rt.first() else {
+        return Doubt::unknown("which CPUs are online is not known");
+    };
+    let all = states(case, first, false)?;
+    let deep: Vec<&Sleep> = all.iter().filter(|state| state.latency_us > tolerable_us).collect();
+    if deep.is_empty() {
+        return Doubt::not_applicable(format!("the CPUs have no state that takes above {tolerable_us} us to leave"));
+    }
+    let (mut entries, mut busiest) = (0_u64, String::new());
+    for cpu in case.rt.iter() {
+        for state in &deep {
+            let path = state.folder.replacen(&format!("cpu{first}/"), &format!("cpu{cpu}/"), 1) + "/usage";
+            let unseen = Missing::TellsNothing("how often a state was entered is not shown");
+            let text = case.known(&path, case.peek(&path), unseen)?;
+            let Ok(count) = text.parse::<u64>() else {
+                return Doubt::unknown(format!("{path} holds '{text}'"));
+            };
+            if count > entries {
+                (entries, busiest) = (count, format!("CPU {cpu}, {}", state.name));
+            }
+        }
+    }
+    let place = format!("/sys/devices/system/cpu/cpu[{}]/cpuidle/*/usage", case.rt);
+    if entries == 0 {
+        case.note(place, format!("no state above {tolerable_us} us was entered"));
+        return Ok(true);
+    }
+    case.note(place, format!("{busiest}: entered {entries} times"));
+    if deep_on_first(case)?.is_none() {
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+fn haltpoll(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "the driver is for guests on x86")?;
+    let missing = Missing::TellsNothing("whether this is a guest is not known");
+    let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
+    if virtualisation.hypervisor.is_none() {
+        return Doubt::not_applicable("this is no guest");
+    }
+    case.only_on(Arch::X86, "the driver for it exists on x86 only")?;
+    let driver = case.text(
+        "/sys/devices/system/cpu/cpuidle/current_driver",
+        Missing::TellsNothing("the idle driver is not shown"),
+    )?;
+    if driver != "haltpoll" {
+        // The driver refuses every host that is not KVM.
+        let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+        let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
+        if is_kvm == Fact::Known(false) {
+            return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
+        }
+        return Ok(false);
+    }
+    let missing = Missing::TellsNothing("the governor's time is not shown");
+    Ok(case.number("/sys/module/haltpoll/parameters/guest_halt_poll_ns", missing)? > 0)
+}

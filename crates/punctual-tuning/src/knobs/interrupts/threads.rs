@@ -1,0 +1,100 @@
+//! Interrupt handlers that run in threads, and in which order.
+
+use super::lines;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::machine::Flavour;
+use punctual_facts::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "irq.threadirqs",
+        title: "Interrupt handlers run in threads",
+        family: Family::Interrupts,
+        severity: Weight::of(Medium, Info, High),
+        probe: Probe::Effective(threadirqs),
+        why: "A handler in a thread has a priority and can be preempted; a hard one holds the CPU for as long as \
+            it likes.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("threadirqs")],
+        undo: "Remove the word and boot again.",
+        cost: "Slightly slower interrupts.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"],
+    },
+    Knob {
+        id: "irq.prio",
+        title: "Interrupt threads in a sensible order",
+        family: Family::Interrupts,
+        severity: Weight::of(Medium, Info, Medium),
+        probe: Probe::Effective(order),
+        why: "All interrupts' threads start at FIFO 50. Above 95 one of them holds up the kernel's own helpers; \
+            without the class it waits for everybody; and sound that ranks with the disk crackles.",
+        fix: "chrt -f -p PRIORITY PID: the device that feeds the real-time work next to that work, the others at 50.",
+        persist: &[Lasting::Other(
+            "A unit or udev rule that sets them by the thread's name, not its number, after the driver was loaded and \
+                after suspend (rtirq does this).",
+        )],
+        undo: "chrt -f -p 50 PID",
+        cost: "On PREEMPT_RT the soft interrupts it raises run at its priority, too.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/sched (sched_set_fifo: 50), kernel/irq/manage.c", "rtirq"],
+    },
+];
+
+/// The line a thread `irq/N-NAME` belongs to.
+fn line_of(name: &str) -> Option<u32> {
+    name.strip_prefix("irq/")?.split('-').next()?.parse().ok()
+}
+
+/// Some drivers bring their own handler thread, so one thread proves nothing; most lines having one does.
+fn threadirqs(case: &Case<'_>) -> Judged {
+    if case.flavour()? == Flavour::Rt {
+        return Doubt::not_applicable("PREEMPT_RT always does, and does not know the word threadirqs");
+    }
+    let used: Vec<u32> =
+        lines::all(case)?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
+    if used.is_empty() {
+        return Doubt::unknown("no interrupt line shows a handler");
+    }
+    let threads = case.tasks(|task| task.is_kernel && line_of(&task.name).is_some())?;
+    let threaded = used.iter().filter(|line| threads.iter().any(|task| line_of(&task.name) == Some(**line))).count();
+    case.note("interrupt lines with a thread irq/N-NAME", format!("{threaded} of {}", used.len()));
+    Ok(threaded * 2 > used.len())
+}
+
+/// Above this the kernel's own helpers are held up.
+const HIGHEST: u32 = 95;
+
+fn order(case: &Case<'_>) -> Judged {
+    let threads = case.tasks(|task| task.is_kernel && line_of(&task.name).is_some())?;
+    if threads.is_empty() {
+        case.note("kernel threads irq/N-NAME", "none");
+        return Doubt::not_applicable("no interrupt has a thread, see irq.threadirqs");
+    }
+    let wrong: Vec<String> = threads
+        .iter()
+        .filter(|task| task.rt_priority == 0 || task.rt_priority > HIGHEST)
+        .map(|task| format!("{} at {}", task.name, task.rt_priority))
+        .collect();
+    let is_sound = |name: &str| ["snd", "xhci", "hci_hcd", "hda"].iter().any(|part| name.contains(part));
+    let highest =
+        |sound: bool| threads.iter().filter(|task| is_sound(&task.name) == sound).map(|task| task.rt_priority).max();
+    let sound_behind =
+        case.is(Kind::Audio) && matches!((highest(true), highest(false)), (Some(sound), Some(rest)) if sound <= rest);
+    let lowest = threads.iter().map(|task| task.rt_priority).min().unwrap_or_default();
+    let shown = match (wrong.is_empty(), sound_behind) {
+        (false, _) => wrong.join(", "),
+        (true, true) => "sound and USB do not rank above the others".to_owned(),
+        (true, false) => format!(
+            "{} threads, from {lowest} to {}",
+            threads.len(),
+            highest(true).max(highest(false)).unwrap_or_default()
+        ),
+    };
+    case.note("kernel threads irq/N-NAME", shown);
+    Ok(wrong.is_empty() && !sound_behind)
+}

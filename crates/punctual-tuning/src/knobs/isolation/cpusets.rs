@@ -1,0 +1,172 @@
+//! Who may run on the real-time CPUs as control groups and the first process have it.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::profile::Kind;
+
+/// Where control groups of the second kind are mounted.
+const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+/// More groups than this are not looked at.
+const MOST_GROUPS: usize = 256;
+/// What systemd puts everything into.
+const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "iso.cpuset",
+        title: "CPU partitions are in force",
+        family: Family::Isolation,
+        severity: Weight::of(High, High, Info),
+        probe: Probe::Effective(partitions),
+        why: "A partition that became invalid (a CPU went away, another group claimed it, it clashes with isolcpus=) \
+            isolates nothing, and only its file says so.",
+        fix: "Read the reason in GROUP/cpuset.cpus.partition, mend it, and write 'isolated' there again.",
+        persist: &[
+            Lasting::Other(
+                "A unit that makes the partition at boot, ordered before the application, and reads the file back.",
+            ),
+            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
+        ],
+        undo: "echo member > GROUP/cpuset.cpus.partition",
+        cost: "Tasks outside the group cannot run on these CPUs.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/cgroup-v2.rst",
+            "kernel 6.1, 6.12, 7.3 kernel/cgroup/cpuset.c",
+            "kernel 7.3 admin-guide/cpu-isolation.rst",
+        ],
+    },
+    Knob {
+        id: "sysd.affinity",
+        title: "First process keeps off the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(first_process),
+        why: "Every process inherits where it may run from the first one; if that may run everywhere, so may all \
+            daemons and logins.",
+        fix: "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice and init.scope; \
+            taskset -acp <H> 1",
+        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>"), Lasting::Manager],
+        undo: "systemctl revert each slice; taskset -acp with the list it had; remove the line.",
+        cost: "The real-time work's own unit must then say CPUAffinity=<I> or AllowedCPUs=<I>.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "systemd-system.conf(5): CPUAffinity",
+            "kernel 6.1, 6.12, 7.3 kernel/sched/core.c: sched_init_smp",
+            "systemd#23748",
+        ],
+    },
+    Knob {
+        id: "sysd.slices",
+        title: "Services and logins kept off the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(slices),
+        why: "What runs in a slice may use the CPUs its cpuset names; a process can widen its own affinity, but never \
+            beyond that.",
+        fix: "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice, machine.slice \
+            and init.scope; give the real-time unit a slice of its own with AllowedCPUs=<I>.",
+        persist: &[Lasting::Other(
+            "systemctl set-property SLICE AllowedCPUs=<H> (without --runtime) for each of them.",
+        )],
+        undo: "systemctl revert each slice.",
+        cost: "Moves running tasks; a real-time unit inside system.slice loses the CPUs.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "systemd.resource-control(5): AllowedCPUs",
+            "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective",
+        ],
+    },
+];
+
+/// The groups below a folder: their files all have a dot-separated controller as first word.
+fn groups(case: &Case<'_>, folder: &str) -> Vec<String> {
+    const FILES: [&str; 11] =
+        ["cgroup", "cpu", "cpuset", "io", "memory", "pids", "hugetlb", "rdma", "misc", "irq", "dmem"];
+    let is_group = |name: &&String| !FILES.contains(&name.split('.').next().unwrap_or_default());
+    let names = case.list(folder);
+    names
+        .known()
+        .map(|names| names.iter().filter(is_group).map(|name| format!("{folder}/{name}")).collect())
+        .unwrap_or_default()
+}
+
+fn partitions(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
+    }
+    let Some(mount) = MOUNTS.iter().find(|mount| case.exists(&format!("{mount}/cgroup.controllers"))) else {
+        let fact = Fact::<()>::Absent;
+        return case
+            .known(MOUNTS[0], fact, Missing::CannotBe("no control groups of the second kind here"))
+            .map(|()| true);
+    };
+    let top = groups(case, mount);
+    let below = top.iter().flat_map(|group| groups(case, group));
+    let (mut found, mut is_good, mut seen) = (false, true, 0_usize);
+    for group in top.iter().cloned().chain(below) {
+        if seen == MOST_GROUPS {
+            break;
+        }
+        seen += 1;
+        let path = format!("{group}/cpuset.cpus.partition");
+        let state = case.peek(&path);
+        let Some(text) = state.known().filter(|text| !text.is_empty() && text.as_str() != "member") else { continue };
+        case.cite(&path, &state);
+        found = true;
+        match text.split_whitespace().nth(1) {
+            None if text == "root" || text == "isolated" => {}
+            None => return Doubt::unknown(format!("{path} holds '{text}'")),
+            Some(_) => is_good = false,
+        }
+    }
+    match (found, seen) {
+        (true, _) => Ok(is_good),
+        (false, MOST_GROUPS) => Doubt::unknown("there are more control groups than were looked at"),
+        (false, _) => {
+            Doubt::not_applicable("no control group is a partition; what isolates these CPUs, see iso.domain")
+        }
+    }
+}
+
+fn first_process(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let path = "/proc/1/status";
+    let status = case.peek(path);
+    if let Some(trouble) = status.trouble() {
+        case.note(path, trouble);
+    }
+    let status = case.known(path, status, Missing::TellsNothing("the first process cannot be seen"))?;
+    let Some(list) = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")) else {
+        return Doubt::unknown(format!("{path} does not say where it may run"));
+    };
+    case.note(format!("{path} Cpus_allowed_list"), list.trim());
+    let allowed = CpuSet::parse_list(list.trim()).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
+    Ok(allowed.intersection(&case.rt).is_empty())
+}
+
+fn slices(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let (mut seen, mut is_good) = (false, true);
+    for (mount, slice) in MOUNTS.iter().flat_map(|mount| SLICES.map(|slice| (mount, slice))) {
+        let path = format!("{mount}/{slice}/cpuset.cpus.effective");
+        let Fact::Known(list) = case.peek(&path) else { continue };
+        let cpus = case.cpu_list(&path, Missing::TellsNothing("it went away"))?;
+        if list.trim().is_empty() {
+            continue;
+        }
+        seen = true;
+        is_good &= cpus.intersection(&case.rt).is_empty();
+    }
+    if seen {
+        return Ok(is_good);
+    }
+    let nothing = Missing::CannotBe("no cpuset limits systemd's slices here; what does, see sysd.affinity");
+    case.known("/sys/fs/cgroup/system.slice", Fact::<()>::Absent, nothing).map(|()| true)
+}

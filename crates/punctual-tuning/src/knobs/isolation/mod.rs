@@ -1,0 +1,209 @@
+//! CPUs kept free of other work: by the scheduler, the tick, RCU and the work queues.
+
+mod cpusets;
+mod rcu;
+mod threads;
+mod tick;
+mod workqueues;
+
+pub(super) use threads::keep_off_isolated;
+pub(super) use workqueues::unbound;
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, When, count, joined};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
+use punctual_facts::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
+
+const LISTS: &[&[Knob]] = &[OWN, cpusets::KNOBS, rcu::KNOBS, threads::KNOBS, workqueues::KNOBS, tick::KNOBS];
+
+const OWN: &[Knob] = &[
+    Knob {
+        id: "iso.domain",
+        title: "Real-time CPUs set apart from the scheduler",
+        family: Family::Isolation,
+        severity: Weight::of(High, High, Info),
+        probe: Probe::Effective(domain),
+        why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
+            the activations and delay the next one.",
+        fix: "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
+            GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
+        persist: &[
+            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::Other("On 6.1 to 6.12 kernel threads may still roam there, see kthr.affinity."),
+        ],
+        undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
+        cost: "These CPUs do nothing else, and tasks must be placed on them by hand.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c",
+            "kernel admin-guide/cgroup-v2.rst",
+            "kernel 7.3 admin-guide/cpu-isolation.rst",
+        ],
+    },
+    Knob {
+        id: "iso.nohz_full",
+        title: "Tick stopped where it pays, and only there",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, High, Medium),
+        probe: Probe::Effective(nohz_full),
+        why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
+            it at every entry, which is why the kernel's own guide advises periodic loops against it.",
+        fix: "None at run time.",
+        persist: &[Lasting::Either {
+            when: When::Polls,
+            then: &Lasting::Word("nohz_full=<I>"),
+            otherwise: &Lasting::NoWord("nohz_full"),
+        }],
+        undo: "Put the word back as it was and boot again.",
+        cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to 6.12 \
+            unbound kernel threads then return to these CPUs (kthr.affinity).",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
+            "kernel 7.3 kernel/time/tick-sched.c",
+        ],
+    },
+    Knob {
+        id: "iso.rcu_nocbs",
+        title: "RCU callbacks off the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(rcu_nocbs),
+        why: "Otherwise memory that others free is given back on the real-time CPU, in bursts.",
+        fix: "None at run time.",
+        persist: &[
+            Lasting::Word("rcu_nocbs=<I>"),
+            Lasting::Other("nohz_full= implies it; a malformed list offloads all CPUs."),
+        ],
+        undo: "Remove the word and boot again.",
+        cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 kernel/rcu/tree_nocb.h",
+            "kernel admin-guide/kernel-per-CPU-kthreads.rst",
+            "kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h: once one CPU is offloaded, threads are made for every CPU",
+            "seen on 6.1: rcu_nocbs=3 on four CPUs makes rcuop/0 to rcuop/3",
+            "unverified: kernels before 6.1",
+        ],
+    },
+    Knob {
+        id: "rcu.normal",
+        title: "RCU does not hurry",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
+        probe: Probe::Effective(rcu_normal),
+        why: "An expedited grace period interrupts every busy CPU to get done sooner; others' convenience, your \
+            latency.",
+        fix: "echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited",
+        persist: &[Lasting::Word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
+        undo: "Write back the values that were there.",
+        cost: "Slower administration: module loading, network set-up.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel-parameters.txt: rcupdate.rcu_normal, rcu_expedited", "kernel 7.3 kernel/rcu/update.c"],
+    },
+];
+
+/// Whether the real-time CPUs are set apart from the scheduler.
+pub(super) fn domain(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
+    }
+    let online = case.online();
+    if online.is_some_and(|online| online.len() == 1) {
+        return Doubt::not_applicable("there is one CPU, and it has to do everything");
+    }
+    let at_boot = case.cpu_list(ISOLATED, Missing::TellsNothing("the kernel does not say which CPUs are isolated"))?;
+    let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
+    let by_cpuset = if case.peek(partitions).known().is_some() {
+        case.cpu_list(partitions, Missing::TellsNothing("no cpuset partitions here"))?
+    } else {
+        CpuSet::new()
+    };
+    if case.rt.is_empty() {
+        return Doubt::unknown("which CPUs are online is not known");
+    }
+    Ok(case.rt.is_subset(&at_boot.union(&by_cpuset)))
+}
+
+fn nohz_full(case: &Case<'_>) -> Judged {
+    let wanted = case.is(Kind::Poll);
+    let missing = Missing::CannotBe("this kernel cannot stop its tick (no CONFIG_NO_HZ_FULL)");
+    match case.cpu_list(NOHZ_FULL, missing) {
+        Ok(set) if wanted => Ok(!case.rt.is_empty() && case.rt.is_subset(&set)),
+        Ok(set) => Ok(case.rt.intersection(&set).is_empty()),
+        Err(Doubt::NotApplicable(_)) if wanted => Ok(false),
+        Err(doubt) => Err(doubt),
+    }
+}
+
+/// Whether the callbacks of the real-time CPUs are run elsewhere.
+pub(super) fn rcu_nocbs(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let is_offloader = |name: &str| {
+        let cpu = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
+        cpu.parse::<u32>().ok()
+    };
+    let threads = case.tasks(|task| task.is_kernel && is_offloader(&task.name).is_some())?;
+    let with_thread: CpuSet = threads.iter().filter_map(|task| is_offloader(&task.name)).collect();
+    case.note(
+        "kernel threads rcuop/N, rcuos/N",
+        if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
+    );
+    let online = case.online().cloned().unwrap_or_default();
+    // A kernel that makes threads only for the CPUs it offloads (6.1 and later make them for all) says it by them.
+    if !case.rt.is_subset(&with_thread) || !online.is_subset(&with_thread) {
+        return Ok(case.rt.is_subset(&with_thread));
+    }
+    Ok(case.rt.is_subset(&offloaded_at_boot(case)?))
+}
+
+/// Which CPUs the kernel offloaded when it started, given that the threads prove it offloads some: the tick-free ones,
+/// and those the command line names.
+fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    let tick_free = case.cpu_list(NOHZ_FULL, Missing::CannotBe("")).or_else(|doubt| match doubt {
+        Doubt::NotApplicable(_) => Ok(CpuSet::new()),
+        unknown @ Doubt::Unknown(_) => Err(unknown),
+    })?;
+    if case.rt.is_subset(&tick_free) {
+        return Ok(tick_free);
+    }
+    let unseen = Missing::TellsNothing("which CPUs were named at boot is not shown");
+    let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
+    let Some(list) = line.value("rcu_nocbs") else {
+        case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
+        // Built to offload all, a kernel still offloads the tick-free ones only where there are some.
+        let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
+        return Ok(if is_all { case.rt.clone() } else { tick_free });
+    };
+    case.note(format!("{CMDLINE} rcu_nocbs"), list);
+    let named = CpuSet::parse_list(list);
+    let named =
+        named.or_else(|e| Doubt::unknown(format!("rcu_nocbs={list}: {e}; the kernel may read it otherwise")))?;
+    Ok(tick_free.union(&named))
+}
+
+fn is_expedited(case: &Case<'_>) -> bool {
+    case.peek("/sys/kernel/rcu_expedited").known().is_some_and(|value| value != "0")
+}
+
+fn expedited_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    if is_expedited(case) { severity.max(High) } else { severity }
+}
+
+fn rcu_normal(case: &Case<'_>) -> Judged {
+    let missing = Missing::TellsNothing("the kernel does not show how RCU behaves");
+    let normal = case.number("/sys/kernel/rcu_normal", missing)?;
+    let expedited = case.number("/sys/kernel/rcu_expedited", missing)?;
+    if case.online().is_some_and(|online| online.len() == 1) {
+        return Doubt::not_applicable("there is no other CPU to interrupt this one");
+    }
+    Ok(normal != 0 && expedited == 0)
+}

@@ -1,0 +1,159 @@
+//! How RCU, which frees memory once all readers are done, treats the real-time CPUs.
+
+use crate::knobs::case::LOG;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+use punctual_facts::machine::NOHZ_FULL;
+use punctual_facts::profile::Kind;
+
+const PARAMETERS: &str = "kernel-parameters.txt (6.12, 7.3)";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "rcu.nocb_poll",
+        title: "Polling work need not wake RCU's threads",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(nocb_poll),
+        why: "Each callback queued on an offloaded CPU may have to wake the thread that will run it; that thread can \
+            look by itself instead.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("rcu_nocb_poll")],
+        undo: "Remove the word and boot again; a value after it changes nothing.",
+        cost: "The threads wake up all the time on the other CPUs: power, and some of their time.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"],
+    },
+    Knob {
+        id: "rcu.patience",
+        title: "RCU waits before it disturbs tick-free CPUs",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(patience),
+        why: "A grace period that is not given time asks the tick-free CPU soon for a sign of life, which takes it \
+            into the kernel.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("rcutree.nohz_full_patience_delay=1000")],
+        undo: "Remove the word and boot again.",
+        cost: "Memory is given back up to so many milliseconds later.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[PARAMETERS, "kernel 6.12, 7.3 kernel/rcu/tree.c, tree_plugin.h", "tuned network-latency profile"],
+    },
+    Knob {
+        id: "rcu.stall_suppress",
+        title: "Starved RCU is reported",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(stall_suppress),
+        why: "A stall report is the first sign that a real-time thread does not let the kernel's own work run; \
+            suppressed, the next sign is a machine without memory.",
+        fix: "echo 0 > /sys/module/rcupdate/parameters/rcu_cpu_stall_suppress",
+        persist: &[Lasting::NoWord("rcupdate.rcu_cpu_stall_suppress")],
+        undo: "Write back the value that was there.",
+        cost: "A report is written with interrupts off, milliseconds to a slow console.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/update.c"],
+    },
+    Knob {
+        id: "rcu.kthread_prio",
+        title: "RCU's threads above what spins, below your loop",
+        family: Family::Isolation,
+        severity: Weight::of(Info, Medium, Info),
+        probe: Probe::Effective(kthread_prio),
+        why: "RCU's own threads that a spinning real-time thread keeps out end in a stall and in exhausted memory; \
+            above the interrupts' threads they delay everybody.",
+        fix: "chrt -f -p 11 PID for each rcuc/N, rcub/N and rcu_preempt.",
+        persist: &[Lasting::Word("rcutree.kthread_prio=11")],
+        undo: "Remove the word and boot again.",
+        cost: "Callbacks run ahead of real-time threads below that priority.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c", "OpenShift node tuning operator"],
+    },
+    Knob {
+        id: "rcu.use_softirq",
+        title: "RCU's core runs where this kernel wants it",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(use_softirq),
+        why: "PREEMPT_RT runs RCU's core in threads with a priority. Elsewhere it belongs into the soft interrupt: \
+            as a thread without a priority it starves behind real-time work.",
+        fix: "None at run time.",
+        persist: &[Lasting::NoWord("rcutree.use_softirq")],
+        undo: "Put the word back and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c"],
+    },
+];
+
+/// Fails where these CPUs' callbacks are run by themselves.
+fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
+    if super::rcu_nocbs(case)? {
+        return Ok(());
+    }
+    Doubt::not_applicable("these CPUs' callbacks are not moved away, see iso.rcu_nocbs")
+}
+
+fn nocb_poll(case: &Case<'_>) -> Judged {
+    if !case.is(Kind::Poll) {
+        return Doubt::not_applicable("only work that stays out of the kernel gains from it");
+    }
+    offloaded(case)?;
+    let log = case.peek(LOG);
+    if let Some(trouble) = log.trouble() {
+        case.note(LOG, trouble);
+    }
+    let log = case.known(LOG, log, Missing::TellsNothing("only the kernel's log tells, and it was not read"))?;
+    if log.contains("Poll for callbacks from no-CBs CPUs") {
+        case.note(LOG, "Poll for callbacks from no-CBs CPUs");
+        return Ok(true);
+    }
+    // Both messages come one after the other, so one without the other is an answer.
+    if log.contains("Offload RCU callbacks from CPUs:") {
+        case.note(LOG, "Offload RCU callbacks from CPUs, and no word of polling");
+        return Ok(false);
+    }
+    Doubt::unknown("the kernel's log no longer holds its beginning")
+}
+
+fn patience(case: &Case<'_>) -> Judged {
+    if !case.is(Kind::Poll) {
+        return Doubt::not_applicable("only work that stays out of the kernel gains from it");
+    }
+    let tick_free = case.cpu_list(NOHZ_FULL, Missing::CannotBe("this kernel cannot stop its tick"))?;
+    if case.rt.intersection(&tick_free).is_empty() {
+        return Doubt::not_applicable("these CPUs are not tick-free, see iso.nohz_full");
+    }
+    let missing = Missing::CannotBe("this kernel's RCU has no patience to set (6.12 has, 6.1 has not)");
+    Ok(case.number("/sys/module/rcutree/parameters/nohz_full_patience_delay", missing)? > 0)
+}
+
+fn stall_suppress(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel has no such switch");
+    Ok(case.number("/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress", missing)? == 0)
+}
+
+/// From this priority on the threads of interrupts are pushed back, which have 50 unless somebody changed it.
+const INTERRUPTS: i64 = 50;
+
+fn kthread_prio(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel's RCU has no threads to set");
+    let priority = case.number("/sys/module/rcutree/parameters/kthread_prio", missing)?;
+    Ok((1..INTERRUPTS).contains(&priority))
+}
+
+fn use_softirq(case: &Case<'_>) -> Judged {
+    let path = "/sys/module/rcutree/parameters/use_softirq";
+    let in_softirq = match case.text(path, Missing::CannotBe("this kernel leaves no choice"))?.trim() {
+        "Y" => true,
+        "N" => false,
+        other => return Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
+    };
+    Ok(in_softirq != case.is_rt())
+}

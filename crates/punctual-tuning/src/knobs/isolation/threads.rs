@@ -1,0 +1,160 @@
+//! The kernel's own threads: where they may run, and ahead of whom.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Task, Weight, When};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Info, Medium};
+use punctual_facts::machine::Version;
+use punctual_facts::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "kthr.affinity",
+        title: "No roaming kernel thread on the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info).adjusted(roaming_severity),
+        probe: Probe::Effective(roaming),
+        why: "Kernel threads that may run anywhere also run on the real-time CPUs. Up to 6.12 only nohz_full= keeps \
+            them away, isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
+            nohz_full= (see iso.nohz_full), so up to 6.12 that state comes back there with each new thread.",
+        fix: "taskset -cp <H> PID for each of them; threads made later start on the kernel's own mask again.",
+        persist: &[Lasting::Either {
+            when: When::ThreadsKeepOffIsolated,
+            then: &Lasting::Word("isolcpus=managed_irq,domain,<I>"),
+            otherwise: &Lasting::Other(
+                "Up to 6.12 isolcpus= does not move them: nohz_full=<I> where the work polls; else a timer that \
+                        runs taskset again and again, since threads made later start on the kernel's own mask.",
+            ),
+        }],
+        undo: "taskset -cp with the list it had.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12 kernel/kthread.c (HK_TYPE_KTHREAD)",
+            "kernel 7.3 kernel/kthread.c (HK_TYPE_DOMAIN)",
+        ],
+    },
+    Knob {
+        id: "kthr.prio",
+        title: "Kernel threads of the real-time CPUs stay low",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(priorities),
+        why: "Timers, soft interrupts and RCU callbacks of everybody run in these threads. At or above the priority \
+            of the interrupts' threads (50) they push back the device that the real-time work waits for.",
+        fix: "chrt -f -p 1 PID for ktimers/N and irq_work/N, chrt -o -p 0 PID for ksoftirqd/N, with N in <I>.",
+        persist: &[Lasting::Other(
+            "A unit that sets them at boot and again after a CPU was plugged in; no word on the command line does, \
+                but rcutree.kthread_prio= for RCU's.",
+        )],
+        undo: "chrt with the policy and priority it had.",
+        cost: "Networking and coarse timers on these CPUs wait for the real-time work.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 kernel/softirq.c (ktimers: FIFO 1), irq_work.c (FIFO 1), sched/syscalls.c (interrupts: FIFO \
+                50)",
+            "OpenShift node tuning operator (11)",
+        ],
+    },
+    Knob {
+        id: "leftovers",
+        title: "No ordinary process on the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(leftovers),
+        why: "A process that was there before, or was pinned there by its owner, shares caches and timers with the \
+            real-time work, and starves when that gets busy.",
+        fix: "taskset -acp <H> PID for each of them.",
+        persist: &[Lasting::Other(
+            "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
+        )],
+        undo: "taskset -acp with the list it had.",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["proc_pid_stat(5): processor", "netdata#6741"],
+    },
+];
+
+/// Kernel threads that may run on the real-time CPUs though they might run elsewhere.
+fn roaming(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    // The threads of interrupts follow their interrupt, see irq.affinity.
+    let movable = case.tasks(|task| task.is_kernel && task.cpus.is_some() && !task.name.starts_with("irq/"))?;
+    if movable.is_empty() {
+        return Doubt::unknown("where kernel threads may run was not read");
+    }
+    let cpus = |task: &Task| task.cpus.clone().unwrap_or_default();
+    // Bound to one CPU is bound on purpose.
+    let intrudes = |task: &&Task| {
+        let cpus = cpus(task);
+        cpus.len() > 1 && !cpus.intersection(&case.rt).is_empty()
+    };
+    let found: Vec<String> =
+        movable.iter().filter(intrudes).map(|task| format!("{} on {}", task.name, cpus(task))).collect();
+    let shown = if found.is_empty() { format!("none of {}", movable.len()) } else { found.join(", ") };
+    case.note(format!("kernel threads that may run on CPUs {}", case.rt), shown);
+    Ok(found.is_empty())
+}
+
+/// From here on kernel threads keep off CPUs by isolation; between 6.12 and 7.0 nobody looked.
+const ROLES_SWAPPED: Version = Version::new(7, 0);
+
+/// Whether this kernel's threads keep off isolated CPUs; `false` where its version is not known.
+pub(in crate::knobs) fn keep_off_isolated(case: &Case<'_>) -> bool {
+    case.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED)
+}
+
+/// On isolated CPUs of older kernels that tick, nothing keeps them away for good, and taking the tick away costs
+/// periodic work more.
+fn roaming_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_in = |set: &Fact<CpuSet>| set.known().is_some_and(|set| case.rt.is_subset(set));
+    let is_older = case.machine.kernel.version.known().is_some_and(|version| *version < ROLES_SWAPPED);
+    let is_best = is_in(&case.machine.isolated) && !is_in(&case.machine.nohz_full);
+    if case.is(Kind::Periodic) && is_older && is_best { severity.min(Info) } else { severity }
+}
+
+/// Interrupts' threads have this priority unless somebody changed it.
+const INTERRUPTS: u32 = 50;
+
+fn priorities(case: &Case<'_>) -> Judged {
+    const NAMES: [&str; 6] = ["ksoftirqd", "ktimers", "rcuc", "irq_work", "backlog_napi", "kworker"];
+    let of_our_cpus = |task: &Task| {
+        let (name, cpu) = task.name.split_once('/')?;
+        let cpu: u32 = cpu.split(':').next()?.parse().ok()?;
+        (NAMES.contains(&name) && case.rt.contains(cpu)).then_some(())
+    };
+    let threads = case.tasks(|task| task.is_kernel && of_our_cpus(task).is_some())?;
+    if threads.is_empty() {
+        return Doubt::unknown("none of these threads is among the tasks that were looked at");
+    }
+    let high: Vec<String> = threads
+        .iter()
+        .filter(|task| task.rt_priority >= INTERRUPTS)
+        .map(|task| format!("{} at {}", task.name, task.rt_priority))
+        .collect();
+    let highest = threads.iter().map(|task| task.rt_priority).max().unwrap_or_default();
+    let shown =
+        if high.is_empty() { format!("{} of them, the highest at {highest}", threads.len()) } else { high.join(", ") };
+    case.note(format!("ksoftirqd, ktimers, rcuc, irq_work, backlog_napi and kworker of CPUs {}", case.rt), shown);
+    Ok(high.is_empty())
+}
+
+fn leftovers(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let is_ours = |name: &str| ["punctual", "punctual-reader"].contains(&name);
+    // A task that sleeps keeps the CPU it ran on last, also when it may no longer run there.
+    let may_run = |task: &Task| task.cpus.as_ref().is_none_or(|cpus| !cpus.intersection(&case.rt).is_empty());
+    let is_there = |task: &Task| case.rt.contains(task.cpu) && may_run(task);
+    let found =
+        case.tasks(|task| !task.is_kernel && task.rt_priority == 0 && is_there(task) && !is_ours(&task.name))?;
+    let names: Vec<String> = found.iter().map(|task| format!("{} on {}", task.name, task.cpu)).collect();
+    case.note(
+        format!("processes on CPUs {}", case.rt),
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+    );
+    Ok(names.is_empty())
+}

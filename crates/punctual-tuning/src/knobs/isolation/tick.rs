@@ -1,0 +1,271 @@
+//! The tick, and the timers that ride on it.
+
+use crate::knobs::interrupts::rises;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use punctual_facts::machine::{NOHZ_FULL, Version};
+use punctual_facts::profile::Kind;
+use punctual_hist::Nanos;
+
+const TIMER_LIST: &str = "/proc/timer_list";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "tick.skew",
+        title: "CPUs tick one after the other",
+        family: Family::Isolation,
+        severity: Weight::of(Info, Info, Info).adjusted(skew_severity),
+        probe: Probe::Effective(skew),
+        why: "CPUs that tick at the same moment queue for the same locks, the longer the more CPUs there are.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("skew_tick=1")],
+        undo: "Remove the word and boot again.",
+        cost: "A little power: idle CPUs wake one after the other.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel-parameters.txt: skew_tick",
+            "kernel 6.1, 6.12, 7.3 kernel/time/tick-sched.c, timer_list.c",
+            "cluster-node-tuning-operator#1564",
+        ],
+    },
+    Knob {
+        id: "tick.idle",
+        title: "Tick goes on while a CPU waits",
+        family: Family::Isolation,
+        severity: Weight::of(Info, Info, Info).adjusted(idle_severity),
+        probe: Probe::Effective(idle),
+        why: "A CPU that stops its tick whenever it is idle does the book-keeping at every wake-up, which a fast \
+            periodic loop pays in each period.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("nohz=off")],
+        undo: "Remove the word and boot again.",
+        cost: "Power: idle CPUs wake 100 to 1000 times a second; nohz_full= does not work with it.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
+            "kernel timers/no_hz.rst",
+        ],
+    },
+    Knob {
+        id: "tick.timer_migration",
+        title: "Idle CPUs' timers stay off the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(timer_migration),
+        why: "With migration on, a busy CPU runs the coarse timers of idle ones. Up to 6.8 those go to CPUs that the \
+            scheduler balances with; 6.12 asks isolated CPUs, too; 7.3 leaves isolated ones out, but not those that \
+            are tick-free as well.",
+        fix: "sysctl kernel.timer_migration=0",
+        persist: &[Lasting::Sysctl("kernel.timer_migration = 0")],
+        undo: "sysctl kernel.timer_migration=1",
+        cost: "Power. Where CPUs are given to real-time work only now and then, 1 may be better: it lets their \
+            timers leave.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 6.1 kernel/sched/core.c: get_nohz_timer_target (within scheduling domains)",
+            "kernel 6.12, 7.3 kernel/time/timer_migration.c (7.3: tmigr_is_isolated)",
+            "unverified: that 6.9 brought it (6.1 lacks it, 6.12 has it)",
+            "tuned network-latency profile (0)",
+            "OpenShift node tuning operator (1)",
+        ],
+    },
+    Knob {
+        id: "tick.stopped",
+        title: "Tick-free CPUs hardly tick",
+        family: Family::Isolation,
+        severity: Weight::of(Info, High, Info),
+        probe: Probe::Effective(stopped),
+        why: "nohz_full= only allows the tick to stop: a second runnable task, a POSIX CPU timer or RCU in need keeps \
+            it going, and each tick costs microseconds.",
+        fix: "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity; the events \
+            timer:timer_expire_entry and timer:tick_stop in a trace name the cause.",
+        persist: &[Lasting::Word("nohz_full=<I>"), Lasting::Word("isolcpus=managed_irq,domain,<I>")],
+        undo: "Remove the words and boot again.",
+        cost: "None beyond that of the isolation.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel timers/no_hz.rst", "kernel 7.3 kernel/time/tick-sched.c"],
+    },
+    Knob {
+        id: "cpu.hotplug_dance",
+        title: "Timers of others leave when a CPU is plugged out",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "whose timers are queued on the real-time CPUs is not shown to ordinary readers; taking each of \
+                these CPUs offline and online once, before the application starts, drives them away",
+            applies: |case| case.has_housekeeping().and_then(|()| case.not_a_guest()),
+        },
+        why: "A timer that was armed on a CPU before it was set apart stays there and is re-armed there.",
+        fix: "For N in <I>: echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
+        persist: &[Lasting::Other(
+            "A unit that does it before the application starts; the fair server's and interrupts' settings must come \
+                after.",
+        )],
+        undo: "Nothing to undo.",
+        cost: "Everything on the machine stops for a moment; per-CPU settings are lost.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel admin-guide/kernel-per-CPU-kthreads.rst"],
+    },
+];
+
+/// One CPU in `/proc/timer_list`.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tick {
+    cpu: u32,
+    /// When it ticks next, or, where the tick is stopped, ticked last.
+    at_ns: Option<u64>,
+    /// Whether it may stop its tick when idle.
+    may_stop: Option<bool>,
+}
+
+fn ticks(list: &str) -> Vec<Tick> {
+    let mut found: Vec<Tick> = Vec::new();
+    let mut is_tick = false;
+    let number = |text: &str| text.trim().split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok();
+    let mut last_tick = None;
+    for line in list.lines() {
+        if let Some(cpu) = line.strip_prefix("cpu: ").and_then(|cpu| cpu.trim().parse().ok()) {
+            found.push(Tick { cpu, ..Tick::default() });
+            (is_tick, last_tick) = (false, None);
+            continue;
+        }
+        let Some(current) = found.last_mut() else { continue };
+        let line = line.trim_start();
+        if line.starts_with('#') && line.contains('<') {
+            // The name changed between 6.1 and 6.12.
+            is_tick = line.contains("tick_sched_timer") || line.contains("tick_nohz_handler");
+        } else if let Some(expiry) = line.strip_prefix("# expires at ").filter(|_| is_tick) {
+            current.at_ns = number(expiry);
+            is_tick = false;
+        } else if let Some((name, value)) = line.split_once(':') {
+            match (name.trim(), number(value)) {
+                (".nohz" | ".nohz_mode", Some(mode)) => current.may_stop = Some(mode != 0),
+                (".last_tick", when) => last_tick = when,
+                // While it is stopped the timer stands on the next event instead.
+                (".tick_stopped", Some(1)) => current.at_ns = last_tick,
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn timer_list(case: &Case<'_>) -> Result<Vec<Tick>, Doubt> {
+    let list = case.peek(TIMER_LIST);
+    if let Some(trouble) = list.trouble() {
+        case.note(TIMER_LIST, trouble);
+    }
+    let list = case.known(TIMER_LIST, list, Missing::TellsNothing("the kernel does not show its timers"))?;
+    Ok(ticks(&list))
+}
+
+fn skew_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_large = case.online().is_some_and(|online| online.len() >= 32);
+    if is_large { severity.max(Medium) } else { severity }
+}
+
+fn skew(case: &Case<'_>) -> Judged {
+    if case.online().is_some_and(|online| online.len() == 1) {
+        return Doubt::not_applicable("there is one CPU");
+    }
+    let ticks = timer_list(case)?;
+    let hz = case.config("HZ")?;
+    let hz: u64 = hz.parse().ok().filter(|hz| *hz > 0).map_or_else(|| Doubt::unknown(format!("HZ is '{hz}'")), Ok)?;
+    // As the kernel rounds it (TICK_NSEC).
+    let period = (1_000_000_000 + hz / 2) / hz;
+    let phases: Vec<(u32, u64)> =
+        ticks.iter().filter_map(|tick| Some((tick.cpu, tick.at_ns? % period.max(1)))).collect();
+    let Some(((_, first), rest)) = phases.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return Doubt::unknown("no two CPUs show when they tick");
+    };
+    let is_skewed = rest.iter().any(|(_, phase)| phase != first);
+    let shown: Vec<String> = phases.iter().take(8).map(|(cpu, phase)| format!("CPU {cpu} at {phase} ns")).collect();
+    case.note(format!("{TIMER_LIST}, in a tick of {period} ns"), shown.join(", "));
+    Ok(is_skewed)
+}
+
+/// The kernel's own guide speaks of loops of 100 us.
+fn idle_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_fast = case.is(Kind::Periodic) && case.need.period.is_some_and(|period| period < Nanos::from_ms(1));
+    if is_fast { severity.max(Medium) } else { severity }
+}
+
+fn idle(case: &Case<'_>) -> Judged {
+    if !case.is(Kind::Periodic) {
+        return Doubt::not_applicable("it only counts for loops that sleep and wake fast");
+    }
+    if !case.tick_free()?.is_empty() {
+        return Doubt::not_applicable(
+            "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
+        );
+    }
+    let of_ours = |tick: &Tick| case.rt.contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
+    let seen: Vec<(u32, bool)> = timer_list(case)?.iter().filter_map(of_ours).collect();
+    if seen.is_empty() {
+        return Doubt::unknown(format!("{TIMER_LIST} does not say whether these CPUs stop their tick"));
+    }
+    let stopping: CpuSet = seen.iter().filter(|(_, may)| *may).map(|(cpu, _)| *cpu).collect();
+    let shown = if stopping.is_empty() { "none".to_owned() } else { stopping.to_string() };
+    case.note(format!("{TIMER_LIST}: CPUs that stop their tick when idle"), shown);
+    Ok(stopping.is_empty())
+}
+
+fn timer_migration(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let missing = Missing::CannotBe("this kernel never moves timers");
+    let is_on = case.number("/proc/sys/kernel/timer_migration", missing)? != 0;
+    let is_isolated = is_on && super::domain(case) == Ok(true);
+    if is_isolated && case.version()? < Version::new(6, 9) {
+        return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
+    }
+    let from_7_3 = is_isolated && case.version()? >= Version::new(7, 3);
+    if from_7_3 && case.tick_free()?.intersection(&case.rt).is_empty() {
+        return Doubt::not_applicable("from 7.3 on isolated CPUs take no part in it, unless they are tick-free");
+    }
+    Ok(!is_on)
+}
+
+/// More ticks than this in the short time between the two looks are those of a tick that runs.
+const MOST_TICKS: u64 = 2;
+
+fn stopped(case: &Case<'_>) -> Judged {
+    if !case.is(Kind::Poll) {
+        return Doubt::not_applicable("work that sleeps and wakes is better off with a tick, see iso.nohz_full");
+    }
+    let tick_free = case.cpu_list(NOHZ_FULL, Missing::CannotBe("this kernel cannot stop its tick"))?;
+    let ours = case.rt.intersection(&tick_free);
+    if ours.is_empty() {
+        return Doubt::not_applicable("these CPUs may not stop their tick, see iso.nohz_full");
+    }
+    // x86 has a row of its own, arm64 one for its timer's interrupt.
+    let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
+    let rises = rises(case, is_timer)?;
+    let rises: Vec<&(u32, u64)> =
+        rises.iter().flat_map(|row| &row.counts).filter(|(cpu, _)| ours.contains(*cpu)).collect();
+    let shown: Vec<String> = rises.iter().take(16).map(|(cpu, ticks)| format!("CPU {cpu}: {ticks}")).collect();
+    case.note("timer interrupts between two looks at /proc/interrupts", shown.join(", "));
+    Ok(rises.iter().all(|(_, ticks)| *ticks <= MOST_TICKS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tick, ticks};
+
+    #[test]
+    fn reads_both_kinds_of_timer_list() {
+        let list = "now at 5 nsecs\n\ncpu: 0\n clock 0:\nactive timers:\n #0: <0>, tick_sched_timer, S:01\n # expires at \
+                    4000000-4000000 nsecs [in 1 to 1 nsecs]\n  .nohz_mode      : 2\n  .last_tick      : 7 nsecs\n  \
+                    .tick_stopped   : 0\ncpu: 1\n #0: <0>, hrtimer_wakeup, S:01\n # expires at 9-9 nsecs\n #1: <0>, \
+                    tick_nohz_handler, S:01\n # expires at 8000000-8000000 nsecs\n  .nohz           : 0\n  .last_tick      \
+                    : 5000000 nsecs\n  .tick_stopped   : 1\n";
+        let tick = |cpu, at_ns, may_stop| Tick { cpu, at_ns: Some(at_ns), may_stop: Some(may_stop) };
+        assert_eq!(ticks(list), [tick(0, 4_000_000, true), tick(1, 5_000_000, false)]);
+    }
+}

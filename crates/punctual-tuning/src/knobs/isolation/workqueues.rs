@@ -1,0 +1,197 @@
+//! Work the kernel puts off until later, and the CPUs it may then run on.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+
+const QUEUES: &str = "/sys/devices/virtual/workqueue";
+const MASK: &str = "/sys/devices/virtual/workqueue/cpumask";
+/// More queues than this are not looked at; storage with many devices has some dozens.
+const MOST_QUEUES: usize = 256;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "wq.unbound",
+        title: "Unbound kernel work off the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(unbound),
+        why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
+            choosing.",
+        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask",
+        persist: &[
+            Lasting::Write { path: MASK, value: "<H mask>" },
+            Lasting::Word("workqueue.unbound_cpus=<H>"),
+            Lasting::Other("The word is known to 6.12 and not to 6.1."),
+        ],
+        undo: "Write back the mask that was there.",
+        cost: "The work shares fewer CPUs; rewriting it on a busy machine was seen to stall the network.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/workqueue.c", "seapath/ansible#985"],
+    },
+    Knob {
+        id: "wq.isolated",
+        title: "Work queues know which CPUs are isolated",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(isolated),
+        why: "A CPU that the queues know as isolated stays out of the mask whatever somebody writes to it; otherwise \
+            the next tool that sets the mask brings the work back.",
+        fix: "Isolate the CPUs by isolcpus=domain or an isolated partition, see iso.domain.",
+        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>")],
+        undo: "Remove the word and boot again; echo member > GROUP/cpuset.cpus.partition",
+        cost: "None beyond the isolation itself.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12, 7.3 kernel/workqueue.c: cpumask_isolated"],
+    },
+    Knob {
+        id: "wq.named",
+        title: "No named queue reaches the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(named),
+        why: "Queues with a mask of their own (writeback, calls into EFI firmware, storage) run their work where \
+            that and the common mask allow.",
+        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask, or to the cpumask of each queue named here.",
+        persist: &[
+            Lasting::Write { path: "/sys/devices/virtual/workqueue/*/cpumask", value: "<H mask>" },
+            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"<H mask>\""),
+        ],
+        undo: "Write back the masks that were there.",
+        cost: "The work shares fewer CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 kernel/workqueue.c",
+            "kernel core-api/workqueue.rst",
+            "tuned realtime profile",
+        ],
+    },
+    Knob {
+        id: "wq.power_efficient",
+        title: "Work that need not stay leaves the real-time CPUs",
+        family: Family::Isolation,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(power_efficient),
+        why: "Some queues run their work on the CPU that asked for it, though any would do; this switch lets them \
+            run elsewhere.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("workqueue.power_efficient=1")],
+        undo: "Remove the word and boot again.",
+        cost: "That work finds colder caches.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel-parameters.txt: workqueue.power_efficient",
+            "kernel 6.12, 7.3 kernel/workqueue.c (set by itself with nohz_full=)",
+        ],
+    },
+    Knob {
+        id: "wq.affinity_scope",
+        title: "Unbound work stays near where it was asked for",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(affinity_scope),
+        why: "With a scope as wide as a NUMA node or the machine, work that housekeeping CPUs ask for runs next to \
+            the real-time CPUs and turns over the cache they share.",
+        fix: "echo cache > /sys/module/workqueue/parameters/default_affinity_scope",
+        persist: &[Lasting::NoWord("workqueue.default_affinity_scope")],
+        undo: "Write back the scope that was there.",
+        cost: "None: it is the default.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel-parameters.txt (6.12, 7.3): workqueue.default_affinity_scope",
+            "unverified: size of the effect",
+        ],
+    },
+    Knob {
+        id: "wq.cpu_intensive",
+        title: "Long work is noticed",
+        family: Family::Isolation,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(cpu_intensive),
+        why: "Work that runs for longer than a threshold no longer holds up the other work of its CPU, and is \
+            reported; without a threshold a driver can do so unseen.",
+        fix: "echo 10000 > /sys/module/workqueue/parameters/cpu_intensive_thresh_us",
+        persist: &[Lasting::NoWord("workqueue.cpu_intensive_thresh_us")],
+        undo: "Write back the number that was there.",
+        cost: "None: it is the default.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel-parameters.txt (6.12, 7.3): workqueue.cpu_intensive_thresh_us"],
+    },
+];
+
+fn common_mask(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    case.cpu_mask(MASK, Missing::TellsNothing("this kernel does not show where unbound work may run"))
+}
+
+/// Whether unbound work keeps off the real-time CPUs.
+pub(in crate::knobs) fn unbound(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    Ok(common_mask(case)?.intersection(&case.rt).is_empty())
+}
+
+fn isolated(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let missing = Missing::CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
+    let isolated = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask_isolated", missing)?;
+    Ok(case.rt.is_subset(&isolated))
+}
+
+fn named(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let common = common_mask(case)?;
+    let names = case.list(QUEUES);
+    let names = case.known(QUEUES, names, Missing::TellsNothing("the work queues are not shown"))?;
+    let (mut seen, mut intruders) = (0_usize, Vec::new());
+    for name in names.iter().take(MOST_QUEUES) {
+        let path = format!("{QUEUES}/{name}/cpumask");
+        let Fact::Known(mask) = case.peek(&path) else { continue };
+        let Ok(own) = CpuSet::parse_mask(&mask) else { return Doubt::unknown(format!("{path} holds '{mask}'")) };
+        seen += 1;
+        // A mask that has nothing in common with that of all unbound work gives way to it.
+        let both = own.intersection(&common);
+        let in_force = if both.is_empty() { &common } else { &both };
+        if !in_force.intersection(&case.rt).is_empty() {
+            intruders.push(format!("{name} on {in_force}"));
+        }
+    }
+    let shown = if intruders.is_empty() { format!("none of {seen} on CPUs {}", case.rt) } else { intruders.join("; ") };
+    case.note(format!("{QUEUES}/*/cpumask"), shown);
+    if names.len() > MOST_QUEUES && intruders.is_empty() {
+        return Doubt::unknown("there are more work queues than were looked at");
+    }
+    Ok(intruders.is_empty())
+}
+
+fn power_efficient(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let path = "/sys/module/workqueue/parameters/power_efficient";
+    match case.text(path, Missing::TellsNothing("this kernel does not tell"))?.trim() {
+        "Y" => Ok(true),
+        "N" => Ok(false),
+        other => Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
+    }
+}
+
+fn affinity_scope(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let path = "/sys/module/workqueue/parameters/default_affinity_scope";
+    let missing = Missing::CannotBe("this kernel's work queues have no scopes (6.12 has, 6.1 has not)");
+    match case.text(path, missing)?.trim() {
+        "cpu" | "smt" | "cache" | "cache_shard" => Ok(true),
+        "numa" | "system" => Ok(false),
+        other => Doubt::unknown(format!("{path} holds '{other}', which is no scope known here")),
+    }
+}
+
+fn cpu_intensive(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel has no such threshold (6.12 has, 6.1 has not)");
+    Ok(case.number("/sys/module/workqueue/parameters/cpu_intensive_thresh_us", missing)? > 0)
+}

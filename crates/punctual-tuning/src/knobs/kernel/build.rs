@@ -1,0 +1,563 @@
+//! What the kernel was built to be able to do. Where the running system shows the same thing, that decides and not
+//! the configuration.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use punctual_facts::machine::{Flavour, Version};
+use punctual_facts::profile::Kind;
+
+const OTHER_KERNEL: &str = "Boot the kernel that was there before.";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "kconf.preempt",
+        title: "Kernel code built preemptible",
+        family: Family::Kernel,
+        severity: Weight::of(High, Info, High),
+        probe: Probe::Effective(preempt),
+        why: "A kernel built for servers or plain desktops gives the CPU up only at chosen places; a system call of \
+            somebody else's then delays a real-time thread for milliseconds.",
+        fix: "Boot a kernel with PREEMPT_RT, or at least one with PREEMPT_DYNAMIC (then see dyn.preempt) or PREEMPT.",
+        persist: &[Lasting::Kernel("PREEMPT_RT=y"), Lasting::Kernel("PREEMPT_DYNAMIC=y"), Lasting::Kernel("PREEMPT=y")],
+        undo: OTHER_KERNEL,
+        cost: "A little throughput.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/Kconfig.preempt, init/Makefile"],
+    },
+    Knob {
+        id: "kconf.nohz_full",
+        title: "Kernel able to stop its tick",
+        family: Family::Kernel,
+        severity: Weight::of(Info, High, Info),
+        probe: Probe::Effective(nohz_full),
+        why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do \
+            without its tick; nohz_full= is an unknown word to a kernel that cannot.",
+        fix: "Boot a kernel with NO_HZ_FULL (all of Debian's have it).",
+        persist: &[Lasting::Kernel("NO_HZ_FULL=y")],
+        undo: OTHER_KERNEL,
+        cost: "A branch at every entry into the kernel while it is not switched on.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
+            "Debian kernel configurations 6.1, 6.12, 7.3",
+        ],
+    },
+    Knob {
+        id: "kconf.isolation",
+        title: "Kernel able to isolate CPUs",
+        family: Family::Kernel,
+        severity: Weight::of(High, High, Info),
+        probe: Probe::Effective(isolation),
+        why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
+            partitions: nothing keeps other work off a CPU.",
+        fix: "Boot a kernel with CPU_ISOLATION and CPUSETS (all of Debian's have both).",
+        persist: &[Lasting::Kernel("CPU_ISOLATION=y"), Lasting::Kernel("CPUSETS=y")],
+        undo: OTHER_KERNEL,
+        cost: "None.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 init/Kconfig, kernel/sched/isolation.c",
+            "Debian kernel configurations 6.1, 6.12, 7.3",
+        ],
+    },
+    Knob {
+        id: "kconf.rcu",
+        title: "Kernel able to move RCU callbacks away",
+        family: Family::Kernel,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(rcu_nocb),
+        why: "Without RCU_NOCB_CPU the words rcu_nocbs= and nohz_full= cannot take the freeing of others' memory off \
+            the real-time CPUs.",
+        fix: "Boot a kernel with RCU_NOCB_CPU (all of Debian's have it).",
+        persist: &[Lasting::Kernel("RCU_NOCB_CPU=y")],
+        undo: OTHER_KERNEL,
+        cost: "None until it is switched on.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/rcu/Kconfig", "Debian kernel configurations 6.1, 6.12, 7.3"],
+    },
+    Knob {
+        id: "kconf.rcu_boost",
+        title: "Readers that hold RCU up are hurried",
+        family: Family::Kernel,
+        severity: Weight::all(Info).adjusted(more_on_rt),
+        probe: Probe::Effective(rcu_boost),
+        why: "A low-priority task that was preempted while it read under RCU keeps memory from being freed, for as \
+            long as real-time work keeps it from running; boosting lets it finish.",
+        fix: "Boot a kernel with RCU_BOOST (Debian's PREEMPT_RT kernels have it).",
+        persist: &[Lasting::Kernel("RCU_BOOST=y")],
+        undo: OTHER_KERNEL,
+        cost: "The boosted reader runs ahead of threads below rcutree.kthread_prio.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 kernel/rcu/Kconfig: RCU_BOOST (default y with PREEMPT_RT)",
+            "Debian kernel configurations",
+        ],
+    },
+    Knob {
+        id: "kconf.rcu_lazy",
+        title: "RCU callbacks not saved up",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(rcu_lazy),
+        why: "To save power, lazy callbacks of offloaded CPUs are kept back for seconds and then run in one long \
+            batch.",
+        fix: "None at run time.",
+        persist: &[Lasting::Word("rcutree.enable_rcu_lazy=0"), Lasting::Kernel("RCU_LAZY=n")],
+        undo: "Remove the word and boot again.",
+        cost: "A little power when idle.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 6.12, 7.3 kernel/rcu/Kconfig, tree.c", "unverified: size of the effect on latency"],
+    },
+    Knob {
+        id: "kconf.tracers",
+        title: "Tracers that find the cause of a delay",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(tracers),
+        why: "When a deadline is missed, the osnoise and timerlat tracers say who took the CPU; without them one can \
+            only guess.",
+        fix: "Boot a kernel with them (Debian: only the -rt kernels).",
+        persist: &[Lasting::Kernel("OSNOISE_TRACER=y"), Lasting::Kernel("TIMERLAT_TRACER=y")],
+        undo: OTHER_KERNEL,
+        cost: "Kernel size; nothing while no trace is taken.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)",
+            "Debian kernel configurations 6.1, 6.12, 7.3",
+        ],
+    },
+    Knob {
+        id: "kconf.cpu_freq",
+        title: "Kernel able to set the CPU's frequency",
+        family: Family::Kernel,
+        severity: Weight::all(High),
+        probe: Probe::Effective(cpu_freq),
+        why: "Some firmware leaves the CPU slow, and without CPU_FREQ it stays so.",
+        fix: "Boot a kernel with CPU_FREQ and the performance governor.",
+        persist: &[Lasting::Kernel("CPU_FREQ=y")],
+        undo: OTHER_KERNEL,
+        cost: "None.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+    },
+    Knob {
+        id: "kconf.default_gov",
+        title: "Performance is the governor from the start",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(default_governor),
+        why: "Until somebody sets another governor, and for CPUs that are plugged in later, the built-in default \
+            holds; pm.governor says what holds now.",
+        fix: "Set the governor at boot, see pm.governor.",
+        persist: &[
+            Lasting::Word("cpufreq.default_governor=performance"),
+            Lasting::Kernel("CPU_FREQ_DEFAULT_GOV_PERFORMANCE=y"),
+        ],
+        undo: "Remove the word and boot again.",
+        cost: "Power, until something else is chosen.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
+            "kernel-parameters.txt: cpufreq.default_governor=",
+        ],
+    },
+    Knob {
+        id: "kconf.ondemand",
+        title: "No governor at hand that follows the load",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(ondemand),
+        why: "The ondemand and conservative governors change the frequency with the load; while they are at hand a \
+            desktop or a daemon can choose them, and the latency changes from one run to the next.",
+        fix: "modprobe -r cpufreq_ondemand cpufreq_conservative, where they are modules.",
+        persist: &[
+            Lasting::NoModule("cpufreq_ondemand"),
+            Lasting::NoModule("cpufreq_conservative"),
+            Lasting::Kernel("CPU_FREQ_GOV_ONDEMAND=n"),
+        ],
+        undo: "modprobe the module.",
+        cost: "The choice is gone.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)"],
+    },
+    Knob {
+        id: "kconf.cpu_idle",
+        title: "Kernel able to choose how deep CPUs sleep",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(cpu_idle),
+        why: "Without CPU_IDLE nobody can cap the sleep states to C1; CPUs then either halt in whatever way the \
+            firmware means or run hot.",
+        fix: "Boot a kernel with CPU_IDLE, and cap the states (see pm.idle_state).",
+        persist: &[Lasting::Kernel("CPU_IDLE=y")],
+        undo: OTHER_KERNEL,
+        cost: "None once the states are capped.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
+    },
+    Knob {
+        id: "kconf.migration",
+        title: "Pages stay where they are beside a second kernel",
+        family: Family::Kernel,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(migration),
+        why: "A page that the kernel moves faults in the real-time thread, locked or not, and throws it out of the \
+            second kernel's care.",
+        fix: "None at run time; vm.compaction_proactiveness=0 and numa_balancing=0 leave less to move.",
+        persist: &[Lasting::Kernel("MIGRATION=n"), Lasting::Kernel("COMPACTION=n")],
+        undo: OTHER_KERNEL,
+        cost: "No huge pages on demand, no CMA; some boards need CMA.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["Xenomai 3.3 scripts/Kconfig.frag", "kernel 6.1, 7.3 mm/Kconfig"],
+    },
+    Knob {
+        id: "kconf.drm",
+        title: "No graphics at work beside the real-time work",
+        family: Family::Kernel,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(drm),
+        why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated ones are \
+            tuned for frames, not for punctuality.",
+        fix: "Run without a desktop (systemctl isolate multi-user.target), or measure with one under load.",
+        persist: &[Lasting::Other("Start no desktop; with systemd: systemctl set-default multi-user.target.")],
+        undo: "systemctl set-default graphical.target",
+        cost: "No desktop.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)",
+            "kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/Kconfig",
+        ],
+    },
+    Knob {
+        id: "kconf.slub_partial",
+        title: "Memory given back piece by piece",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(slub_partial),
+        why: "Per-CPU partial lists make freeing cheap until they overflow; then many pages are given back at once, \
+            under locks.",
+        fix: "for f in /sys/kernel/slab/*/cpu_partial; do echo 0 > $f; done",
+        persist: &[
+            Lasting::Other("A unit that writes 0 to /sys/kernel/slab/*/cpu_partial after modules were loaded."),
+            Lasting::Kernel("SLUB_CPU_PARTIAL=n"),
+        ],
+        undo: "Write back the numbers that were there.",
+        cost: "Slower allocation under load.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12 mm/Kconfig: SLUB_CPU_PARTIAL ('typically no for a realtime system'); gone in 7.3",
+            "kernel 6.1, 6.12 mm/slub.c: cpu_partial_store",
+        ],
+    },
+    Knob {
+        id: "kconf.futex_pi",
+        title: "Mutexes able to inherit priority",
+        family: Family::Kernel,
+        severity: Weight::all(High),
+        probe: Probe::Effective(futex_pi),
+        why: "Without FUTEX_PI a mutex cannot lift the thread that holds it, so a third thread of middle priority \
+            can keep both waiting without bound.",
+        fix: "Boot a kernel with FUTEX and RT_MUTEXES.",
+        persist: &[Lasting::Kernel("FUTEX=y"), Lasting::Kernel("FUTEX_PI=y")],
+        undo: OTHER_KERNEL,
+        cost: "None.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 init/Kconfig: FUTEX_PI", "futex(2): FUTEX_LOCK_PI"],
+    },
+    Knob {
+        id: "kconf.context_tracking",
+        title: "Entries into the kernel not tracked everywhere",
+        family: Family::Kernel,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(context_tracking),
+        why: "Built with forced tracking, every CPU pays at every system call and interrupt for what only tick-free \
+            CPUs need.",
+        fix: "Boot a kernel without CONTEXT_TRACKING_USER_FORCE.",
+        persist: &[Lasting::Kernel("CONTEXT_TRACKING_USER_FORCE=n")],
+        undo: OTHER_KERNEL,
+        cost: "None.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/time/Kconfig: CONTEXT_TRACKING_USER_FORCE"],
+    },
+    Knob {
+        id: "kconf.debug_preempt",
+        title: "Preemption not checked at every step",
+        family: Family::Kernel,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(debug_preempt),
+        why: "DEBUG_PREEMPT checks every use of per-CPU data; the kernel's own help warns of a high overhead.",
+        fix: "Boot a production kernel.",
+        persist: &[Lasting::Kernel("DEBUG_PREEMPT=n")],
+        undo: OTHER_KERNEL,
+        cost: "Some bugs are found later.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 lib/Kconfig.debug: DEBUG_PREEMPT"],
+    },
+];
+
+fn is_rt(case: &Case<'_>) -> bool {
+    case.is_rt()
+}
+
+fn more_on_rt(case: &Case<'_>, severity: Severity) -> Severity {
+    if is_rt(case) { severity.max(Medium) } else { severity }
+}
+
+fn built_with(case: &Case<'_>, option: &str) -> Judged {
+    let is_built = case.config(option)? != "n";
+    if !is_built {
+        whole(case)?;
+    }
+    Ok(is_built)
+}
+
+fn built_without(case: &Case<'_>, option: &str) -> Judged {
+    built_with(case, option).map(|is_built| !is_built)
+}
+
+/// Fails where the configuration was cut off or picked from, so that an option it does not name may be on all the
+/// same: every kernel has a tick, and says how fast.
+pub(super) fn whole(case: &Case<'_>) -> Result<(), Doubt> {
+    let config = &case.machine.config;
+    match config.is_on("HZ") {
+        Fact::Known(false) => {
+            Doubt::unknown(format!("{} is not a whole configuration: it does not even name CONFIG_HZ", config.source))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn preempt(case: &Case<'_>) -> Judged {
+    match case.flavour()? {
+        Flavour::Stock => {
+            case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
+            let build = case.build().map(String::as_str).unwrap_or_default();
+            Ok(build.split_whitespace().any(|word| word == "PREEMPT"))
+        }
+        Flavour::Dynamic => Doubt::not_applicable("this kernel's preemption is chosen at boot, see dyn.preempt"),
+        Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
+        Flavour::Cobalt | Flavour::Evl => Doubt::not_applicable("real-time threads run beside Linux here"),
+    }
+}
+
+fn nohz_full(case: &Case<'_>) -> Judged {
+    if !case.is(Kind::Poll) {
+        return Doubt::not_applicable("built in or not, it does nothing until nohz_full= is given, see iso.nohz_full");
+    }
+    let file = punctual_facts::machine::NOHZ_FULL;
+    let fact = case.peek(file);
+    case.cite(file, &fact);
+    match case.known(file, fact, Missing::CannotBe("")) {
+        Ok(_) => Ok(true),
+        Err(Doubt::NotApplicable(_)) => Ok(false),
+        Err(doubt) => Err(doubt),
+    }
+}
+
+fn isolation(case: &Case<'_>) -> Judged {
+    if case.online().is_some_and(|online| online.len() == 1) {
+        return Doubt::not_applicable("there is one CPU, and it has to do everything");
+    }
+    Ok(built_with(case, "CPU_ISOLATION")? && built_with(case, "CPUSETS")?)
+}
+
+fn rcu_nocb(case: &Case<'_>) -> Judged {
+    built_with(case, "RCU_NOCB_CPU")
+}
+
+fn rcu_boost(case: &Case<'_>) -> Judged {
+    if !built_with(case, "PREEMPT_RCU")? {
+        return Doubt::not_applicable("readers under RCU cannot be preempted in this kernel");
+    }
+    built_with(case, "RCU_BOOST")
+}
+
+fn rcu_lazy(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel does not save callbacks up");
+    let is_offloader = |name: &str| name.starts_with("rcuop/") || name.starts_with("rcuos/");
+    if matches!(case.tasks(|task| task.is_kernel && is_offloader(&task.name)), Ok(found) if found.is_empty()) {
+        return Doubt::not_applicable("it happens only on CPUs whose callbacks are offloaded, and here none are");
+    }
+    is_no(case, "/sys/module/rcutree/parameters/enable_rcu_lazy", missing)
+}
+
+/// A boolean module parameter, which the kernel shows as `Y` or `N`.
+fn is_no(case: &Case<'_>, path: &str, missing: Missing) -> Judged {
+    match case.text(path, missing)?.trim() {
+        "N" => Ok(true),
+        "Y" => Ok(false),
+        other => Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
+    }
+}
+
+/// Whether a list of tracers holds those that say who took the CPU.
+pub(in crate::knobs) fn has_tracers(names: &str) -> bool {
+    ["osnoise", "timerlat"].iter().all(|name| names.split_whitespace().any(|word| word == *name))
+}
+
+fn tracers(case: &Case<'_>) -> Judged {
+    for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
+        let path = format!("{folder}/available_tracers");
+        if let Fact::Known(names) = case.peek(&path) {
+            case.cite(&path, &Fact::Known(names.clone()));
+            return Ok(has_tracers(&names));
+        }
+    }
+    Ok(built_with(case, "OSNOISE_TRACER")? && built_with(case, "TIMERLAT_TRACER")?)
+}
+
+fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
+    case.not_a_guest()?;
+    if case.flavour()?.is_dual() {
+        return Doubt::not_applicable(
+            "advice for second kernels differs: a fixed clock without CPU_FREQ is usual there",
+        );
+    }
+    Ok(())
+}
+
+fn cpu_freq(case: &Case<'_>) -> Judged {
+    ours_to_clock(case)?;
+    built_with(case, "CPU_FREQ")
+}
+
+fn default_governor(case: &Case<'_>) -> Judged {
+    ours_to_clock(case)?;
+    if !built_with(case, "CPU_FREQ")? {
+        return Doubt::not_applicable("this kernel has no governors, see kconf.cpu_freq");
+    }
+    // What was built in, unless a word chose another.
+    let unshown = Missing::TellsNothing("the default governor is not shown");
+    match case.text("/sys/module/cpufreq/parameters/default_governor", unshown) {
+        Ok(governor) if !governor.is_empty() => Ok(governor == "performance"),
+        _ => built_with(case, "CPU_FREQ_DEFAULT_GOV_PERFORMANCE"),
+    }
+}
+
+fn ondemand(case: &Case<'_>) -> Judged {
+    ours_to_clock(case)?;
+    let Some(cpu) = case.rt.first() else { return Doubt::unknown("which CPUs are online is not known") };
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_governors");
+    let names = case.text(&path, Missing::CannotBe("this kernel does not set the frequency of these CPUs"))?;
+    if names.trim().is_empty() {
+        return Doubt::unknown(format!("{path} is empty"));
+    }
+    Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
+}
+
+fn cpu_idle(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    if case.flavour()?.is_dual() {
+        return Doubt::not_applicable("second kernels ask for other settings");
+    }
+    built_with(case, "CPU_IDLE")
+}
+
+fn migration(case: &Case<'_>) -> Judged {
+    if !case.flavour()?.is_dual() {
+        return Doubt::not_applicable(
+            "without a second kernel it is enough to switch compaction and balancing off at run time",
+        );
+    }
+    Ok(built_without(case, "MIGRATION")? && built_without(case, "COMPACTION")?)
+}
+
+/// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and
+/// firmware.
+const ONLY_PIXELS: [&str; 9] =
+    ["ast", "mgag200", "hibmc-drm", "bochs-drm", "cirrus", "hyperv_drm", "simple-framebuffer", "efidrm", "vesadrm"];
+
+/// The name of the driver that serves a card; where it does not show, what the card is called.
+fn driver_of(case: &Case<'_>, card: &str) -> String {
+    let link = case.link(&format!("/sys/class/drm/{card}/device/driver"));
+    link.known().and_then(|target| target.rsplit('/').next()).unwrap_or(card).to_owned()
+}
+
+fn drm(case: &Case<'_>) -> Judged {
+    let cards = case.list("/sys/class/drm");
+    if let Fact::Known(names) = &cards {
+        let is_card = |name: &&String| {
+            name.strip_prefix("card")
+                .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let cards: Vec<&str> = names.iter().filter(is_card).map(String::as_str).collect();
+        if cards.is_empty() {
+            case.note("/sys/class/drm", "no card");
+            return Ok(true);
+        }
+        let drivers: Vec<String> = cards.iter().map(|card| driver_of(case, card)).collect();
+        case.note("/sys/class/drm/card*/device/driver", drivers.join(", "));
+        if drivers.iter().all(|driver| ONLY_PIXELS.contains(&driver.as_str())) {
+            return Doubt::not_applicable("the only display is one that draws nothing by itself (a server's console)");
+        }
+        return Ok(false);
+    }
+    case.known("/sys/class/drm", cards, Missing::CannotBe("")).map(|_| true).or_else(|doubt| match doubt {
+        Doubt::NotApplicable(_) => {
+            case.note("/sys/class/drm", "not there");
+            Ok(true)
+        }
+        unknown @ Doubt::Unknown(_) => Err(unknown),
+    })
+}
+
+/// The option was last seen in 6.12; from 7.0 on there is nothing to switch.
+fn slub_partial(case: &Case<'_>) -> Judged {
+    if case.version()? >= Version::new(7, 0) && built_without(case, "SLUB_CPU_PARTIAL")? {
+        return Doubt::not_applicable("this kernel does without these lists");
+    }
+    if built_without(case, "SLUB_CPU_PARTIAL") == Ok(true) {
+        return Ok(true);
+    }
+    let folder = "/sys/kernel/slab";
+    let names = case.known(folder, case.list(folder), Missing::TellsNothing("the caches are not shown"))?;
+    let names = names.iter().take(MOST_CACHES);
+    let mut seen = 0_usize;
+    for path in names.map(|name| format!("{folder}/{name}/cpu_partial")) {
+        match case.peek(&path) {
+            Fact::Known(number) if number.trim() == "0" => seen += 1,
+            Fact::Absent => {}
+            // The first one that has such a list, or that only the administrator may read, decides.
+            fact => {
+                case.cite(&path, &fact);
+                return case.known(&path, fact, Missing::TellsNothing("not shown")).map(|_| false);
+            }
+        }
+    }
+    case.note(format!("{folder}/*/cpu_partial"), format!("0 in all {seen} of them"));
+    if seen == 0 { Doubt::unknown("no cache shows such a list") } else { Ok(true) }
+}
+
+/// More caches than this are not looked at; machines have some hundreds.
+const MOST_CACHES: usize = 512;
+
+fn futex_pi(case: &Case<'_>) -> Judged {
+    built_with(case, "FUTEX_PI")
+}
+
+fn context_tracking(case: &Case<'_>) -> Judged {
+    built_without(case, "CONTEXT_TRACKING_USER_FORCE")
+}
+
+fn debug_preempt(case: &Case<'_>) -> Judged {
+    built_without(case, "DEBUG_PREEMPT")
+}

@@ -1,0 +1,278 @@
+//! How the kernel was built and how it preempts: what no run-time setting makes up for.
+
+mod build;
+mod groups;
+
+pub(super) use build::has_tracers;
+pub(super) use groups::{counted, has_rt_group, may_be_real_time};
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
+use punctual_facts::machine::{Flavour, Version};
+use punctual_facts::profile::Kind;
+use punctual_hist::Nanos;
+
+pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
+
+const LISTS: &[&[Knob]] = &[OWN, build::KNOBS];
+
+const OWN: &[Knob] = &[
+    Knob {
+        id: "kconf.flavour",
+        title: "A kernel made for real time",
+        family: Family::Kernel,
+        severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
+        probe: Probe::Effective(flavour),
+        why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
+            preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
+            it.",
+        fix: "Install the distribution's PREEMPT_RT kernel (Debian: linux-image-rt-amd64 or -arm64) and boot it.",
+        persist: &[
+            Lasting::Kernel("PREEMPT_RT=y"),
+            Lasting::Other("Make the kernel that was installed the default in the boot loader."),
+        ],
+        undo: "Boot the other kernel.",
+        cost: "Some throughput; some drivers are not built for it (i915 in particular).",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity fatal)",
+            "kernel 7.3 init/Makefile",
+        ],
+    },
+    Knob {
+        id: "kconf.config",
+        title: "The kernel's configuration can be read",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(config),
+        why: "Without it several other checks end in 'unknown', and a configuration left over from another kernel \
+            lies.",
+        fix: "Install the configuration that belongs to the running kernel as /boot/config-$(uname -r).",
+        persist: &[Lasting::Kernel("IKCONFIG_PROC=y")],
+        undo: "Remove the file, or build without the option.",
+        cost: "Tens of kilobytes.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["Debian kernel configurations 6.1, 6.12, 7.3"],
+    },
+    Knob {
+        id: "dyn.preempt",
+        title: "Preemption mode full",
+        family: Family::Kernel,
+        severity: Weight::of(High, Info, High),
+        probe: Probe::Effective(preempt),
+        why: "A kernel whose preemption is chosen at boot runs many paths without letting a real-time thread in, \
+            unless the mode is 'full' (or 'lazy', in kernels that have it, which spares ordinary tasks only).",
+        fix: "echo full > /sys/kernel/debug/sched/preempt",
+        persist: &[Lasting::Word("preempt=full")],
+        undo: "Write back the mode that stood in parentheses; remove the word.",
+        cost: "A little throughput.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12 and 7.3 kernel/sched/core.c", "kernel-parameters.txt: preempt="],
+    },
+    Knob {
+        id: "kconf.highres",
+        title: "Timers finer than the tick",
+        family: Family::Kernel,
+        severity: Weight::of(Fatal, High, High),
+        probe: Probe::Effective(highres),
+        why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
+        fix: "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
+            clock source.",
+        persist: &[Lasting::NoWord("highres"), Lasting::Kernel("HIGH_RES_TIMERS=y")],
+        undo: "Boot as before.",
+        cost: "None worth mentioning.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["clock_getres(2)", "kernel timers/hrtimers.rst", "unverified: usual advice"],
+    },
+    Knob {
+        id: "kconf.debug_heavy",
+        title: "No heavy kernel debugging built in",
+        family: Family::Kernel,
+        severity: Weight::all(High),
+        probe: Probe::Effective(debug_heavy),
+        why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
+            partly with interrupts off.",
+        fix: "Boot a production kernel; keep the debugging one for soak tests.",
+        persist: &[Lasting::Kernel("PROVE_LOCKING=n"), Lasting::Kernel("KASAN=n"), Lasting::Kernel("KCSAN=n")],
+        undo: "Boot the debugging kernel.",
+        cost: "Bugs are found later.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+    },
+    Knob {
+        id: "kconf.irqsoff_tracer",
+        title: "No tracers that cost even when idle",
+        family: Family::Kernel,
+        severity: Weight::all(High),
+        probe: Probe::Effective(irqsoff_tracer),
+        why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
+            while no trace is taken.",
+        fix: "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
+            that price.",
+        persist: &[Lasting::Kernel("IRQSOFF_TRACER=n"), Lasting::Kernel("PREEMPT_TRACER=n")],
+        undo: "Boot the tracing kernel.",
+        cost: "No irqsoff traces.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+    },
+    Knob {
+        id: "kconf.rt_group",
+        title: "No group scheduling of the real-time class",
+        family: Family::Kernel,
+        severity: Weight::all(High).adjusted(groups::severity),
+        probe: Probe::Effective(rt_group),
+        why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
+            budget, and is stopped when that is used up, on any kernel version.",
+        fix: "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
+            (cgroup v1), or move the work to the root group: echo PID > cgroup.procs at the top of that hierarchy. \
+            sched.rt_group says what this caller's group allows.",
+        persist: &[
+            Lasting::Word("rt_group_sched=0"),
+            Lasting::Kernel("RT_GROUP_SCHED=n"),
+            Lasting::Other("The word is known to 7.3 and not to 6.1 and 6.12."),
+        ],
+        undo: "Boot as before.",
+        cost: "No budgets per group.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/cgroup-v2.rst",
+            "kernel 7.3 kernel/sched/core.c",
+            "kernel scheduler/sched-rt-group.rst",
+        ],
+    },
+    Knob {
+        id: "sec.lockdown",
+        title: "Kernel not locked down",
+        family: Family::Kernel,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(lockdown),
+        why: "Under lockdown (usual with Secure Boot) not even root can read or change the scheduler's debug files \
+            and MSRs, so some settings stay as they are and some checks end in 'unknown'.",
+        fix: "None at run time; decide whether the machine needs lockdown.",
+        persist: &[Lasting::NoWord("lockdown"), Lasting::Firmware("Secure Boot: off, usually under Security or Boot")],
+        undo: "Turn Secure Boot on again.",
+        cost: "A line of defence.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 fs/debugfs/file.c", "kernel_lockdown(7)"],
+    },
+];
+
+fn flavour_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_roomy = case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1));
+    if is_roomy { severity.min(High) } else { severity }
+}
+
+fn flavour(case: &Case<'_>) -> Judged {
+    let flavour = case.flavour()?;
+    case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
+    case.note("flavour", flavour.name());
+    Ok(flavour == Flavour::Rt || flavour.is_dual())
+}
+
+fn config(case: &Case<'_>) -> Judged {
+    let config = &case.machine.config;
+    match config.state() {
+        Fact::Known(()) => {
+            case.note(&config.source, "belongs to the running kernel");
+            Ok(true)
+        }
+        Fact::Denied => Doubt::unknown(case.refusal(&format!("reading {}", config.source))),
+        Fact::Garbled(why) if config.is_foreign => {
+            case.note(&config.source, why);
+            Ok(false)
+        }
+        Fact::Garbled(why) => Doubt::unknown(format!("{}: {why}", config.source)),
+        Fact::Absent if case.list("/proc/sys").known().is_none() => Doubt::unknown("/proc cannot be seen here"),
+        Fact::Absent if case.machine.kernel.release.known().is_none() => {
+            Doubt::unknown("the kernel's release is not known, and with it the name of the file")
+        }
+        Fact::Absent => {
+            case.note(format!("/proc/config.gz, {}", config.source), "not there");
+            Ok(false)
+        }
+    }
+}
+
+fn preempt(case: &Case<'_>) -> Judged {
+    match case.flavour()? {
+        Flavour::Dynamic => {
+            let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
+                           what the command line asks for proves nothing";
+            let mode = case.marked("/sys/kernel/debug/sched/preempt", Missing::TellsNothing(because))?;
+            // Lazy preemption spares only ordinary tasks; audio on a desktop has some of those in its path.
+            Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
+        }
+        Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),
+        Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
+        Flavour::Cobalt | Flavour::Evl => Doubt::not_applicable("real-time threads run beside Linux here"),
+    }
+}
+
+fn highres(case: &Case<'_>) -> Judged {
+    let resolution = case
+        .number("punctual:/clock/resolution_ns", Missing::TellsNothing("the clock was not asked for its resolution"))?;
+    Ok(resolution == 1)
+}
+
+/// Notes which of the options are on; good is none.
+fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
+    let config = &case.machine.config;
+    let mut on = Vec::new();
+    for option in options {
+        match config.is_on(option) {
+            Fact::Known(true) => on.push(format!("CONFIG_{option}=y")),
+            Fact::Known(false) => {}
+            // Lets the case say why the configuration is not known.
+            _ => return case.config(option).map(|_| false),
+        }
+    }
+    let is_good = on.is_empty();
+    if is_good {
+        build::whole(case)?;
+    }
+    case.note(&config.source, if is_good { format!("none of {}", options.join(", ")) } else { on.join(", ") });
+    Ok(is_good)
+}
+
+fn debug_heavy(case: &Case<'_>) -> Judged {
+    none_on(
+        case,
+        &[
+            "PROVE_LOCKING",
+            "DEBUG_LOCK_ALLOC",
+            "KASAN",
+            "KCSAN",
+            "KMSAN",
+            "DEBUG_OBJECTS",
+            "SLUB_DEBUG_ON",
+            "DEBUG_KMEMLEAK",
+        ],
+    )
+}
+
+fn irqsoff_tracer(case: &Case<'_>) -> Judged {
+    none_on(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"])
+}
+
+fn rt_group(case: &Case<'_>) -> Judged {
+    has_rt_group(case).map(|is_on| !is_on)
+}
+
+fn lockdown(case: &Case<'_>) -> Judged {
+    if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
+        return Doubt::not_applicable("kernels before 5.4 have no lockdown");
+    }
+    let because = "securityfs is not mounted, or the kernel has no lockdown";
+    let mode = case.marked("/sys/kernel/security/lockdown", Missing::TellsNothing(because))?;
+    Ok(mode == "none")
+}

@@ -1,0 +1,281 @@
+//! Words for the kernel, put where this machine's boot loader finds them.
+//!
+//! A command names files and options that their manuals describe; where one could not be checked against a manual or
+//! the code of another tool, the text says so.
+
+use super::{Case, Direction};
+use crate::own_files::GRUB;
+use punctual_facts::machine::{Cmdline, Initramfs, Loader};
+
+/// How to add a word, or to take the added word off again. Nothing is to be added where the machine was booted with it,
+/// unless its loader's files do not hold it; and what stood there before is not ours to take off.
+pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String {
+    let name = word.split('=').next().unwrap_or(word);
+    let standing = standing(case, name);
+    let is_lost = standing.is_none() && !case.configured().is_empty();
+    if is_booted(case, name, word) && !is_lost {
+        return match direction {
+            Direction::Do => format!("{word} is on this boot's command line already"),
+            Direction::Undo => String::new(),
+        };
+    }
+    if let Some((place, _)) = standing.as_ref().filter(|(_, old)| old == word) {
+        match direction {
+            Direction::Do => return format!("{word} stands in {place} already; it counts from the next boot on"),
+            Direction::Undo => {
+                return each_loader(case, |loader| out_of(case, loader, word, place)).unwrap_or_default();
+            }
+        }
+    }
+    let how = each_loader(case, |loader| match direction {
+        Direction::Do => add(case, loader, word),
+        Direction::Undo => take_off(case, loader, word),
+    });
+    let how = how.unwrap_or_else(|| match direction {
+        Direction::Do => format!("Kernel command line: {word} (which boot loader this machine has is not known)"),
+        Direction::Undo => format!("Take {word} off the kernel's command line"),
+    });
+    match standing.filter(|_| direction == Direction::Do && !accumulates(name)) {
+        Some((place, old)) => format!("{how}; take {old} out of {place}"),
+        None => how,
+    }
+}
+
+/// Whether this boot's command line holds exactly that word.
+fn is_booted(case: &Case<'_>, name: &str, word: &str) -> bool {
+    let value = case.machine.cmdline.known().and_then(|line| line.value(name));
+    value.is_some_and(|value| word.split_once('=').map_or("", |(_, wanted)| wanted) == value)
+}
+
+/// How to take a word off, or to put it back.
+pub(super) fn no_word(case: &Case<'_>, name: &str, direction: Direction) -> String {
+    let name = name.split('=').next().unwrap_or(name);
+    let standing = standing(case, name);
+    let is_seen = !case.configured().is_empty() && case.machine.cmdline.known().is_some();
+    if is_seen && standing.is_none() && !case.requested(name) {
+        return format!("Nothing to do: {name} is not on the kernel's command line");
+    }
+    let word = match (&standing, case.machine.cmdline.known().and_then(|line| line.value(name))) {
+        (Some((_, word)), _) => word.clone(),
+        (None, Some("") | None) => name.to_owned(),
+        (None, Some(value)) if is_plain(value) => format!("{name}={value}"),
+        (None, Some(_)) => name.to_owned(),
+    };
+    if direction == Direction::Undo {
+        return match &standing {
+            Some((place, _)) => each_loader(case, |loader| put_back(case, loader, &word, place)).unwrap_or_default(),
+            None => self::word(case, &word, Direction::Do),
+        };
+    }
+    let is_readable =
+        !case.configured().is_empty() && case.configured().iter().all(|place| place.line.known().is_some());
+    let how = each_loader(case, |loader| match &standing {
+        Some((place, _)) => out_of(case, loader, &word, place),
+        None if is_readable && !has_tool(loader) => {
+            format!("{word} is in none of the boot loader's files; boot again")
+        }
+        None => take_off(case, loader, &word),
+    });
+    how.unwrap_or_else(|| format!("Kernel command line: without {word}"))
+}
+
+/// Whether a text of the machine may stand in a command that somebody will copy: no quotes, no blanks, nothing a shell
+/// or sed reads as more than itself.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"=,.:-_/+@%".contains(&b))
+}
+
+/// Words that may stand there several times, each with a meaning of its own.
+fn accumulates(name: &str) -> bool {
+    matches!(name, "console" | "earlycon" | "module_blacklist" | "initcall_blacklist" | "hugepagesz" | "hugepages")
+}
+
+/// Where the loader's files hold that word, and how it stands there.
+fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
+    case.configured().iter().find_map(|place| {
+        let line = Cmdline::parse(place.line.known()?);
+        let value = line.value(name)?;
+        let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
+        // Of several files, the last one that names it.
+        let names_it = |file: &&String| case.peek(file).known().is_some_and(|text| text.contains(name));
+        let file = place.files.iter().rev().find(names_it).unwrap_or(&place.place);
+        let file = if is_plain(file) { file.as_str() } else { "the boot loader's files" };
+        is_plain(&word).then(|| (file.to_owned(), word))
+    })
+}
+
+/// The same for every loader that may have started the machine; `None` where none is known.
+fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String> {
+    match case.machine.boot.loaders.as_slice() {
+        [] => None,
+        [one] => Some(how(one.what)),
+        several => {
+            let each: Vec<String> =
+                several.iter().map(|l| format!("if {} starts it: {}", l.what.name(), how(l.what))).collect();
+            Some(each.join("; or, "))
+        }
+    }
+}
+
+/// Whether the loader has a program that edits words, so that no file needs to be named.
+fn has_tool(loader: Loader) -> bool {
+    matches!(loader, Loader::Bls | Loader::Ostree | Loader::Kernelstub | Loader::MachineConfig)
+}
+
+/// How to take off a word that stands in that place.
+fn out_of(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String {
+    if has_tool(loader) {
+        take_off(case, loader, word)
+    } else {
+        edited(case, loader, &format!("Take {word} out of {place}"))
+    }
+}
+
+/// How to put back a word that stood in that place.
+fn put_back(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String {
+    if has_tool(loader) {
+        add(case, loader, word)
+    } else {
+        edited(case, loader, &format!("Put {word} back into {place}"))
+    }
+}
+
+/// What has to run after a file was edited by hand.
+fn edited(case: &Case<'_>, loader: Loader, edit: &str) -> String {
+    match loader {
+        Loader::UpdateGrub => format!("{edit}, then update-grub"),
+        Loader::Grub => format!("{edit}, then {}", mkconfig(case)),
+        Loader::UBootMenu => format!("{edit}, then u-boot-update"),
+        Loader::SystemdBoot | Loader::Uki => format!("{edit}, then {}", install(case)),
+        _ => edit.to_owned(),
+    }
+}
+
+fn mkconfig(case: &Case<'_>) -> &'static str {
+    if case.machine.boot.is_grub2 {
+        "grub2-mkconfig -o /boot/grub2/grub.cfg"
+    } else {
+        "grub-mkconfig -o /boot/grub/grub.cfg"
+    }
+}
+
+/// Rebuilds the boot loader entry of the running kernel, which Debian keeps elsewhere than others.
+fn install(case: &Case<'_>) -> &'static str {
+    if case.machine.boot.initramfs == Some(Initramfs::InitramfsTools) {
+        "kernel-install add \"$(uname -r)\" \"/boot/vmlinuz-$(uname -r)\""
+    } else {
+        "kernel-install add \"$(uname -r)\" \"/usr/lib/modules/$(uname -r)/vmlinuz\""
+    }
+}
+
+fn has_kernel_cmdline(case: &Case<'_>) -> bool {
+    case.configured().iter().any(|place| place.place == "/etc/kernel/cmdline")
+}
+
+/// The one line of a Raspberry Pi.
+fn pi_file(case: &Case<'_>) -> String {
+    let found = case.configured().iter().find(|place| place.place.ends_with("cmdline.txt"));
+    found.map_or_else(|| "/boot/firmware/cmdline.txt".to_owned(), |place| place.place.clone())
+}
+
+/// Entries of systemd-boot, wherever its partition is mounted.
+fn entries(case: &Case<'_>) -> String {
+    let entry = case.configured().iter().find_map(|place| Some(place.place.split_once("/entries")?.0));
+    let mut signs = case.machine.boot.loaders.iter();
+    let folder = entry.or_else(|| signs.find_map(|sign| Some(sign.seen.split_once("/loader.conf")?.0)));
+    format!("{}/entries/*.conf", folder.unwrap_or("/boot/loader"))
+}
+
+fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
+    match loader {
+        Loader::UpdateGrub => format!(
+            "mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> {GRUB} && \
+             update-grub"
+        ),
+        // Whatever the file holds, a line at its end counts: it is a shell script to whoever reads it.
+        Loader::Grub => {
+            format!(
+                "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {word}\"' >> /etc/default/grub && {}",
+                mkconfig(case)
+            )
+        }
+        Loader::Bls => format!("grubby --update-kernel=ALL --args='{word}'"),
+        Loader::Ostree => format!(
+            "rpm-ostree kargs --append-if-missing='{word}' (bootc: a file in /usr/lib/bootc/kargs.d of the image)"
+        ),
+        Loader::SystemdBoot if has_kernel_cmdline(case) => {
+            format!("sed -i 's|$| {word}|' /etc/kernel/cmdline && {}", install(case))
+        }
+        Loader::SystemdBoot => format!("sed -i '/^options/ s|$| {word}|' {}", entries(case)),
+        Loader::Uki => format!(
+            "sed -i 's|$| {word}|' /etc/kernel/cmdline && {}, then sign the image as before (unverified where \
+             another tool builds it)",
+            install(case)
+        ),
+        Loader::Kernelstub => format!("kernelstub -a '{word}'"),
+        Loader::Extlinux => {
+            format!("sed -i '/^[[:space:]]*[Aa][Pp][Pp][Ee][Nn][Dd]/ s|$| {word}|' /boot/extlinux/extlinux.conf")
+        }
+        Loader::UBootMenu => format!(
+            "echo 'U_BOOT_PARAMETERS=\"${{U_BOOT_PARAMETERS:-ro quiet}} {word}\"' >> /etc/default/u-boot && u-boot-update"
+        ),
+        Loader::Armbian => format!(
+            "grep -q '^extraargs=' /boot/armbianEnv.txt || echo extraargs= >> /boot/armbianEnv.txt; \
+             sed -i '/^extraargs=/ s|$| {word}|' /boot/armbianEnv.txt"
+        ),
+        Loader::RaspberryPi => format!("sed -i '1 s|$| {word}|' {} (everything stays on one line)", pi_file(case)),
+        Loader::UBootEnv => format!(
+            "fw_setenv bootargs \"$(fw_printenv -n bootargs) {word}\" (unverified: boot scripts that build bootargs \
+             themselves need it there)"
+        ),
+        Loader::UbuntuCore => format!(
+            "snap set system system.kernel.dangerous-cmdline-append='{word}' (replaces what was set so; models of \
+             grade dangerous only, others need it in the gadget)"
+        ),
+        Loader::NixOs => format!("boot.kernelParams = [ \"{word}\" ]; in the configuration, then nixos-rebuild boot"),
+        Loader::MachineConfig => format!("In a MachineConfig of the node's pool: spec.kernelArguments: [\"{word}\"]"),
+        Loader::Talos => {
+            format!(
+                "In the machine configuration: machine.install.extraKernelArgs: [\"{word}\"], then talosctl upgrade (unverified)"
+            )
+        }
+        Loader::Yocto => {
+            format!(
+                "In the image's recipe or local.conf: APPEND += \"{word}\" (unverified: some boards' layers use another variable)"
+            )
+        }
+    }
+}
+
+fn take_off(case: &Case<'_>, loader: Loader, word: &str) -> String {
+    let cut = format!("s| {word}||");
+    // The whole line that was added, and no other that ends alike.
+    let ours = format!("\\|^GRUB_CMDLINE_LINUX=\"[$]GRUB_CMDLINE_LINUX {word}\"$|d");
+    match loader {
+        Loader::UpdateGrub => format!("sed -i '{ours}' {GRUB} && update-grub"),
+        Loader::Grub => format!("sed -i '{ours}' /etc/default/grub && {}", mkconfig(case)),
+        Loader::Bls => format!("grubby --update-kernel=ALL --remove-args='{word}'"),
+        Loader::Ostree => format!("rpm-ostree kargs --delete-if-present='{word}'"),
+        Loader::SystemdBoot if has_kernel_cmdline(case) => {
+            format!("sed -i '{cut}' /etc/kernel/cmdline && {}", install(case))
+        }
+        Loader::SystemdBoot => format!("sed -i '/^options/ {cut}' {}", entries(case)),
+        Loader::Uki => {
+            format!("sed -i '{cut}' /etc/kernel/cmdline && {}, then sign the image as before", install(case))
+        }
+        Loader::Kernelstub => format!("kernelstub -d '{word}'"),
+        Loader::Extlinux => format!("sed -i '{cut}' /boot/extlinux/extlinux.conf"),
+        Loader::UBootMenu => format!(
+            "sed -i '\\|^U_BOOT_PARAMETERS=\"[$]{{U_BOOT_PARAMETERS:-ro quiet}} {word}\"$|d' /etc/default/u-boot && \
+             u-boot-update"
+        ),
+        Loader::Armbian => format!("sed -i '/^extraargs=/ {cut}' /boot/armbianEnv.txt"),
+        Loader::RaspberryPi => format!("sed -i '1 {cut}' {}", pi_file(case)),
+        Loader::UBootEnv => format!("fw_setenv bootargs \"$(fw_printenv -n bootargs | sed '{cut}')\""),
+        Loader::UbuntuCore => "snap unset system system.kernel.dangerous-cmdline-append".to_owned(),
+        Loader::NixOs => format!("Take \"{word}\" out of boot.kernelParams, then nixos-rebuild boot"),
+        Loader::MachineConfig => format!("Take {word} out of spec.kernelArguments of the MachineConfig"),
+        Loader::Talos => format!("Take {word} out of machine.install.extraKernelArgs, then talosctl upgrade"),
+        Loader::Yocto => format!("Take {word} out of APPEND and build the image again"),
+    }
+}

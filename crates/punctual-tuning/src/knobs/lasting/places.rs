@@ -1,0 +1,262 @@
+//! Everything that lasts and is no word for the kernel: files the init and its helpers read.
+
+use super::{Case, Direction};
+use crate::own_files::{LIMITS, MANAGER, MODPROBE, SYSCTL, TMPFILES, UDEV};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::{Init, Initramfs, Loader};
+
+fn is_nixos(case: &Case<'_>) -> bool {
+    case.machine.boot.loaders.iter().any(|loader| loader.what == Loader::NixOs)
+}
+
+fn init(case: &Case<'_>) -> Option<Init> {
+    case.machine.boot.init.as_ref().map(|init| init.what)
+}
+
+/// Takes a line out of a file of ours.
+fn cut(line: &str, file: &str) -> String {
+    format!("Take '{line}' out of {file}")
+}
+
+pub(super) fn sysctl(case: &Case<'_>, line: &str, direction: Direction) -> String {
+    let (name, value) = line.split_once('=').map_or((line, ""), |(name, value)| (name.trim(), value.trim()));
+    if is_nixos(case) {
+        let setting = format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";");
+        return match direction {
+            Direction::Do => format!("{setting} in the configuration, then nixos-rebuild switch"),
+            Direction::Undo => format!("Take {setting} out of the configuration, then nixos-rebuild switch"),
+        };
+    }
+    match direction {
+        // procps and BusyBox both take a file by name; only systemd and procps read the folder at boot.
+        Direction::Do if matches!(init(case), Some(Init::Busybox)) => {
+            format!("echo '{name} = {value}' >> /etc/sysctl.conf, and sysctl -p /etc/sysctl.conf in a start script")
+        }
+        Direction::Do => format!("echo '{name} = {value}' >> {SYSCTL} && sysctl -p {SYSCTL}"),
+        Direction::Undo if matches!(init(case), Some(Init::Busybox)) => {
+            cut(&format!("{name} = {value}"), "/etc/sysctl.conf")
+        }
+        Direction::Undo => format!("{}; sysctl {name}=OLD", cut(&format!("{name} = {value}"), SYSCTL)),
+    }
+}
+
+/// A file to write at boot. `path` is as the catalogue has it.
+pub(super) fn write(case: &Case<'_>, path: &str, value: &str, direction: Direction) -> String {
+    let (path, cpus) = if path.contains("cpu<I>") {
+        (path.replace("cpu<I>", "cpu$c"), Some(&*case.rt))
+    } else if path.contains("cpu<H>") {
+        (path.replace("cpu<H>", "cpu$c"), Some(&*case.housekeeping))
+    } else {
+        (path.to_owned(), None)
+    };
+    // debugfs is mounted beside tmpfiles, not before.
+    let is_early = !path.starts_with("/sys/kernel/debug") && !path.starts_with("/sys/kernel/tracing");
+    if case.machine.boot.is_systemd() && is_early {
+        return tmpfiles(case, &path, cpus, value, direction);
+    }
+    let command = command(&path, cpus, value);
+    let (file, note) = match init(case) {
+        Some(Init::Systemd) => {
+            return match direction {
+                Direction::Do => format!(
+                    "A oneshot unit with After=sys-kernel-debug.mount, WantedBy=multi-user.target and ExecStart=/bin/sh \
+                     -c '{command}'"
+                ),
+                Direction::Undo => "Disable that unit; write back the value that was there".to_owned(),
+            };
+        }
+        Some(Init::OpenRc) => ("/etc/local.d/punctual.start", " (executable; rc-update add local default)"),
+        Some(Init::Runit | Init::SysV) => ("/etc/rc.local", " (executable; before its exit)"),
+        Some(Init::Busybox) => ("/etc/init.d/S90punctual", " (executable; unverified: rcS of Buildroot runs it)"),
+        Some(Init::S6 | Init::Dinit) | None => ("a script that runs at boot", ""),
+    };
+    match direction {
+        Direction::Do => format!("In {file}{note}: {command}"),
+        Direction::Undo => format!("{}; write back the value that was there", cut(&command, file)),
+    }
+}
+
+fn tmpfiles(case: &Case<'_>, path: &str, cpus: Option<&CpuSet>, value: &str, direction: Direction) -> String {
+    // A per cent sign starts a specifier there.
+    let line = format!("w {path} - - - - {}", value.replace('%', "%%"));
+    if is_nixos(case) {
+        let line = line.replace("cpu$c", "cpuN");
+        return match direction {
+            Direction::Do => {
+                format!("systemd.tmpfiles.rules = [ \"{line}\" ]; in the configuration, then nixos-rebuild switch")
+            }
+            Direction::Undo => format!("Take \"{line}\" out of systemd.tmpfiles.rules, then nixos-rebuild switch"),
+        };
+    }
+    match (direction, cpus) {
+        (Direction::Do, None) => format!("echo '{line}' >> {TMPFILES}"),
+        (Direction::Do, Some(cpus)) => {
+            format!("for c in {}; do echo \"{line}\"; done >> {TMPFILES}", numbers(cpus))
+        }
+        (Direction::Undo, _) => {
+            format!("{}; write back the value that was there", cut(&line.replace("cpu$c", "cpuN"), TMPFILES))
+        }
+    }
+}
+
+/// The shell command that writes it.
+fn command(path: &str, cpus: Option<&CpuSet>, value: &str) -> String {
+    match cpus {
+        Some(cpus) => format!("for c in {}; do echo {value} > {path}; done", numbers(cpus)),
+        None if path.contains('*') => format!("for f in {path}; do echo {value} > \"$f\"; done"),
+        None => format!("echo {value} > {path}"),
+    }
+}
+
+/// The numbers of CPUs as a shell takes them: `0 $(seq 2 63)`.
+fn numbers(cpus: &CpuSet) -> String {
+    if cpus.is_empty() {
+        return "CPUS".to_owned();
+    }
+    let ranges = cpus.to_string();
+    let ranges = ranges.split(',').map(|range| match range.split_once('-') {
+        Some((first, last)) => format!("$(seq {first} {last})"),
+        None => range.to_owned(),
+    });
+    ranges.collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn udev(rule: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Do => format!("echo '{rule}' >> {UDEV} && udevadm control --reload"),
+        Direction::Undo => format!("{}; udevadm control --reload", cut(rule, UDEV)),
+    }
+}
+
+/// A line for modprobe; the module may be loaded from the first file system already, which is then built anew.
+pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> String {
+    let boot = &case.machine.boot;
+    let is_ostree = boot.loaders.iter().any(|loader| loader.what == Loader::Ostree);
+    let rebuild = match boot.initramfs {
+        _ if is_ostree => "rpm-ostree initramfs-etc --track=/etc/modprobe.d/punctual.conf",
+        Some(Initramfs::InitramfsTools) => "update-initramfs -u",
+        Some(Initramfs::Dracut) => "dracut --force",
+        Some(Initramfs::Mkinitcpio) => "mkinitcpio -P",
+        Some(Initramfs::Mkinitfs) => "mkinitfs",
+        None => "rebuild the initramfs where the module is in it",
+    };
+    if is_nixos(case) {
+        let line = format!("boot.extraModprobeConfig = \"{line}\";");
+        return match direction {
+            Direction::Do => format!("{line} in the configuration, then nixos-rebuild boot"),
+            Direction::Undo => format!("Take {line} out of the configuration, then nixos-rebuild boot"),
+        };
+    }
+    match direction {
+        Direction::Do => format!("echo '{line}' >> {MODPROBE}; {rebuild}"),
+        Direction::Undo => format!("{}; {rebuild}", cut(line, MODPROBE)),
+    }
+}
+
+pub(super) fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
+    if is_nixos(case) {
+        let option = format!("systemd.services.{}.enable = false;", unit.trim_end_matches(".service"));
+        return match direction {
+            Direction::Do => format!("{option} in the configuration, then nixos-rebuild switch"),
+            Direction::Undo => format!("Take {option} out of the configuration, then nixos-rebuild switch"),
+        };
+    }
+    let name = unit.trim_end_matches(".service");
+    let is_service = !name.contains('.');
+    match (init(case), direction) {
+        (Some(Init::Systemd) | None, Direction::Do) => format!("systemctl mask --now {unit}"),
+        (Some(Init::Systemd) | None, Direction::Undo) => format!("systemctl unmask {unit} && systemctl start {unit}"),
+        (Some(init), _) if !is_service => format!("{} has no {unit}; look for its like in cron", init.name()),
+        (Some(Init::OpenRc), Direction::Do) => format!("rc-service {name} stop; rc-update del {name}"),
+        (Some(Init::OpenRc), Direction::Undo) => format!("rc-update add {name} default; rc-service {name} start"),
+        (Some(Init::Runit), Direction::Do) => format!("rm /var/service/{name}"),
+        (Some(Init::Runit), Direction::Undo) => format!("ln -s /etc/sv/{name} /var/service/"),
+        (Some(Init::SysV), Direction::Do) => format!("service {name} stop; update-rc.d {name} disable"),
+        (Some(Init::SysV), Direction::Undo) => format!("update-rc.d {name} enable; service {name} start"),
+        (Some(Init::Dinit), Direction::Do) => format!("dinitctl stop {name}; dinitctl disable {name}"),
+        (Some(Init::Dinit), Direction::Undo) => format!("dinitctl enable {name}"),
+        (Some(Init::S6), Direction::Do) => format!("s6-rc -d change {name}; take it out of the default bundle"),
+        (Some(Init::S6), Direction::Undo) => format!("s6-rc -u change {name}; put it back into the default bundle"),
+        (Some(Init::Busybox), Direction::Do) => {
+            format!("Stop {name} and make its script in /etc/init.d not executable")
+        }
+        (Some(Init::Busybox), Direction::Undo) => format!("Make the script of {name} in /etc/init.d executable again"),
+    }
+}
+
+pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String {
+    match (init(case), direction) {
+        (Some(Init::Systemd) | None, Direction::Do) => {
+            format!("systemctl edit the application's unit, [Service]: {line}")
+        }
+        (Some(Init::Systemd) | None, Direction::Undo) => {
+            format!("systemctl edit the application's unit, [Service]: without {line}")
+        }
+        (Some(Init::OpenRc), Direction::Do) => {
+            format!("What systemd calls {line}: in the application's /etc/conf.d file (rc_ulimit, rc_cgroup_settings)")
+        }
+        (Some(init), Direction::Do) => {
+            format!(
+                "What systemd calls {line}: in the script that starts the application ({}; ulimit, chrt, taskset)",
+                init.name()
+            )
+        }
+        (Some(_), Direction::Undo) => format!("Take back what stands for {line}"),
+    }
+}
+
+/// Only systemd has CPUs of its own to set; a list in one file adds to those in others, the empty one starts anew.
+pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
+    let cpus = case.fill("<H>").replace(',', " ");
+    match (init(case), direction) {
+        (Some(Init::Systemd), Direction::Do) if is_nixos(case) => format!(
+            "systemd.settings.Manager.CPUAffinity = \"{cpus}\"; (before 25.11: systemd.extraConfig) in the configuration, \
+             then nixos-rebuild boot"
+        ),
+        (Some(Init::Systemd), Direction::Undo) if is_nixos(case) => {
+            "Take CPUAffinity out of the configuration, then nixos-rebuild boot".to_owned()
+        }
+        (Some(Init::Systemd) | None, Direction::Do) => format!(
+            "mkdir -p /etc/systemd/system.conf.d && printf '[Manager]\\nCPUAffinity=\\nCPUAffinity={cpus}\\n' > {MANAGER}; it \
+             counts from the next boot on"
+        ),
+        (Some(Init::Systemd) | None, Direction::Undo) => format!("rm {MANAGER}, and boot again"),
+        (Some(init), Direction::Do) => {
+            format!("{} has no CPUs of its own to set; isolcpus= or taskset keep programs on {cpus}", init.name())
+        }
+        (Some(_), Direction::Undo) => String::new(),
+    }
+}
+
+/// A limit has two homes: log-ins get it from PAM, services from their unit, and neither reads the other's.
+pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String {
+    if direction == Direction::Undo {
+        return format!("{}, and the limit out of the application's unit", cut(line, LIMITS));
+    }
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let setting = match fields.as_slice() {
+        [.., item, value] => service_limit(item, value),
+        _ => None,
+    };
+    let for_services = match (setting, case.machine.boot.is_systemd()) {
+        (Some(setting), true) => {
+            format!("; for a service, which PAM does not reach: systemctl edit its unit, [Service]: {setting}")
+        }
+        (_, false) => "; for a service: ulimit in the script that starts it".to_owned(),
+        (None, true) => String::new(),
+    };
+    format!("echo '{line}' >> {LIMITS} (log in again){for_services}")
+}
+
+/// systemd's name and unit for a limit of PAM.
+fn service_limit(item: &str, value: &str) -> Option<String> {
+    let value = match value {
+        "unlimited" | "infinity" | "-1" if item != "nice" => "infinity".to_owned(),
+        // PAM counts these in KiB.
+        kib if matches!(item, "memlock" | "stack" | "as" | "data") => format!("{kib}K"),
+        other => other.to_owned(),
+    };
+    let known =
+        ["rtprio", "memlock", "nice", "nofile", "nproc", "stack", "as", "data", "core", "sigpending", "msgqueue"];
+    known.contains(&item).then(|| format!("Limit{}={value}", item.to_ascii_uppercase()))
+}

@@ -1,0 +1,89 @@
+//! One machine per boot loader and init in `fixtures/boot`, with what it is told to do: `BLESS=1 cargo test` writes
+//! the expectations anew.
+
+use super::Lasting;
+use crate::knobs::Case;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::Need;
+use punctual_facts::tree::MemTree;
+use std::fmt::Write as _;
+
+/// One of each kind.
+const SAMPLES: &[Lasting] = &[
+    Lasting::Word("isolcpus=managed_irq,domain,<I>"),
+    Lasting::Word("nosmt"),
+    Lasting::NoWord("nohz_full"),
+    Lasting::Sysctl("vm.stat_interval = 10"),
+    Lasting::Write { path: "/sys/devices/virtual/workqueue/cpumask", value: "<H mask>" },
+    Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", value: "performance" },
+    Lasting::Write { path: "/sys/class/net/*/queues/rx-*/rps_cpus", value: "<H mask>" },
+    Lasting::Write { path: "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", value: "0" },
+    Lasting::Udev("SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
+    Lasting::Module("snd_hda_intel power_save=0"),
+    Lasting::NoModule("iTCO_wdt"),
+    Lasting::NoService("irqbalance.service"),
+    Lasting::NoService("apt-daily.timer"),
+    Lasting::Unit("CPUAffinity=<I>"),
+    Lasting::Manager,
+    Lasting::Limit("@realtime - memlock unlimited"),
+    Lasting::Kernel("PREEMPT_RT=y"),
+    Lasting::Firmware("usually under Advanced, CPU"),
+    Lasting::Other("Ask the maker."),
+];
+
+fn told(tree: &MemTree, cpus: &str) -> String {
+    let machine = Machine::read(tree);
+    let need = Need { cpus: CpuSet::parse_list(cpus).unwrap(), ..Need::default() };
+    let case = Case::new(tree, &machine, &need);
+    let mut out = String::new();
+    for sign in &machine.boot.loaders {
+        writeln!(out, "loader {} ({})", sign.what.name(), sign.seen).unwrap();
+    }
+    if let Some(init) = &machine.boot.init {
+        writeln!(out, "init {} ({})", init.what.name(), init.seen).unwrap();
+    }
+    for sample in SAMPLES {
+        writeln!(
+            out,
+            "\n{}\n  do   {}\n  undo {}",
+            sample.anywhere(),
+            sample.here(&case),
+            sample.undo_here(&case).as_deref().unwrap_or("-")
+        )
+        .unwrap();
+    }
+    out
+}
+
+#[test]
+fn each_loader_and_init_is_told_what_to_do() {
+    let paths = fixtures::files("boot", "machine");
+    assert!(paths.len() >= 18);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let tree = MemTree::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let told = told(&tree, "2-3");
+        fixtures::check(&path.with_extension("lasting"), &told);
+    }
+}
+
+#[test]
+fn no_word_that_isolates_every_cpu_is_printed() {
+    let tree = MemTree::parse("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n").unwrap();
+    assert!(told(&tree, "").contains("isolcpus=managed_irq,domain,CPUS"));
+}
+
+#[test]
+fn what_a_machine_says_is_no_part_of_a_command_unless_harmless() {
+    for evil in ["2';reboot;'", "`reboot`", "$(reboot)", "2\u{1b}[31m", "a|b"] {
+        let mut tree = MemTree::parse("punctual-machine 1\n/etc/default/grub.d/x = y\n").unwrap();
+        let file = |text: String| punctual_facts::fact::Fact::Known(text.into_bytes());
+        tree.file("/proc/cmdline", file(format!("nohz_full={evil}\n")));
+        tree.file("/etc/default/grub", file(format!("GRUB_CMDLINE_LINUX=\"nohz_full={evil} isolcpus={evil}\"\n")));
+        let told = told(&tree, "2-3");
+        assert!(!told.contains(evil), "{told}");
+        let container = MemTree::parse("punctual-machine 1\n/run/systemd/container = a\\x1bb\n").unwrap();
+        assert!(!self::told(&container, "2-3").contains('\u{1b}'));
+    }
+}

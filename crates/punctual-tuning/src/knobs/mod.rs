@@ -1,0 +1,284 @@
+//! What we know: one entry per knob, with its words, sources and the probe that proves its effective state.
+//!
+//! Everything derived (help, the book's reference page, coverage) comes from these entries, and tests run over all of
+//! them. Adding a knob touches one file here and one in `fixtures/knobs`. In texts, `<I>` stands for the CPUs meant
+//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask. Where there are no others, what
+//! stands behind ` <no H> ` holds instead of what stands before it.
+//!
+//! A knob knows how to read and judge; it knows nothing of how findings are shown.
+
+mod case;
+mod chosen;
+mod lasting;
+mod tasks;
+mod told;
+
+mod agreement;
+mod caches;
+mod clocks;
+mod command_line;
+mod console;
+mod devices;
+mod firmware;
+mod frequency;
+mod graphics;
+mod guests;
+mod idle;
+mod interrupts;
+mod isolation;
+mod kernel;
+mod memory;
+mod network;
+mod pcie;
+mod privileges;
+mod scheduler;
+mod security;
+mod services;
+mod smt;
+mod uncore;
+mod watchdogs;
+
+pub use case::{Case, Doubt, Judged, Missing};
+pub use chosen::Chosen;
+pub(crate) use interrupts::{Line as InterruptLine, all as interrupt_lines};
+pub use lasting::{Lasting, When};
+pub use tasks::{TASKS, Task};
+
+use punctual_facts::finding::{Confidence, Severity};
+use punctual_facts::profile::Kind;
+
+/// One thing about a machine that can stand between it and real time.
+#[derive(Clone, Copy, Debug)]
+pub struct Knob {
+    /// Name, as `audit --explain` takes it: family prefix, dot, word.
+    pub id: &'static str,
+    /// The knob in a few words, as it should be.
+    pub title: &'static str,
+    /// Where it belongs.
+    pub family: Family,
+    /// How much it matters when bad.
+    pub severity: Weight,
+    /// How its state is told, if it can be told.
+    pub probe: Probe,
+    /// What the bad state does to punctuality.
+    pub why: &'static str,
+    /// How to change it now.
+    pub fix: &'static str,
+    /// How to make that last.
+    pub persist: &'static [Lasting],
+    /// How to put it back.
+    pub undo: &'static str,
+    /// What the change costs.
+    pub cost: &'static str,
+    /// What the change can do to a machine at work.
+    pub blast: Blast,
+    /// How sure we are.
+    pub confidence: Confidence,
+    /// Where that is known from.
+    pub sources: &'static [&'static str],
+}
+
+/// How the state of a knob is told.
+#[derive(Clone, Copy, Debug)]
+pub enum Probe {
+    /// Reads the effective state and judges it.
+    Effective(fn(&Case<'_>) -> Judged),
+    /// Software cannot see it; this is advice only, never good and never bad.
+    Advice {
+        /// What cannot be seen, and where to look for it.
+        look: &'static str,
+        /// Fails where the advice makes no sense.
+        applies: fn(&Case<'_>) -> Result<(), Doubt>,
+    },
+}
+
+/// How much a knob matters when bad, by kind of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Weight {
+    /// For loops that block until their next release.
+    pub periodic: Severity,
+    /// For threads that never give up their CPU.
+    pub poll: Severity,
+    /// For audio on a shared desktop.
+    pub audio: Severity,
+    /// What this machine makes of it, given the weight for the kind of work.
+    pub here: fn(&Case<'_>, Severity) -> Severity,
+}
+
+impl Weight {
+    /// These weights on every machine.
+    pub const fn of(periodic: Severity, poll: Severity, audio: Severity) -> Self {
+        Self { periodic, poll, audio, here: |_, severity| severity }
+    }
+
+    /// The same weight for every kind of work.
+    pub const fn all(severity: Severity) -> Self {
+        Self::of(severity, severity, severity)
+    }
+
+    /// Changed by what the machine is.
+    #[must_use]
+    pub const fn adjusted(self, here: fn(&Case<'_>, Severity) -> Severity) -> Self {
+        Self { here, ..self }
+    }
+
+    /// The weight for a kind of work, on no machine in particular.
+    pub fn for_kind(&self, kind: Kind) -> Severity {
+        match kind {
+            Kind::Periodic => self.periodic,
+            Kind::Poll => self.poll,
+            Kind::Audio => self.audio,
+        }
+    }
+}
+
+/// What a change can do to a machine at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blast {
+    /// Nothing.
+    Harmless,
+    /// Disturbs running real-time work for a moment.
+    Disturbing,
+    /// Can break a service or lose a function.
+    Breaking,
+}
+
+impl Blast {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Harmless => "harmless",
+            Self::Disturbing => "disturbing",
+            Self::Breaking => "breaking",
+        }
+    }
+}
+
+macro_rules! families {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
+        /// Where a knob belongs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Family {
+            $($(#[doc = $doc])* $variant,)*
+        }
+
+        impl Family {
+            /// Every family, in the order they are shown.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The words for it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        const FAMILIES: &[&[Knob]] = &[$($module::KNOBS),*];
+    };
+}
+
+families! {
+    /// How the kernel was built and how it preempts.
+    Kernel = "kernel" in kernel,
+    /// What the kernel made of the words it was booted with.
+    CommandLine = "command line" in command_line,
+    /// CPUs kept free of other work.
+    Isolation = "isolation" in isolation,
+    /// Which CPUs handle devices.
+    Interrupts = "interrupts" in interrupts,
+    /// Who may run, and for how long.
+    Scheduler = "scheduler" in scheduler,
+    /// How deep a CPU sleeps.
+    Idle = "idle" in idle,
+    /// How fast a CPU runs.
+    Frequency = "frequency" in frequency,
+    /// How fast the rest of the chip and the memory run.
+    Uncore = "uncore and DRAM" in uncore,
+    /// What time is read from.
+    Clocks = "clocks" in clocks,
+    /// Things that look after the machine and stop it to do so.
+    Watchdogs = "watchdogs and RAS" in watchdogs,
+    /// What can make memory slow to reach.
+    Memory = "memory" in memory,
+    /// Who shares the caches.
+    Caches = "caches" in caches,
+    /// Threads that share a core.
+    Smt = "SMT siblings" in smt,
+    /// Graphics, which share memory and caches.
+    Graphics = "GPU and display" in graphics,
+    /// Links and devices that sleep.
+    Pcie = "PCIe and device power" in pcie,
+    /// What the kernel writes, and what is watched.
+    Console = "console and tracing" in console,
+    /// Security features that are paid for in time.
+    Security = "security features" in security,
+    /// Work that packets make.
+    Network = "network" in network,
+    /// What disks and other devices do unasked.
+    Devices = "storage and devices" in devices,
+    /// Programs that change or disturb the machine.
+    Services = "services" in services,
+    /// What the caller may do.
+    Privileges = "privileges" in privileges,
+    /// Machines inside machines, seen from either side.
+    Guests = "guests and hosts" in guests,
+    /// What is below the kernel.
+    Firmware = "firmware and host" in firmware,
+    /// Settings that contradict each other, or what is in force.
+    Agreement = "agreement" in agreement,
+}
+
+/// How many knobs there are in several lists.
+const fn count(lists: &[&[Knob]]) -> usize {
+    let (mut count, mut list) = (0, 0);
+    while list < lists.len() {
+        count += lists[list].len();
+        list += 1;
+    }
+    count
+}
+
+/// Several lists as one; for a family that is kept in several files, too.
+const fn joined<const N: usize>(lists: &[&[Knob]]) -> [Knob; N] {
+    let (mut at, mut list) = (0, 0);
+    let mut all = [lists[0][0]; N];
+    while list < lists.len() {
+        let mut knob = 0;
+        while knob < lists[list].len() {
+            all[at] = lists[list][knob];
+            at += 1;
+            knob += 1;
+        }
+        list += 1;
+    }
+    all
+}
+
+static JOINED: [Knob; count(FAMILIES)] = joined(FAMILIES);
+
+/// Every knob, family by family.
+pub static ALL: &[Knob] = &JOINED;
+
+/// The knob of that id.
+pub fn find(id: &str) -> Option<&'static Knob> {
+    ALL.iter().find(|knob| knob.id == id)
+}
+
+/// Ids that look like what somebody meant, best first.
+pub fn near(id: &str) -> Vec<&'static str> {
+    let wanted = id.to_ascii_lowercase();
+    let is_part = |knob: &str| !wanted.is_empty() && (knob.contains(&wanted) || wanted.contains(knob));
+    let mut found: Vec<(usize, &str)> = ALL
+        .iter()
+        .map(|knob| (if is_part(knob.id) { 0 } else { strsim::levenshtein(&wanted, knob.id) }, knob.id))
+        .filter(|(distance, _)| *distance <= 3)
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, id)| id).take(5).collect()
+}
+
+#[cfg(test)]
+mod blind;
+#[cfg(test)]
+pub(crate) mod tests;

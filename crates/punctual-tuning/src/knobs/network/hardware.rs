@@ -1,0 +1,64 @@
+//! What the network hardware was told: settings that only ethtool shows.
+
+use super::{Nic, nics};
+use crate::knobs::{Case, Doubt, Judged};
+use punctual_facts::fact::Fact;
+
+/// What whoever reads the live machine put there: one line `name value` for each setting of a device.
+pub(super) const ETHTOOL: &str = "punctual:/ethtool";
+
+/// Settings of one device.
+struct Settings(String);
+
+impl Settings {
+    fn get(&self, name: &str) -> u64 {
+        let value = |line: &str| line.split_once(' ').filter(|(found, _)| *found == name)?.1.parse().ok();
+        self.0.lines().find_map(value).unwrap_or(0)
+    }
+}
+
+/// Whether the settings of every device that has them are as wanted.
+fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) -> Judged {
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for Nic { name, driver } in nics(case)? {
+        let path = format!("{ETHTOOL}/{name}/{subject}");
+        match case.peek(&path) {
+            Fact::Known(text) if text.contains(' ') => {
+                seen += 1;
+                if !is_wanted(&Settings(text.clone())) {
+                    wrong.push(format!("{name} ({driver}): {}", text.replace('\n', ", ")));
+                }
+            }
+            Fact::Known(_) => return Doubt::unknown(format!("{path} holds no settings")),
+            Fact::Absent => {}
+            Fact::Denied => return Doubt::unknown(case.refusal(&format!("asking {name}"))),
+            Fact::Garbled(why) => return Doubt::unknown(format!("{path}: {why}")),
+        }
+    }
+    if seen == 0 {
+        return Doubt::not_applicable("no network device here has that setting");
+    }
+    case.note(
+        format!("{ETHTOOL}/*/{subject}"),
+        if wrong.is_empty() { format!("as wanted on {seen}") } else { wrong.join("; ") },
+    );
+    Ok(wrong.is_empty())
+}
+
+pub(super) fn coalesce(case: &Case<'_>) -> Judged {
+    every(case, "coalesce", |settings| settings.get("adaptive-rx") == 0 && settings.get("rx-usecs") <= 10)
+}
+
+pub(super) fn eee(case: &Case<'_>) -> Judged {
+    every(case, "eee", |settings| settings.get("enabled") == 0)
+}
+
+pub(super) fn pause(case: &Case<'_>) -> Judged {
+    every(case, "pause", |settings| settings.get("rx") == 0 && settings.get("tx") == 0)
+}
+
+pub(super) fn queues(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let most = case.housekeeping.len() as u64;
+    every(case, "channels", |settings| settings.get("combined") + settings.get("rx").max(settings.get("tx")) <= most)
+}

@@ -1,0 +1,69 @@
+//! In which context packets are handled.
+
+use super::{FOLDER, Nic, devices, nics};
+use crate::knobs::devices::has_module;
+use crate::knobs::{Case, Doubt, Judged, Missing};
+use punctual_facts::profile::Kind;
+
+pub(super) fn busy_poll(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel's sockets cannot poll");
+    let poll_us = case.number("/proc/sys/net/core/busy_poll", none)?;
+    let read_us = case.number("/proc/sys/net/core/busy_read", none)?;
+    if case.is(Kind::Poll) { Ok(poll_us > 0 && read_us > 0) } else { Ok(poll_us == 0 && read_us == 0) }
+}
+
+/// Whether the file of every device with hardware holds what is wanted; n/a where no device has it.
+fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Judged {
+    let (mut seen, mut all) = (false, true);
+    for Nic { name, .. } in nics(case)? {
+        let path = format!("{FOLDER}/{name}/{file}");
+        if case.peek(&path).known().is_some() {
+            seen = true;
+            all &= is_wanted(case.number(&path, Missing::TellsNothing("the setting is not shown"))?);
+        }
+    }
+    if seen { Ok(all) } else { Doubt::not_applicable(format!("no network device here has {file}")) }
+}
+
+pub(super) fn napi_thread(case: &Case<'_>) -> Judged {
+    every_nic(case, "threaded", |value| value != 0)
+}
+
+pub(super) fn napi_defer(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Poll) {
+        return Doubt::not_applicable("work that polls may want it");
+    }
+    let is_off = every_nic(case, "napi_defer_hard_irqs", |value| value == 0)?;
+    Ok(is_off && every_nic(case, "gro_flush_timeout", |value| value == 0)?)
+}
+
+pub(super) fn wifi(case: &Case<'_>) -> Judged {
+    let is_wireless = |name: &String| {
+        let parts = case.list(&format!("{FOLDER}/{name}"));
+        parts.known().is_some_and(|parts| parts.iter().any(|part| part == "phy80211" || part == "wireless"))
+    };
+    let wireless: Vec<String> =
+        nics_or_none(case)?.into_iter().map(|nic| nic.name).filter(|name| is_wireless(name)).collect();
+    case.note(FOLDER, if wireless.is_empty() { "no wireless device".to_owned() } else { wireless.join(", ") });
+    Ok(wireless.is_empty())
+}
+
+fn nics_or_none(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
+    devices(case)?;
+    match nics(case) {
+        Err(Doubt::NotApplicable(_)) => Ok(Vec::new()),
+        found => found,
+    }
+}
+
+pub(super) fn ethercat(case: &Case<'_>) -> Judged {
+    let modules = "/sys/module";
+    let loaded = case.known(modules, case.list(modules), Missing::TellsNothing("/sys/module cannot be seen here"))?;
+    if !has_module(case, "ec_master")? {
+        return Doubt::not_applicable("no EtherCAT master is loaded (a master in user space does not show)");
+    }
+    let drivers: Vec<&str> =
+        loaded.iter().filter(|name| name.starts_with("ec_") && *name != "ec_master").map(String::as_str).collect();
+    case.note(modules, format!("ec_master, {}", drivers.join(", ")));
+    Ok(!drivers.is_empty() && !drivers.contains(&"ec_generic"))
+}

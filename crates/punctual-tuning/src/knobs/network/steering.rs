@@ -1,0 +1,48 @@
+//! To which CPUs the kernel itself sends packets.
+
+use super::{FOLDER, devices};
+use crate::knobs::{Case, Doubt, Judged, Missing};
+use punctual_facts::cpu_set::CpuSet;
+
+/// Whether no queue of that kind has real-time CPUs in its mask.
+fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
+    case.has_housekeeping()?;
+    let (mut queues, mut steered) = (0_usize, Vec::new());
+    for device in &devices(case)? {
+        let names = case.list(&format!("{FOLDER}/{device}/queues"));
+        for queue in names.known().into_iter().flatten().filter(|name| name.starts_with(kind)) {
+            let path = format!("{FOLDER}/{device}/queues/{queue}/{file}");
+            // A device with one queue refuses to tell a mask.
+            let Some(text) = case.peek(&path).known().cloned() else { continue };
+            queues += 1;
+            match CpuSet::parse_mask(&text) {
+                Ok(mask) if mask.intersection(&case.rt).is_empty() => {}
+                Ok(mask) => steered.push(format!("{device} {queue} to {mask}")),
+                Err(e) => return Doubt::unknown(format!("{path}: {e}")),
+            }
+        }
+    }
+    if queues == 0 {
+        return Doubt::not_applicable(none);
+    }
+    case.note(
+        format!("{FOLDER}/*/queues/{kind}*/{file}"),
+        if steered.is_empty() { format!("none of {queues} queues") } else { steered.join(", ") },
+    );
+    Ok(steered.is_empty())
+}
+
+pub(super) fn rps(case: &Case<'_>) -> Judged {
+    queues_avoid(case, "rx-", "rps_cpus", "no network device here can steer packets")
+}
+
+pub(super) fn rps_default(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let none = Missing::CannotBe("this kernel has no default mask");
+    Ok(case.cpu_mask("/proc/sys/net/core/rps_default_mask", none)?.intersection(&case.rt).is_empty())
+}
+
+pub(super) fn rfs(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel cannot steer packets");
+    Ok(case.number("/proc/sys/net/core/rps_sock_flow_entries", none)? == 0)
+}

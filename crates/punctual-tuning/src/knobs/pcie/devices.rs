@@ -1,0 +1,163 @@
+//! USB, storage and sound: devices that sleep when nobody asks for them.
+
+use super::MOST_DEVICES;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.usb",
+        title: "USB devices stay awake",
+        family: Family::Pcie,
+        severity: Weight::of(Info, Info, Medium),
+        probe: Probe::Effective(usb),
+        why: "A USB device that was suspended takes some ten milliseconds to come back, and the resume of a port keeps \
+            the host controller busy for its neighbours.",
+        fix: "echo on > /sys/bus/usb/devices/DEVICE/power/control",
+        persist: &[
+            Lasting::Word("usbcore.autosuspend=-1"),
+            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
+        ],
+        undo: "echo auto > the same files.",
+        cost: "Power.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel driver-api/usb/power-management.rst",
+            "kernel 7.3 drivers/usb/core/usb.c: autosuspend",
+            "unverified: the time",
+        ],
+    },
+    Knob {
+        id: "pm.sata",
+        title: "SATA links stay awake",
+        family: Family::Pcie,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(sata),
+        why: "A SATA link that sleeps takes up to ten milliseconds to wake: work that writes to the disk waits for it.",
+        fix: "echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy",
+        persist: &[
+            Lasting::Word("ahci.mobile_lpm_policy=1"),
+            Lasting::Udev(
+                "ACTION==\"add\", SUBSYSTEM==\"scsi_host\", ATTR{link_power_management_policy}=\"max_performance\"",
+            ),
+        ],
+        undo: "Write back the policy that was there.",
+        cost: "Power.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/ata/libata-sata.c, ahci.c: mobile_lpm_policy", "unverified: the time"],
+    },
+    Knob {
+        id: "pm.nvme",
+        title: "NVMe drives stay awake",
+        family: Family::Pcie,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(nvme),
+        why: "By default a drive may choose sleep states that take up to 100 ms to leave, by itself, when idle.",
+        fix: "echo 0 > /sys/class/nvme/nvmeN/power/pm_qos_latency_tolerance_us",
+        persist: &[
+            Lasting::Word("nvme_core.default_ps_max_latency_us=0"),
+            Lasting::Module("nvme_core default_ps_max_latency_us=0"),
+        ],
+        undo: "Write back the number that was there.",
+        cost: "Power, and a warmer drive.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 drivers/nvme/host/core.c: default_ps_max_latency_us, nvme_configure_apst"],
+    },
+    Knob {
+        id: "pm.audio",
+        title: "Sound chip stays awake",
+        family: Family::Pcie,
+        severity: Weight::of(Info, Info, Medium),
+        probe: Probe::Effective(audio),
+        why: "After some seconds of silence the codec is turned off; turning it on again takes time and clicks, and on a \
+            machine without need for sound it is work for nothing.",
+        fix: "echo 0 > /sys/module/snd_hda_intel/parameters/power_save",
+        persist: &[Lasting::Module("snd_hda_intel power_save=0")],
+        undo: "Write back the number that was there.",
+        cost: "Power.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 sound/hda/controllers/intel.c: power_save", "kernel sound/designs/powersave.rst"],
+    },
+];
+
+fn usb(case: &Case<'_>) -> Judged {
+    let folder = "/sys/bus/usb/devices";
+    let none = Missing::CannotBe("there is no USB");
+    let names = case.known(folder, case.list(folder), none)?;
+    // Interfaces have a colon, root hubs are called usbN; a hub sleeps only when all behind it does.
+    let is_device = |name: &&String| !name.contains(':') && !name.starts_with("usb");
+    let (mut seen, mut sleepy) = (0_usize, Vec::new());
+    for device in names.iter().filter(is_device).take(MOST_DEVICES) {
+        if case.peek(&format!("{folder}/{device}/bDeviceClass")) == Fact::Known("09".to_owned()) {
+            continue;
+        }
+        let Fact::Known(control) = case.peek(&format!("{folder}/{device}/power/control")) else { continue };
+        seen += 1;
+        if control == "auto" {
+            sleepy.push(device.clone());
+        }
+    }
+    if seen == 0 {
+        return Doubt::not_applicable("no USB device is connected");
+    }
+    let awake = format!("on for all {seen}");
+    case.note(
+        format!("{folder}/*/power/control"),
+        if sleepy.is_empty() { awake } else { format!("auto: {}", sleepy.join(", ")) },
+    );
+    Ok(sleepy.is_empty())
+}
+
+pub(in crate::knobs) fn sata(case: &Case<'_>) -> Judged {
+    let folder = "/sys/class/scsi_host";
+    let none = Missing::CannotBe("there is no SATA controller");
+    let hosts = case.known(folder, case.list(folder), none)?;
+    let mut policies: Vec<String> = Vec::new();
+    for host in hosts.iter().take(MOST_DEVICES) {
+        // Hosts of other kinds have no such file.
+        let Fact::Known(policy) = case.peek(&format!("{folder}/{host}/link_power_management_policy")) else { continue };
+        if !policies.contains(&policy) {
+            policies.push(policy);
+        }
+    }
+    if policies.is_empty() {
+        return Doubt::not_applicable("there is no SATA controller that can let its links sleep");
+    }
+    case.note(format!("{folder}/*/link_power_management_policy"), policies.join(", "));
+    if policies.iter().any(|policy| policy == "keep_firmware_settings") {
+        return Doubt::unknown("what the firmware chose was kept, and is not shown");
+    }
+    Ok(policies.iter().all(|policy| policy == "max_performance"))
+}
+
+fn nvme(case: &Case<'_>) -> Judged {
+    let folder = "/sys/class/nvme";
+    let none = Missing::CannotBe("there is no NVMe drive");
+    let drives = case.known(folder, case.list(folder), none)?;
+    if drives.is_empty() {
+        return Doubt::not_applicable("there is no NVMe drive");
+    }
+    let mut all_awake = true;
+    for drive in drives.iter().take(64) {
+        // A drive that cannot choose for itself has no such file.
+        let path = format!("{folder}/{drive}/power/pm_qos_latency_tolerance_us");
+        let cannot = Missing::CannotBe("the drive does not choose sleep states itself");
+        match case.text(&path, cannot) {
+            Ok(tolerance) => all_awake &= tolerance == "0",
+            Err(Doubt::NotApplicable(_)) => {}
+            Err(doubt) => return Err(doubt),
+        }
+    }
+    Ok(all_awake)
+}
+
+fn audio(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("no sound chip of this kind is in use (snd_hda_intel is not loaded)");
+    Ok(case.number("/sys/module/snd_hda_intel/parameters/power_save", none)? == 0)
+}

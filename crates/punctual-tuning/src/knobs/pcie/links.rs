@@ -1,0 +1,170 @@
+//! PCI: links that sleep, and devices behind them.
+
+use super::MOST_DEVICES;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+
+const FOLDER: &str = "/sys/bus/pci/devices";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.aspm",
+        title: "PCIe links stay awake",
+        family: Family::Pcie,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(aspm),
+        why: "A link in L1 takes microseconds to a hundred of them to wake, in front of the first register access.",
+        fix: "echo performance > /sys/module/pcie_aspm/parameters/policy, or echo 0 > \
+        /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Not pcie_aspm=off: that leaves on what the firmware turned on.",
+        persist: &[Lasting::Word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
+        undo: "Write back the policy that stood in brackets.",
+        cost: "Power.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 drivers/pci/pcie/aspm.c",
+            "kernel ABI testing/sysfs-bus-pci",
+            "kernel-parameters.txt: pcie_aspm=",
+        ],
+    },
+    Knob {
+        id: "pm.clkpm",
+        title: "PCIe reference clocks keep running",
+        family: Family::Pcie,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(clkpm),
+        why: "With clock power management the device may ask for its reference clock to be stopped while the link is in \
+            L1; waking it then takes tens of microseconds more.",
+        fix: "echo 0 > /sys/bus/pci/devices/DEVICE/link/clkpm",
+        persist: &[
+            Lasting::Word("pcie_aspm.policy=performance"),
+            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""),
+        ],
+        undo: "echo 1 > the same file.",
+        cost: "Power.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 drivers/pci/pcie/aspm.c: clkpm",
+            "kernel ABI testing/sysfs-bus-pci",
+            "unverified: the time",
+        ],
+    },
+    Knob {
+        id: "pm.pci_runtime",
+        title: "Network and CAN cards stay powered",
+        family: Family::Pcie,
+        severity: Weight::of(Medium, Info, Info),
+        probe: Probe::Effective(runtime),
+        why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes milliseconds \
+            (10 ms for D3hot). Ports are auto by default; they stay awake while what is behind them does.",
+        fix: "echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device.",
+        persist: &[
+            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x02*\", ATTR{power/control}=\"on\""),
+            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0c09*\", ATTR{power/control}=\"on\""),
+        ],
+        undo: "echo auto > the same files.",
+        cost: "Power.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel power/pci.rst",
+            "kernel ABI testing/sysfs-devices-power: control",
+            "kernel 6.1 drivers/pci/pcie/portdrv_pci.c, 6.12, 7.3 portdrv.c: pm_runtime_allow",
+        ],
+    },
+];
+
+const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
+
+/// The PCI devices, some of them at least.
+fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    let none = Missing::CannotBe("there is no PCI bus");
+    let devices = case.known(FOLDER, case.list(FOLDER), none)?;
+    if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
+}
+
+/// Whether the kernel shows, and so controls, the power management of some link.
+pub(in crate::knobs) fn controls_links(case: &Case<'_>) -> bool {
+    let devices = case.list(FOLDER);
+    devices.known().into_iter().flatten().any(|device| {
+        let shown = case.list(&format!("{FOLDER}/{device}/link"));
+        shown.known().is_some_and(|names| names.iter().any(|name| LINK_STATES.contains(&name.as_str())))
+    })
+}
+
+fn aspm(case: &Case<'_>) -> Judged {
+    let (folder, devices) = (FOLDER, devices(case)?);
+    let (mut links, mut sleepy) = (0_usize, Vec::new());
+    for device in &devices {
+        let link = format!("{folder}/{device}/link");
+        let states = case.list(&link);
+        let is_shown = |state: &&str| states.known().is_some_and(|names| names.iter().any(|n| n == state));
+        let shown: Vec<&str> = LINK_STATES.into_iter().filter(|state| is_shown(state)).collect();
+        links += usize::from(!shown.is_empty());
+        let on = shown.iter().find(|state| case.peek(&format!("{link}/{state}")).known().is_some_and(|v| v != "0"));
+        sleepy.extend(on.map(|state| format!("{device} {state}")));
+    }
+    if links == 0 {
+        case.not_a_guest()?;
+        case.cite("/sys/module/pcie_aspm/parameters/policy", &case.peek("/sys/module/pcie_aspm/parameters/policy"));
+        return Doubt::unknown(
+            "no link shows its state: the kernel does not control them, and what the firmware chose shows in lspci \
+                -vv (LnkCtl)",
+        );
+    }
+    case.note(
+        format!("{folder}/*/link"),
+        if sleepy.is_empty() { format!("none of {links} links may sleep") } else { sleepy.join(", ") },
+    );
+    Ok(sleepy.is_empty())
+}
+
+fn clkpm(case: &Case<'_>) -> Judged {
+    let (mut links, mut stopping) = (0_usize, Vec::new());
+    for device in devices(case)?.iter().take(MOST_DEVICES) {
+        let Fact::Known(state) = case.peek(&format!("{FOLDER}/{device}/link/clkpm")) else { continue };
+        links += 1;
+        if state != "0" {
+            stopping.push(device.clone());
+        }
+    }
+    if links == 0 {
+        return Doubt::not_applicable("no link here can stop its clock, or the kernel does not control them");
+    }
+    case.note(
+        format!("{FOLDER}/*/link/clkpm"),
+        if stopping.is_empty() { format!("0 on all {links} that could") } else { stopping.join(", ") },
+    );
+    Ok(stopping.is_empty())
+}
+
+fn runtime(case: &Case<'_>) -> Judged {
+    let (mut looked_at, mut sleepy) = (0_usize, Vec::new());
+    for device in devices(case)?.iter().take(MOST_DEVICES) {
+        let Fact::Known(class) = case.peek(&format!("{FOLDER}/{device}/class")) else { continue };
+        // Network controllers of any kind, and CAN controllers.
+        if !["0x02", "0x0c09"].iter().any(|start| class.starts_with(start)) {
+            continue;
+        }
+        let Fact::Known(control) = case.peek(&format!("{FOLDER}/{device}/power/control")) else { continue };
+        looked_at += 1;
+        if control == "auto" {
+            sleepy.push(device.clone());
+        }
+    }
+    if looked_at == 0 {
+        return Doubt::unknown("no network or CAN card shows whether it may sleep");
+    }
+    case.note(
+        format!("{FOLDER}/*/power/control"),
+        if sleepy.is_empty() {
+            format!("on for all {looked_at} network and CAN cards")
+        } else {
+            format!("auto: {}", sleepy.join(", "))
+        },
+    );
+    Ok(sleepy.is_empty())
+}

@@ -1,0 +1,50 @@
+//! The whole machine asleep.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::Info;
+
+/// Without this target, none of the others can be reached.
+const TARGET: &str = "sleep.target";
+
+pub(super) const KNOBS: &[Knob] = &[Knob {
+    id: "pm.sleep_targets",
+    title: "The machine cannot be sent to sleep",
+    family: Family::Pcie,
+    severity: Weight::all(Info),
+    probe: Probe::Effective(sleep),
+    why: "Suspend stops everything; after it, affinities and priorities of threads and interrupts may not be what they \
+        were, clocks are calibrated anew, and the firmware has run.",
+    fix: "systemctl mask sleep.target suspend.target hibernate.target hybrid-sleep.target",
+    persist: &[
+        Lasting::NoService("sleep.target"),
+        Lasting::NoService("suspend.target"),
+        Lasting::NoService("hibernate.target"),
+        Lasting::NoService("hybrid-sleep.target"),
+    ],
+    undo: "systemctl unmask the same targets.",
+    cost: "No suspend, by nobody.",
+    blast: Blast::Breaking,
+    confidence: Confidence::Medium,
+    sources: &["kernel 7.3 kernel/power/main.c: state", "systemd.special(7): sleep.target", "rtirq: resume unit"],
+}];
+
+fn sleep(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel cannot sleep");
+    if case.text("/sys/power/state", none)?.is_empty() {
+        return Ok(true);
+    }
+    for folder in ["/etc/systemd/system", "/run/systemd/system"] {
+        let place = format!("{folder}/{TARGET}");
+        if case.link(&place) == Fact::Known("/dev/null".to_owned()) {
+            case.note(place, "masked");
+            return Ok(true);
+        }
+    }
+    if !case.exists("/run/systemd/system") {
+        return Doubt::unknown("who may send this machine to sleep is not known: systemd does not run it");
+    }
+    case.note("/etc/systemd/system", format!("{TARGET} is not masked"));
+    Ok(false)
+}

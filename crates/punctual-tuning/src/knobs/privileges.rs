@@ -1,0 +1,463 @@
+//! What the caller may do: without it the best machine runs the loop as an ordinary task.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Fatal, High, Info, Medium};
+use punctual_facts::machine::Flavour;
+use punctual_facts::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "lim.rtprio",
+        title: "The caller may use the real-time class",
+        family: Family::Privileges,
+        severity: Weight::of(Fatal, High, Fatal),
+        probe: Probe::Effective(rtprio),
+        why: "Without the right to it, a thread asks for SCHED_FIFO, is refused, and waits its turn with everybody \
+            else.",
+        fix: "prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root.",
+        persist: &[Lasting::Limit("@realtime - rtprio 95"), Lasting::Unit("LimitRTPRIO=95")],
+        undo: "Remove the lines.",
+        cost: "A member of the group can lock the machine up; never grant 99.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "sched(7)",
+            "getrlimit(2): RLIMIT_RTPRIO",
+            "the refusal was seen on 6.18; the granting was not tried",
+        ],
+    },
+    Knob {
+        id: "lim.memlock",
+        title: "The caller may lock its memory",
+        family: Family::Privileges,
+        severity: Weight::of(High, Medium, Medium),
+        probe: Probe::Effective(memlock),
+        why: "Memory that cannot be locked can be taken away, and the next touch waits for it. Judged bad: less \
+            than 1 GiB.",
+        fix: "prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE).",
+        persist: &[Lasting::Limit("@realtime - memlock unlimited"), Lasting::Unit("LimitMEMLOCK=infinity")],
+        undo: "Remove the lines.",
+        cost: "A member of the group can use the memory up.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["mlockall(2)", "the refusal was seen on 6.18; the granting was not tried"],
+    },
+    Knob {
+        id: "lim.rttime",
+        title: "No time limit on real-time threads",
+        family: Family::Privileges,
+        severity: Weight::of(Info, High, Info),
+        probe: Probe::Effective(rttime),
+        why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
+            rtkit sets 200 ms.",
+        fix: "prlimit --pid PID --rttime=unlimited",
+        persist: &[Lasting::Unit("LimitRTTIME=infinity"), Lasting::NoService("rtkit-daemon.service")],
+        undo: "prlimit with the limit that was there.",
+        cost: "A safety net for experiments.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["getrlimit(2): RLIMIT_RTTIME", "unverified: the limit rtkit sets"],
+    },
+    Knob {
+        id: "lim.cpus",
+        title: "The caller may run on the real-time CPUs",
+        family: Family::Privileges,
+        severity: Weight::all(Fatal),
+        probe: Probe::Effective(cpus),
+        why: "A cpuset that leaves these CPUs out refuses to pin a thread to them. An affinity that was merely \
+            inherited (as on every machine with isolcpus=) does not.",
+        fix: "Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>).",
+        persist: &[Lasting::Unit("AllowedCPUs=<I>"), Lasting::Other("Or cpuset in the container's definition.")],
+        undo: "Remove the line.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
+    },
+    Knob {
+        id: "lim.rtprio_max",
+        title: "The caller may not use priority 99",
+        family: Family::Privileges,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(rtprio_max),
+        why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell, no watchdog of \
+            one's own.",
+        fix: "prlimit --pid PID --rtprio=95",
+        persist: &[Lasting::Limit("@realtime - rtprio 95"), Lasting::Unit("LimitRTPRIO=95")],
+        undo: "prlimit with the limit that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
+    },
+    Knob {
+        id: "lim.stack",
+        title: "Stacks of new threads are small",
+        family: Family::Privileges,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(stack),
+        why: "A new thread gets a stack as large as this limit, and with mlockall(MCL_FUTURE) all of it is locked. \
+            Judged bad: more than 16 MiB.",
+        fix: "ulimit -s 8192, or a stack size given at each creation.",
+        persist: &[Lasting::Limit("@realtime soft stack 8192"), Lasting::Unit("LimitSTACK=8M")],
+        undo: "ulimit -s with the limit that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["pthread_create(3)", "mlockall(2)"],
+    },
+    Knob {
+        id: "lim.cpu_max",
+        title: "The caller's control group has no CPU quota",
+        family: Family::Privileges,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(cpu_max),
+        why: "When the quota is used up, every ordinary thread of the group stops until the next period: also one \
+            that holds a lock the real-time thread needs.",
+        fix: "echo max > /sys/fs/cgroup/GROUP/cpu.max",
+        persist: &[Lasting::Unit("CPUQuota="), Lasting::Other("In the container's definition: no CPU limit")],
+        undo: "Write back the quota that was there.",
+        cost: "The group may use whole CPUs.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/cgroup-v2.rst: cpu.max", "kernel scheduler/sched-bwc.rst"],
+    },
+    Knob {
+        id: "lim.memory_max",
+        title: "The caller's control group has no memory limit",
+        family: Family::Privileges,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(memory_max),
+        why: "At memory.high every allocation of the group waits for reclaim; at memory.max something in it is \
+            killed.",
+        fix: "echo max > /sys/fs/cgroup/GROUP/memory.high; the same for memory.max",
+        persist: &[Lasting::Unit("MemoryHigh=infinity"), Lasting::Unit("MemoryMax=infinity")],
+        undo: "Write back the limits that were there.",
+        cost: "The group may use all memory.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/cgroup-v2.rst: memory.high, memory.max"],
+    },
+    Knob {
+        id: "proc.policy",
+        title: "Each real-time thread has its class and rank",
+        family: Family::Privileges,
+        severity: Weight::all(High),
+        probe: Probe::Advice {
+            look: "cannot be seen before the application runs: chrt -a -p PID shows class and priority of every \
+                thread; no two that must not wait for each other should have the same",
+            applies: policy,
+        },
+        why: "A thread without the class waits for everybody; two of one priority wait for each other.",
+        fix: "chrt -a -f -p PRIORITY PID; in the program sched_setscheduler, with SCHED_RESET_ON_FORK for what \
+            starts helpers.",
+        persist: &[Lasting::Unit("CPUSchedulingPolicy=fifo"), Lasting::Unit("CPUSchedulingPriority=80")],
+        undo: "chrt -a -o -p 0 PID",
+        cost: "Everything below waits.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["sched(7)"],
+    },
+    Knob {
+        id: "proc.affinity",
+        title: "Each real-time thread has its CPU",
+        family: Family::Privileges,
+        severity: Weight::all(Medium),
+        probe: Probe::Advice {
+            look: "cannot be seen before the application runs: taskset -a -p PID shows where every thread may run; \
+                CPU numbers need not be without gaps",
+            applies: affinity,
+        },
+        why: "A thread that may run on several CPUs is moved between them, and finds cold caches.",
+        fix: "taskset -a -c -p <I> PID; in the program sched_setaffinity for each thread.",
+        persist: &[Lasting::Unit("CPUAffinity=<I>")],
+        undo: "taskset -a -c -p with the list that was there.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["sched_setaffinity(2)", "LinuxCNC#294: a CPU number that did not exist"],
+    },
+    Knob {
+        id: "proc.futex_pi",
+        title: "Locks of real-time threads inherit priority",
+        family: Family::Privileges,
+        severity: Weight::all(High),
+        probe: Probe::Advice {
+            look: "cannot be seen from outside: look in the source for PTHREAD_PRIO_INHERIT on every mutex that a \
+                real-time thread takes, and for condition variables",
+            applies: futex_pi,
+        },
+        why: "A real-time thread that waits for an ordinary one waits for everything that pre-empts that one.",
+        fix: "pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT); exchange data without locks.",
+        persist: &[Lasting::Other("The same: the program's source")],
+        undo: "PTHREAD_PRIO_NONE",
+        cost: "A little time per contended lock.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["pthread_mutexattr_setprotocol(3)", "pi(7), futex(2): FUTEX_LOCK_PI"],
+    },
+];
+
+const CAP_IPC_LOCK: u32 = 14;
+const CAP_SYS_NICE: u32 = 23;
+/// What the run-time library wants free under the limit, so that locking memory does not make the next thread fail.
+const ENOUGH_BYTES: u64 = 1 << 30;
+
+/// A field of the caller's status, kept as evidence.
+pub(super) fn status(case: &Case<'_>, field: &str) -> Result<String, Doubt> {
+    let path = "/proc/self/status";
+    let status = case.known(path, case.peek(path), Missing::TellsNothing("/proc/self/status is not there"))?;
+    let value = status.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
+    match value {
+        Some((_, value)) => {
+            case.note(format!("{path} {field}"), value.trim());
+            Ok(value.trim().to_owned())
+        }
+        None => Doubt::unknown(format!("{path} has no line {field}")),
+    }
+}
+
+fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
+    let effective = status(case, "CapEff")?;
+    match u64::from_str_radix(&effective, 16) {
+        Ok(bits) => Ok(bits & (1 << bit) != 0),
+        Err(_) => Doubt::unknown(format!("/proc/self/status CapEff holds '{effective}'")),
+    }
+}
+
+/// The soft limit of that name; `None` is unlimited.
+fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
+    let path = "/proc/self/limits";
+    let limits = case.known(path, case.peek(path), Missing::TellsNothing("/proc/self/limits is not there"))?;
+    let value = limits.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
+    let Some(value) = value else { return Doubt::unknown(format!("{path} has no line '{name}'")) };
+    case.note(format!("{path} {name}"), value);
+    match (value, value.parse()) {
+        ("unlimited", _) => Ok(None),
+        (_, Ok(number)) => Ok(Some(number)),
+        (_, Err(_)) => Doubt::unknown(format!("{path} '{name}' holds '{value}'")),
+    }
+}
+
+fn rtprio(case: &Case<'_>) -> Judged {
+    Ok(has_capability(case, CAP_SYS_NICE)? || soft_limit(case, "Max realtime priority")?.is_none_or(|limit| limit > 0))
+}
+
+fn memlock(case: &Case<'_>) -> Judged {
+    Ok(has_capability(case, CAP_IPC_LOCK)?
+        || soft_limit(case, "Max locked memory")?.is_none_or(|limit| limit >= ENOUGH_BYTES))
+}
+
+fn rttime(case: &Case<'_>) -> Judged {
+    Ok(soft_limit(case, "Max realtime timeout")?.is_none())
+}
+
+fn rtprio_max(case: &Case<'_>) -> Judged {
+    if has_capability(case, CAP_SYS_NICE)? {
+        return Doubt::not_applicable("with CAP_SYS_NICE no limit is asked");
+    }
+    Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
+}
+
+const LARGE_STACK_BYTES: u64 = 16 << 20;
+
+/// Without a limit the C library takes a size of its own, which is small.
+fn stack(case: &Case<'_>) -> Judged {
+    Ok(soft_limit(case, "Max stack size")?.is_none_or(|limit| limit <= LARGE_STACK_BYTES))
+}
+
+fn policy(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.flavour().is_ok_and(Flavour::is_dual) {
+        return Doubt::not_applicable(
+            "the threads that matter belong to the other kernel, which has classes of its own",
+        );
+    }
+    Ok(())
+}
+
+fn affinity(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.rt.len() == 1 && case.has_no_others() {
+        return Doubt::not_applicable("there is one CPU");
+    }
+    Ok(())
+}
+
+fn futex_pi(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.is(Kind::Poll) {
+        return Doubt::not_applicable("work that never sleeps takes no lock that makes it");
+    }
+    Ok(())
+}
+
+/// The file that says which CPUs the caller's control group may use: its own, or that of the nearest group above which
+/// has one.
+fn cpuset_file(case: &Case<'_>) -> Option<String> {
+    let groups = case.peek("/proc/self/cgroup");
+    let groups = groups.known()?;
+    let of = |wanted: &str| {
+        let is_wanted = |controllers: &str| controllers.split(',').any(|controller| controller == wanted);
+        let parts = |line: &'_ str| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            Some((is_wanted(parts.next()?), parts.next()?.to_owned()))
+        };
+        groups.lines().filter_map(parts).find(|(is_wanted, _)| *is_wanted).map(|(_, group)| group)
+    };
+    let places = [
+        (of("cpuset"), "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
+        (of(""), "/sys/fs/cgroup", "cpuset.cpus.effective"),
+    ];
+    places.into_iter().filter_map(|(group, mount, file)| Some((group?, mount, file))).find_map(
+        |(group, mount, file)| {
+            let mut group = group.trim_end_matches('/');
+            loop {
+                let path = format!("{mount}{group}/{file}");
+                if case.peek(&path).known().is_some() {
+                    return Some(path);
+                }
+                group = group.rsplit_once('/')?.0;
+            }
+        },
+    )
+}
+
+/// Whether no cpuset can forbid anything: there are none in this kernel, or the caller is in the root group and that is
+/// the machine's own, so that its affinity was merely inherited.
+fn is_unconfined(case: &Case<'_>) -> bool {
+    let config = &case.machine.config;
+    if case.lacks("CPUSETS") {
+        case.note(format!("{} CONFIG_CPUSETS", config.source), "n");
+        return true;
+    }
+    let is_own = case.virtualisation().is_some_and(|v| v.container.is_none());
+    let groups = case.peek("/proc/self/cgroup");
+    let at_root = |line: &str| line.splitn(3, ':').nth(2) == Some("/");
+    let unconfined = groups.known().is_some_and(|lines| !lines.is_empty() && lines.lines().all(at_root));
+    if is_own && unconfined {
+        case.cite("/proc/self/cgroup", &groups);
+    }
+    is_own && unconfined
+}
+
+fn cpus(case: &Case<'_>) -> Judged {
+    let list = status(case, "Cpus_allowed_list")?;
+    let Ok(allowed) = CpuSet::parse_list(&list) else {
+        return Doubt::unknown(format!("/proc/self/status Cpus_allowed_list holds '{list}'"));
+    };
+    if case.rt.is_empty() {
+        return Doubt::unknown("which CPUs are online is not known");
+    }
+    if case.rt.is_subset(&allowed) {
+        return Ok(true);
+    }
+    if is_unconfined(case) {
+        return Ok(true);
+    }
+    let Some(file) = cpuset_file(case) else {
+        return Doubt::unknown(
+            "the inherited affinity leaves CPUs out, and whether a cpuset forbids them is not shown",
+        );
+    };
+    Ok(case.rt.is_subset(&case.cpu_list(&file, Missing::TellsNothing("the cpuset is not shown"))?))
+}
+
+/// The caller's control group of a controller (`""`: the version with one hierarchy) and those above it, own first.
+fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
+    let path = "/proc/self/cgroup";
+    let table = case.known(path, case.peek(path), Missing::CannotBe("this kernel has no control groups"))?;
+    let own = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let is_wanted = parts.next()?.split(',').any(|name| name == controller);
+        parts.next().filter(|_| is_wanted).map(str::to_owned)
+    };
+    let Some(own) = table.lines().find_map(own) else { return Ok(None) };
+    if !own.starts_with('/') || own.contains("..") {
+        return Doubt::unknown(format!("the caller's control group '{own}' is outside of what can be seen"));
+    }
+    let mut group = own.trim_end_matches('/');
+    let mut all = vec![group.to_owned()];
+    while let Some((above, _)) = group.rsplit_once('/') {
+        all.push(above.to_owned());
+        group = above;
+    }
+    Ok(Some(all))
+}
+
+/// Whether no control group of the old version has a limit: `None` where the old version is not in use.
+fn is_unlimited_v1(
+    case: &Case<'_>,
+    controller: &str,
+    file: &str,
+    is_free: fn(i64) -> bool,
+) -> Result<Option<bool>, Doubt> {
+    let Some(groups) = groups(case, controller)? else { return Ok(None) };
+    let (mut seen, mut all_free) = (0, true);
+    for group in &groups {
+        let path = format!("/sys/fs/cgroup/{controller}{group}/{file}");
+        let Some(limit) = case.peek(&path).known().and_then(|text| text.parse().ok()) else { continue };
+        seen += 1;
+        if !is_free(limit) {
+            case.note(path, limit.to_string());
+            all_free = false;
+        }
+    }
+    if seen == 0 {
+        return Doubt::unknown(format!("the limits of the controller {controller} are not shown"));
+    }
+    if all_free {
+        case.note(format!("/sys/fs/cgroup/{controller}/**/{file}"), format!("no limit in {seen} places"));
+    }
+    Ok(Some(all_free))
+}
+
+/// Whether no control group of the caller's has a limit in any of these files; what they hold begins with `max`.
+fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
+    let root = "/sys/fs/cgroup";
+    let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
+    let names = case.known(root, case.list(root), Missing::TellsNothing("control groups cannot be seen here"))?;
+    if !names.iter().any(|name| name == "cgroup.procs") {
+        return Doubt::unknown("control groups cannot be seen here");
+    }
+    let (mut seen, mut is_free) = (0, true);
+    for path in groups.iter().flat_map(|group| files.iter().map(move |file| format!("{root}{group}/{file}"))) {
+        match case.peek(&path) {
+            Fact::Known(text) if text.split_whitespace().next() == Some("max") => seen += 1,
+            Fact::Known(text) => {
+                case.note(path, text);
+                is_free = false;
+            }
+            // Where the controller is not switched on there is no limit.
+            Fact::Absent => {}
+            fact => {
+                case.known(&path, fact, Missing::TellsNothing("a limit is not shown"))?;
+            }
+        }
+    }
+    if is_free {
+        case.note(
+            format!("{root}: {}", files.join(", ")),
+            format!("max in {seen} places, no limit in {}", groups.len()),
+        );
+    }
+    Ok(is_free)
+}
+
+fn cpu_max(case: &Case<'_>) -> Judged {
+    if let Some(is_free) = is_unlimited_v1(case, "cpu", "cpu.cfs_quota_us", |quota_us| quota_us < 0)? {
+        return Ok(is_free);
+    }
+    is_unlimited(case, &["cpu.max"])
+}
+
+/// The old version writes no limit as the largest number of whole pages.
+const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;
+
+fn memory_max(case: &Case<'_>) -> Judged {
+    let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
+    if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {
+        return Ok(is_free);
+    }
+    is_unlimited(case, &["memory.high", "memory.max"])
+}

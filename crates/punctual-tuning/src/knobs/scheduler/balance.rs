@@ -1,0 +1,213 @@
+//! What the scheduler does beside choosing: balance, account, boost, and what was switched on for its own debugging.
+
+use crate::knobs::isolation::domain;
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::profile::Kind;
+
+const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "sched.domains",
+        title: "No balancing between real-time and other CPUs",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, High, Info),
+        probe: Probe::Effective(domains),
+        why: "Within a scheduling domain ordinary tasks are pulled to whichever CPU looks idle, and the balancing \
+            itself runs there, in soft interrupts.",
+        fix: "Make an isolated cpuset partition of the CPUs, see iso.domain.",
+        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>")],
+        undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
+        cost: "Tasks must be placed on these CPUs by hand.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel scheduler/sched-stats.rst", "kernel 6.1, 6.12, 7.3 kernel/sched/stats.c, topology.c"],
+    },
+    Knob {
+        id: "sched.ext_server",
+        title: "No reservation for a BPF scheduler's tasks",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, High, Info),
+        probe: Probe::Effective(ext_server),
+        why: "Beside the fair server, 7.3 reserves 50 ms of each second for tasks of a loaded BPF scheduler, ahead of \
+            any FIFO priority.",
+        fix: "Stop the program that loaded it (see sched.ext), or echo 0 > \
+            /sys/kernel/debug/sched/ext_server/cpuN/runtime for N in <I>.",
+        persist: &[Lasting::Write { path: "/sys/kernel/debug/sched/ext_server/cpu<I>/runtime", value: "0" }],
+        undo: "echo 50000000 > /sys/kernel/debug/sched/ext_server/cpuN/runtime",
+        cost: "Its tasks can starve there for good.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 kernel/sched/debug.c, ext.c"],
+    },
+    Knob {
+        id: "sched.uclamp_rt",
+        title: "Real-time threads ask for full speed",
+        family: Family::Scheduler,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(uclamp),
+        why: "With a lower clamp the schedutil governor runs real-time threads below the highest frequency, and on \
+            mixed chips they may land on small cores.",
+        fix: "sysctl kernel.sched_util_clamp_min_rt_default=1024",
+        persist: &[Lasting::Sysctl("kernel.sched_util_clamp_min_rt_default = 1024")],
+        undo: "sysctl with the value that was there.",
+        cost: "Power. It is the default.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/sysctl/kernel.rst: sched_util_clamp_min_rt_default"],
+    },
+    Knob {
+        id: "sched.features",
+        title: "Scheduler features as they were meant",
+        family: Family::Scheduler,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(features),
+        why: "Features for the scheduler's own debugging warn with locks held; RT_RUNTIME_SHARE lets one CPU's \
+            real-time threads use up another's share and starve it; TTWU_QUEUE is off on PREEMPT_RT because queued \
+            wake-ups run in hard interrupt context.",
+        fix: "echo NO_NAME > /sys/kernel/debug/sched/features for each that is named here.",
+        persist: &[Lasting::Other("Nothing to do: the defaults come back at boot. Look for a unit that writes them.")],
+        undo: "echo NAME > /sys/kernel/debug/sched/features",
+        cost: "None: these are the defaults.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/features.h", "meta-seapath#140"],
+    },
+    Knob {
+        id: "sched.psi",
+        title: "No pressure accounting at every wake-up",
+        family: Family::Scheduler,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(psi),
+        why: "Pressure stall information adds work to every wake-up and sleep, and a timer for those who poll it.",
+        fix: "None at run time for the whole machine; echo 0 > GROUP/cgroup.pressure for a group.",
+        persist: &[Lasting::Word("psi=0")],
+        undo: "Remove the word and boot again.",
+        cost: "systemd-oomd and monitors of pressure stop working.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 init/Kconfig: PSI_DEFAULT_DISABLED",
+            "kernel accounting/psi.rst",
+            "unverified: size of the effect",
+        ],
+    },
+];
+
+/// What each of the CPUs is balanced with, out of `/proc/schedstat`; CPUs without a domain are balanced with nobody.
+/// Nothing where a line makes no sense.
+fn widest(schedstat: &str) -> Option<Vec<(u32, CpuSet)>> {
+    let mut found: Vec<(u32, CpuSet)> = Vec::new();
+    for line in schedstat.lines() {
+        let mut words = line.split_whitespace();
+        let Some(first) = words.next() else { continue };
+        if let Some(cpu) = first.strip_prefix("cpu") {
+            found.push((cpu.parse().ok()?, CpuSet::new()));
+        } else if first.starts_with("domain") {
+            // From version 17 of the format the domain's name stands before the mask: SMT, MC, PKG, NUMA.
+            let second = words.next()?;
+            let is_mask = second.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b','));
+            let span = CpuSet::parse_mask(if is_mask { second } else { words.next()? }).ok()?;
+            let (_, widest) = found.last_mut()?;
+            *widest = widest.union(&span);
+        }
+    }
+    Some(found)
+}
+
+fn domains(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
+    }
+    case.has_housekeeping()?;
+    let path = "/proc/schedstat";
+    let missing = Missing::TellsNothing("this kernel does not show its scheduling domains (no CONFIG_SCHEDSTATS)");
+    let text = case.known(path, case.peek(path), missing)?;
+    let Some(all) = widest(&text) else { return Doubt::unknown(format!("{path} is not as it is known here")) };
+    let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt.contains(*cpu)).collect();
+    if ours.len() != case.rt.len() {
+        return Doubt::unknown(format!("{path} does not show all of CPUs {}", case.rt));
+    }
+    if domain(case) == Ok(false) {
+        return Doubt::not_applicable("these CPUs are not set apart, which iso.domain tells already");
+    }
+    let mixed: Vec<String> = ours
+        .iter()
+        .filter(|(_, span)| !span.is_subset(&case.rt))
+        .take(8)
+        .map(|(cpu, span)| format!("CPU {cpu} is balanced with {span}"))
+        .collect();
+    case.note(
+        path,
+        if mixed.is_empty() { format!("no domain reaches beyond CPUs {}", case.rt) } else { mixed.join(", ") },
+    );
+    Ok(mixed.is_empty())
+}
+
+fn ext_server(case: &Case<'_>) -> Judged {
+    let state = case.text("/sys/kernel/sched_ext/state", Missing::CannotBe("this kernel cannot load a scheduler"))?;
+    if state.trim() == "disabled" {
+        return Doubt::not_applicable("no BPF scheduler is loaded, so nothing is reserved for its tasks");
+    }
+    if !case.exists("/sys/kernel/debug/sched/features") {
+        return Doubt::unknown(NO_DEBUGFS);
+    }
+    let missing =
+        Missing::CannotBe("this kernel reserves nothing for a BPF scheduler's tasks (7.3 does, 6.12 does not)");
+    let runtimes = case.per_cpu("/sys/kernel/debug/sched/ext_server/cpu{cpu}/runtime", &case.rt, missing)?;
+    Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
+}
+
+fn uclamp(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel does not clamp utilisation");
+    Ok(case.number("/proc/sys/kernel/sched_util_clamp_min_rt_default", missing)? == 1024)
+}
+
+fn features(case: &Case<'_>) -> Judged {
+    const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
+    let path = "/sys/kernel/debug/sched/features";
+    let text = case.known(path, case.peek(path), Missing::TellsNothing(NO_DEBUGFS))?;
+    let is_rt = case.is_rt();
+    if !text.split_whitespace().any(|name| name.trim_start_matches("NO_") == "RT_RUNTIME_SHARE") {
+        return Doubt::unknown(format!("{path} names none of the features known here"));
+    }
+    let is_wrong = |name: &&str| HARMFUL.contains(name) || is_rt && *name == "TTWU_QUEUE";
+    let wrong: Vec<&str> = text.split_whitespace().filter(is_wrong).collect();
+    case.note(path, if wrong.is_empty() { "none of those that do harm".to_owned() } else { wrong.join(", ") });
+    Ok(wrong.is_empty())
+}
+
+fn psi(case: &Case<'_>) -> Judged {
+    let folder = "/proc/pressure";
+    let seen = case.list(folder);
+    match case.known(folder, seen, Missing::CannotBe("")) {
+        Ok(names) => {
+            case.note(folder, names.join(", "));
+            Ok(names.is_empty())
+        }
+        Err(Doubt::NotApplicable(_)) => {
+            case.note(folder, "not there");
+            Ok(true)
+        }
+        Err(doubt) => Err(doubt),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::widest;
+
+    #[test]
+    fn reads_old_and_new_scheduler_statistics() {
+        let text = "version 15\ntimestamp 4295\ncpu0 0 0 0 0 0 0 1 2 3\ndomain0 3 1 2 3\ndomain1 f 1 2 3\ncpu1 0 0\n";
+        let shown = |text| widest(text).unwrap().iter().map(|(cpu, span)| format!("{cpu}:{span}")).collect::<Vec<_>>();
+        assert_eq!(shown(text), ["0:0-3", "1:"]);
+        assert_eq!(shown("version 17\ncpu2 0\ndomain0 SMT 00000000,0000000c 1\ndomain1 MC f 1\n"), ["2:0-3"]);
+        for odd in ["domain0 f\n", "cpux\n", "cpu0 1\ndomain0 (null) MC 3\n", "cpu0 1\ndomain0\n"] {
+            assert_eq!(widest(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Who shares the real-time classes with the real-time work, and on what terms.
+
+use crate::knobs::kernel::{has_rt_group, may_be_real_time};
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Task, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_hist::Nanos;
+use std::collections::BTreeMap;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "sched.rt_group",
+        title: "Caller's control group may have real-time threads",
+        family: Family::Scheduler,
+        severity: Weight::all(High),
+        probe: Probe::Effective(rt_group),
+        why: "Where the real-time class is handed out by groups, a group without a budget gets EPERM for every \
+            real-time thread; with cgroup v2 no group but the root can be given one.",
+        fix: "cgroup v1: echo 400000 > GROUP/cpu.rt_runtime_us, from the root down. cgroup v2: echo PID > \
+            /sys/fs/cgroup/cgroup.procs, or echo -cpu > to cgroup.subtree_control of the groups above.",
+        persist: &[
+            Lasting::Word("rt_group_sched=0"),
+            Lasting::Kernel("RT_GROUP_SCHED=n"),
+            Lasting::Other("The word is known to 7.3 and not to 6.1 and 6.12."),
+        ],
+        undo: "Write back the budget that was there; echo PID > to the group it was in.",
+        cost: "In the root group no other controller holds the work.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/cgroup-v2.rst",
+            "kernel 7.3 kernel/sched/syscalls.c, core.c",
+            "kernel scheduler/sched-rt-group.rst",
+        ],
+    },
+    Knob {
+        id: "sched.deadline",
+        title: "No deadline task ahead of FIFO threads",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(deadline),
+        why: "A SCHED_DEADLINE task runs ahead of every FIFO priority, 99 included, for as long as it has reserved.",
+        fix: "Keep the two on different CPUs: an isolated partition for each, or one class for all.",
+        persist: &[Lasting::Other(
+            "Two cpuset partitions; SCHED_DEADLINE refuses an affinity smaller than its root domain.",
+        )],
+        undo: "echo member > GROUP/cpuset.cpus.partition",
+        cost: "CPUs that one of them does not use are idle.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["sched(7)", "kernel scheduler/sched-deadline.rst", "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c"],
+    },
+    Knob {
+        id: "sched.dl_period",
+        title: "Periods that SCHED_DEADLINE accepts",
+        family: Family::Scheduler,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(dl_period),
+        why: "A reservation with a period outside these limits is refused with EINVAL.",
+        fix: "sysctl kernel.sched_deadline_period_min_us=100 kernel.sched_deadline_period_max_us=4194304",
+        persist: &[
+            Lasting::Sysctl("kernel.sched_deadline_period_min_us = 100"),
+            Lasting::Sysctl("kernel.sched_deadline_period_max_us = 4194304"),
+        ],
+        undo: "sysctl with the values that were there.",
+        cost: "Shorter periods mean more scheduling.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c (100 us to 4.2 s)",
+            "kernel scheduler/sched-deadline.rst",
+        ],
+    },
+    Knob {
+        id: "sched.rr",
+        title: "No turns taken at the same priority",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(round_robin),
+        why: "SCHED_RR threads of one priority on one CPU take turns of sched_rr_timeslice_ms (100 by default): each \
+            may wait that long for every other.",
+        fix: "Give each thread a priority of its own (chrt -f -p PRIORITY PID), or a CPU of its own.",
+        persist: &[Lasting::Unit("CPUSchedulingPolicy=fifo"), Lasting::Unit("CPUSchedulingPriority=PRIORITY")],
+        undo: "chrt -r -p PRIORITY PID",
+        cost: "None.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/rt.c"],
+    },
+    Knob {
+        id: "sched.stalld",
+        title: "Nobody boosts starving threads",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(stalld),
+        why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on the fair server \
+            does so, too, and the two add up.",
+        fix: "systemctl stop stalld, once nothing ordinary starves on CPUs <I> (see leftovers, kthr.affinity).",
+        persist: &[Lasting::NoService("stalld.service")],
+        undo: "systemctl unmask stalld; systemctl start stalld",
+        cost: "Before 6.12, and where the fair server is off, kernel threads behind a spinning thread starve for good.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "stalld(8)",
+            "performance-addon-operators#462, #481",
+            "unverified: whether newer stalld looks at the fair server",
+        ],
+    },
+];
+
+fn rt_group(case: &Case<'_>) -> Judged {
+    if !has_rt_group(case)? {
+        return Doubt::not_applicable("this kernel does not hand the real-time class out by groups");
+    }
+    may_be_real_time(case)
+}
+
+/// Numbers of scheduling policies, as `/proc/PID/stat` has them.
+const FIFO: u32 = 1;
+const RR: u32 = 2;
+const DEADLINE: u32 = 6;
+
+fn names(tasks: &[&Task]) -> String {
+    let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn deadline(case: &Case<'_>) -> Judged {
+    // A governor's kernel threads (sugov:N) are of this class by design, and short.
+    let ours = case
+        .tasks(|task| !task.is_kernel && case.rt.contains(task.cpu) && [FIFO, RR, DEADLINE].contains(&task.policy))?;
+    let (deadline, fixed): (Vec<&Task>, Vec<&Task>) = ours.iter().partition(|task| task.policy == DEADLINE);
+    case.note(format!("deadline tasks on CPUs {}", case.rt), names(&deadline));
+    if deadline.is_empty() {
+        return Doubt::not_applicable("no deadline task runs on these CPUs");
+    }
+    case.note(format!("FIFO and RR tasks on CPUs {}", case.rt), names(&fixed));
+    Ok(fixed.is_empty())
+}
+
+fn dl_period(case: &Case<'_>) -> Judged {
+    // A governor's kernel threads are of this class, too, and ask for no such period.
+    let users = case.tasks(|task| !task.is_kernel && task.policy == DEADLINE)?;
+    case.note("deadline tasks", names(&users.iter().collect::<Vec<_>>()));
+    if users.is_empty() {
+        return Doubt::not_applicable("no task with a deadline runs here");
+    }
+    let missing = Missing::CannotBe("this kernel does not limit the periods");
+    let least = case.number("/proc/sys/kernel/sched_deadline_period_min_us", missing)?;
+    let most = case.number("/proc/sys/kernel/sched_deadline_period_max_us", missing)?;
+    let micros = |us: i64| Nanos::from_ns(u64::try_from(us).unwrap_or_default().saturating_mul(1000));
+    Ok(match case.need.period {
+        Some(period) => micros(least) <= period && period <= micros(most),
+        None => least <= 100 && most >= 1_000_000,
+    })
+}
+
+fn round_robin(case: &Case<'_>) -> Judged {
+    let ours = case.tasks(|task| !task.is_kernel && case.rt.contains(task.cpu) && task.policy == RR)?;
+    if ours.is_empty() {
+        case.note(format!("SCHED_RR tasks on CPUs {}", case.rt), "none");
+        return Doubt::not_applicable("no task with SCHED_RR runs on these CPUs");
+    }
+    let mut turns: BTreeMap<(u32, u32), Vec<&Task>> = BTreeMap::new();
+    for task in &ours {
+        turns.entry((task.cpu, task.rt_priority)).or_default().push(task);
+    }
+    let crowded = turns.iter().filter(|(_, tasks)| tasks.len() > 1);
+    let shown: Vec<String> =
+        crowded.map(|((cpu, priority), tasks)| format!("{} at {priority} on CPU {cpu}", names(tasks))).collect();
+    case.note(
+        format!("SCHED_RR tasks on CPUs {}", case.rt),
+        if shown.is_empty() { format!("{}, none at another's priority", ours.len()) } else { shown.join("; ") },
+    );
+    Ok(shown.is_empty())
+}
+
+fn stalld(case: &Case<'_>) -> Judged {
+    Ok(case.daemons(&["stalld"])?.is_empty())
+}

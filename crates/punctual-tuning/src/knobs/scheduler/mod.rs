@@ -1,0 +1,209 @@
+//! Who may run, and for how long.
+
+mod balance;
+mod classes;
+
+use super::kernel::{counted, has_rt_group};
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+use punctual_facts::machine::Version;
+use punctual_facts::profile::Kind;
+
+/// From here on a fair server takes the place of throttling.
+const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
+
+pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
+
+const LISTS: &[&[Knob]] = &[OWN, classes::KNOBS, balance::KNOBS];
+
+const OWN: &[Knob] = &[
+    Knob {
+        id: "sched.rt_runtime",
+        title: "Real-time threads not throttled",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, High, Info),
+        probe: Probe::Effective(rt_runtime),
+        why: "Real-time threads that together use 95 % of a second are stopped for the rest of it: a hole of 50 ms.",
+        fix: "sysctl kernel.sched_rt_runtime_us=-1, but only once every real-time thread is known to sleep: one \
+            that spins then locks the machine up.",
+        persist: &[Lasting::Sysctl("kernel.sched_rt_runtime_us = -1")],
+        undo: "sysctl kernel.sched_rt_runtime_us=950000",
+        cost: "The safety net.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.1 kernel/sched/rt.c",
+            "kernel 6.12 kernel/sched/rt.c, deadline.c",
+            "kernel 7.3 scheduler/sched-rt-group.rst",
+        ],
+    },
+    Knob {
+        id: "sched.fair_server",
+        title: "No fair server on the real-time CPUs",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, High, Info),
+        probe: Probe::Effective(fair_server),
+        why: "From 6.12 on, an ordinary task that starves on a CPU is given up to 50 ms of every second there, \
+            ahead of any FIFO priority. sched_rt_runtime_us=-1 no longer prevents it.",
+        fix: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, once the application is \
+            known to sleep or nothing ordinary can run there.",
+        persist: &[
+            Lasting::Write { path: "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", value: "0" },
+            Lasting::Other(
+                "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
+            ),
+        ],
+        undo: "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+        cost: "Ordinary tasks can starve there for good.",
+        blast: Blast::Breaking,
+        confidence: Confidence::High,
+        sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c", "ni/meta-nilrt#864"],
+    },
+    Knob {
+        id: "sched.autogroup",
+        title: "No automatic grouping by terminal",
+        family: Family::Scheduler,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(autogroup),
+        why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
+        fix: "sysctl kernel.sched_autogroup_enabled=0",
+        persist: &[Lasting::Sysctl("kernel.sched_autogroup_enabled = 0"), Lasting::Word("noautogroup")],
+        undo: "sysctl kernel.sched_autogroup_enabled=1",
+        cost: "A compilation in one terminal weighs more against the rest.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/autogroup.c"],
+    },
+    Knob {
+        id: "sched.ext",
+        title: "No BPF scheduler loaded",
+        family: Family::Scheduler,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(sched_ext),
+        why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
+            its own that goes ahead of FIFO threads.",
+        fix: "Stop the program that loaded it (scx_*).",
+        persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
+        undo: "Start it again.",
+        cost: "Whatever it was loaded for.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel scheduler/sched-ext.rst", "kernel 7.3 kernel/sched/debug.c (ext_server)"],
+    },
+    Knob {
+        id: "sched.energy_aware",
+        title: "Tasks not packed onto small cores",
+        family: Family::Scheduler,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(energy_aware),
+        why: "On chips with big and little cores, energy-aware placement moves work to where it costs least, not \
+            to where it is done soonest.",
+        fix: "sysctl kernel.sched_energy_aware=0",
+        persist: &[Lasting::Sysctl("kernel.sched_energy_aware = 0")],
+        undo: "sysctl kernel.sched_energy_aware=1",
+        cost: "Power.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel scheduler/sched-energy.rst",
+            "kernel 6.1, 6.12, 7.3 kernel/sched/topology.c",
+            "unverified: the effect on pinned real-time threads",
+        ],
+    },
+    Knob {
+        id: "sched.stats",
+        title: "No extra book-keeping at every switch",
+        family: Family::Scheduler,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(stats),
+        why: "Scheduler statistics and delay accounting add work to every switch and wake-up.",
+        fix: "sysctl kernel.sched_schedstats=0 kernel.task_delayacct=0",
+        persist: &[
+            Lasting::Sysctl("kernel.sched_schedstats = 0"),
+            Lasting::Sysctl("kernel.task_delayacct = 0"),
+            Lasting::NoWord("schedstats"),
+            Lasting::NoWord("delayacct"),
+        ],
+        undo: "sysctl with the values that were there.",
+        cost: "perf sched and iotop lose detail.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel admin-guide/sysctl/kernel.rst: sched_schedstats, task_delayacct",
+            "unverified: size of the effect",
+        ],
+    },
+];
+
+fn rt_runtime(case: &Case<'_>) -> Judged {
+    let missing = Missing::TellsNothing("the kernel does not show its limit for real-time threads");
+    let runtime = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
+    if case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)? {
+        return Doubt::not_applicable(
+            "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
+                sched.fair_server",
+        );
+    }
+    let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
+    Ok(runtime < 0 || runtime >= period)
+}
+
+fn fair_server(case: &Case<'_>) -> Judged {
+    if case.version()? < FAIR_SERVER_SINCE {
+        return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
+    }
+    let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
+    let path = "/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime";
+    let runtimes = case.per_cpu(path, &case.rt, Missing::TellsNothing(because))?;
+    Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
+}
+
+fn autogroup(case: &Case<'_>) -> Judged {
+    if !case.is(Kind::Audio) {
+        return Doubt::not_applicable("it only decides among ordinary tasks");
+    }
+    let missing = Missing::CannotBe("this kernel has no automatic grouping");
+    let is_on = case.number("/proc/sys/kernel/sched_autogroup_enabled", missing)? != 0;
+    if is_on && matches!(counted(case), Ok(Some(_))) {
+        return Doubt::not_applicable(
+            "the caller's control group counts CPU time by itself, so automatic groups do not",
+        );
+    }
+    Ok(!is_on)
+}
+
+fn sched_ext(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel cannot load a scheduler");
+    Ok(case.text("/sys/kernel/sched_ext/state", missing)? == "disabled")
+}
+
+fn energy_aware(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel has no energy-aware placement for this machine");
+    let path = "/proc/sys/kernel/sched_energy_aware";
+    let is_on = match case.text(path, missing)?.trim() {
+        // From 6.12 on the file holds nothing where the chip cannot do it.
+        "" => return Doubt::not_applicable("this machine cannot do it"),
+        text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
+    };
+    let online = case.online().cloned().unwrap_or_default();
+    let alike = Missing::CannotBe("the kernel takes all CPUs to be alike");
+    if case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, alike)?.len() == 1 {
+        return Doubt::not_applicable("all CPUs are alike");
+    }
+    Ok(!is_on)
+}
+
+fn stats(case: &Case<'_>) -> Judged {
+    let statistics =
+        case.number("/proc/sys/kernel/sched_schedstats", Missing::CannotBe("this kernel has no scheduler statistics"));
+    let delays = case
+        .number("/proc/sys/kernel/task_delayacct", Missing::CannotBe("this kernel has no delay accounting to switch"));
+    match (statistics, delays) {
+        (Ok(statistics), Ok(delays)) => Ok(statistics == 0 && delays == 0),
+        (Ok(one), Err(Doubt::NotApplicable(_))) | (Err(Doubt::NotApplicable(_)), Ok(one)) => Ok(one == 0),
+        // One of them on is bad, whatever the other is.
+        (Ok(one), Err(_)) | (Err(_), Ok(one)) if one != 0 => case.bad_anyway(),
+        (Err(doubt), _) | (_, Err(doubt)) => Err(doubt),
+    }
+}

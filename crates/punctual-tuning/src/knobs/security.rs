@@ -1,0 +1,260 @@
+//! Security features that are paid for in time.
+
+use super::clocks::cpu_flags;
+use super::privileges::status;
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::Info;
+use punctual_facts::machine::{Arch, Flavour, Version};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "sec.audit",
+        title: "No auditing of system calls",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(auditing),
+        why: "While auditing is on, every system call of every task does extra work at entry and exit.",
+        fix: "auditctl -e 0",
+        persist: &[Lasting::Word("audit=0"), Lasting::NoService("auditd.service")],
+        undo: "auditctl -e 1; remove the word; unmask.",
+        cost: "Compliance, where it is demanded.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel-parameters.txt: audit=", "auditctl(8)"],
+    },
+    Knob {
+        id: "sec.mitigations",
+        title: "Mitigations of CPU bugs left on",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be judged by software: each costs at every entry to the kernel, and each is there for a \
+                reason. Leave them on; where the machine is closed and a measurement shows the gain, single ones \
+                can be left out by their own words",
+            applies: mitigations,
+        },
+        why: "Flushes and barriers at kernel entry and exit cost up to microseconds on older CPUs, guests pay twice.",
+        fix: "None at run time.",
+        persist: &[Lasting::Other(
+            "mitigations=off turns all of them off; single words are in kernel-parameters.txt (retbleed=, mds=, nopti ...)",
+        )],
+        undo: "Remove the words, and boot again.",
+        cost: "Anybody who runs code on the machine may read its memory.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel-parameters.txt: mitigations=",
+            "kernel ABI testing/sysfs-devices-system-cpu: vulnerabilities",
+        ],
+    },
+    Knob {
+        id: "sec.split_lock",
+        title: "A split lock does not put its program to sleep",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(split_lock),
+        why: "A locked access across two cache lines stalls all CPUs; by default the kernel then also makes its \
+            program sleep and wait its turn.",
+        fix: "Mend the program. Until then: sysctl kernel.split_lock_mitigate=0",
+        persist: &[Lasting::Sysctl("kernel.split_lock_mitigate = 0")],
+        undo: "sysctl kernel.split_lock_mitigate=1",
+        cost: "A hostile program can slow the machine.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/sysctl/kernel.rst: split_lock_mitigate",
+            "kernel 6.1, 6.12 arch/x86/kernel/cpu/intel.c, 7.3 bus_lock.c",
+        ],
+    },
+    Knob {
+        id: "sec.smap",
+        title: "Access protection (SMAP) not taken away",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(smap),
+        why: "Old guides switch SMAP off for speed; it costs next to nothing, nosmap is no longer a word, and \
+            clearcpuid= marks the kernel tainted.",
+        fix: "None at run time.",
+        persist: &[Lasting::NoWord("clearcpuid"), Lasting::NoWord("nosmap")],
+        undo: "Put the word back and boot again.",
+        cost: "None.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 7.3 kernel-parameters.txt: nosmap is for powerpc only"],
+    },
+    Knob {
+        id: "sec.kvm_nx",
+        title: "Huge pages of guests are not split up and zapped",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(kvm_nx),
+        why: "Against one CPU bug the host splits executable huge pages of its guests, and a thread throws them \
+            away again at a steady beat.",
+        fix: "echo N > /sys/module/kvm/parameters/nx_huge_pages, where all guests are trusted.",
+        persist: &[Lasting::Module("kvm nx_huge_pages=off")],
+        undo: "echo auto > /sys/module/kvm/parameters/nx_huge_pages",
+        cost: "A guest can stop a CPU that has the bug.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 6.1, 6.12, 7.3 arch/x86/kvm/mmu/mmu.c", "tuned profile realtime-virtual-host"],
+    },
+    Knob {
+        id: "sec.stackleak",
+        title: "The kernel's stack is not wiped at each system call",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(stackleak),
+        why: "Wiping costs at the end of every system call, more the deeper it went.",
+        fix: "sysctl kernel.stack_erasing=0",
+        persist: &[Lasting::Sysctl("kernel.stack_erasing = 0")],
+        undo: "sysctl kernel.stack_erasing=1",
+        cost: "Leaks of kernel memory get likelier.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel admin-guide/sysctl/kernel.rst: stack_erasing",
+            "kernel 6.1, 6.12 kernel/stackleak.c, 7.3 kernel/kstack_erase.c",
+        ],
+    },
+    Knob {
+        id: "sec.seccomp",
+        title: "The application's system calls are not filtered",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Advice {
+            look: "cannot be seen before the application runs: Seccomp in /proc/PID/status should be 0; 2 means that filters look at \
+                each of its system calls",
+            applies: seccomp,
+        },
+        why: "Every system call runs through every filter that was inherited: those of a container, of a unit, of a \
+            sandbox.",
+        fix: "Start it without: docker run --security-opt seccomp=unconfined, or without SystemCallFilter= in the \
+            unit.",
+        persist: &[
+            Lasting::Unit("SystemCallFilter="),
+            Lasting::Other("In the container's definition: a seccomp profile of Unconfined"),
+        ],
+        undo: "Put the filter back.",
+        cost: "One wall less around the program.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["proc_pid_status(5): Seccomp", "kernel 6.12 fs/proc/array.c"],
+    },
+    Knob {
+        id: "sec.ssbd",
+        title: "Loads may pass stores in the caller",
+        family: Family::Security,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(ssbd),
+        why: "With speculative store bypass disabled for a task, every load waits for earlier stores; kernels \
+            before 5.16 did that to whatever had a seccomp filter.",
+        fix: "None at run time: a task that disabled it for good cannot take it back.",
+        persist: &[Lasting::Other(
+            "Kernel command line: spec_store_bypass_disable=prctl (the default from 5.16), not seccomp or on",
+        )],
+        undo: "Remove the word.",
+        cost: "Exploits of that kind.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 6.12 fs/proc/array.c: Speculation_Store_Bypass",
+            "kernel admin-guide/hw-vuln: spec_store_bypass_disable",
+        ],
+    },
+];
+
+/// The switch itself can only be asked over netlink; the threads around it prove the two ends.
+fn auditing(case: &Case<'_>) -> Judged {
+    if case.flavour()? == Flavour::Evl {
+        return Doubt::not_applicable("out-of-band threads make no in-band system calls");
+    }
+    if !case.daemons(&["auditd"])?.is_empty() {
+        return Ok(false);
+    }
+    // Older kernels start the thread late, so its absence proves nothing there.
+    if case.version()? < Version::new(5, 0) {
+        return Doubt::unknown("nothing but netlink tells whether this kernel audits (auditctl -s)");
+    }
+    if case.tasks(|task| task.is_kernel && task.name == "kauditd")?.is_empty() {
+        case.note("kernel thread kauditd", "none");
+        return Ok(true);
+    }
+    Doubt::unknown("the kernel can audit, and nothing but netlink tells whether it does (auditctl -s)")
+}
+
+fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
+    let folder = "/sys/devices/system/cpu/vulnerabilities";
+    let names = case.known(folder, case.list(folder), Missing::CannotBe("this kernel knows of no CPU bugs"))?;
+    let mut mitigated = Vec::new();
+    for name in names {
+        let path = format!("{folder}/{name}");
+        let text = case.known(&path, case.peek(&path), Missing::TellsNothing("a bug's state is not shown"))?;
+        mitigated.extend(text.starts_with("Mitigation").then_some(name));
+    }
+    if mitigated.is_empty() {
+        return Doubt::not_applicable("this CPU needs no mitigation, or all are off");
+    }
+    case.note(folder, format!("mitigated: {}", mitigated.join(", ")));
+    Ok(())
+}
+
+fn split_lock(case: &Case<'_>) -> Judged {
+    let missing = Missing::CannotBe("this kernel does not slow split locks");
+    let slows = case.number("/proc/sys/kernel/split_lock_mitigate", missing)? != 0;
+    // The setting is there on every x86; only CPUs with this flag trap a split lock, and only a trap is slowed.
+    if !cpu_flags(case)?.split_whitespace().any(|flag| flag == "split_lock_detect") {
+        case.note("/proc/cpuinfo flags", "no split_lock_detect");
+        return Doubt::not_applicable("this CPU does not trap split locks");
+    }
+    Ok(!slows)
+}
+
+fn smap(case: &Case<'_>) -> Judged {
+    if case.known(
+        "/proc/sys/kernel/arch",
+        case.machine.kernel.arch.as_ref(),
+        Missing::TellsNothing("the architecture is not known"),
+    )? != &Arch::X86
+    {
+        return Doubt::not_applicable("only x86 has it");
+    }
+    let has_it = cpu_flags(case)?.split_whitespace().any(|flag| flag == "smap");
+    case.note("/proc/cpuinfo flags", if has_it { "smap" } else { "no smap" });
+    if !has_it && !case.requested("clearcpuid") {
+        return Doubt::not_applicable("this CPU has no SMAP");
+    }
+    Ok(has_it)
+}
+
+fn kvm_nx(case: &Case<'_>) -> Judged {
+    let folder = "/sys/module/kvm/parameters";
+    let path = format!("{folder}/nx_huge_pages");
+    match case.text(&path, Missing::CannotBe("this machine runs no guests on x86 (no module kvm)"))?.as_str() {
+        "N" | "never" => Ok(true),
+        "Y" => {
+            Ok(case.text(&format!("{folder}/nx_huge_pages_recovery_ratio"), Missing::TellsNothing("not shown"))? == "0")
+        }
+        other => Doubt::unknown(format!("{path} holds '{other}'")),
+    }
+}
+
+fn stackleak(case: &Case<'_>) -> Judged {
+    Ok(case.number("/proc/sys/kernel/stack_erasing", Missing::CannotBe("this kernel does not wipe its stack"))? == 0)
+}
+
+fn seccomp(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.config("SECCOMP").is_ok_and(|value| value == "n") {
+        return Doubt::not_applicable("this kernel filters no system calls");
+    }
+    case.take_evidence();
+    Ok(())
+}
+
+fn ssbd(case: &Case<'_>) -> Judged {
+    match status(case, "Speculation_Store_Bypass")?.as_str() {
+        "thread force mitigated" | "thread mitigated" | "globally mitigated" => Ok(false),
+        "thread vulnerable" | "vulnerable" | "not vulnerable" => Ok(true),
+        other => Doubt::unknown(format!("/proc/self/status Speculation_Store_Bypass says '{other}'")),
+    }
+}

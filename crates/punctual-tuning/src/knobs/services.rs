@@ -1,0 +1,412 @@
+//! Programs that change the machine behind one's back, or load it at times of their own choosing.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+use punctual_facts::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.daemons",
+        title: "Nobody else sets frequencies and power",
+        family: Family::Services,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(power),
+        why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
+        fix: "systemctl stop each of them.",
+        persist: &[
+            Lasting::NoService("thermald.service"),
+            Lasting::NoService("tlp.service"),
+            Lasting::NoService("power-profiles-daemon.service"),
+            Lasting::NoService("auto-cpufreq.service"),
+        ],
+        undo: "systemctl unmask; systemctl start",
+        cost: "Battery life and automatic cooling measures; see that the machine stays cool.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &["unverified: usual advice", "thermald(8)", "tlp.8"],
+    },
+    Knob {
+        id: "svc.timers",
+        title: "No unattended updates",
+        family: Family::Services,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(updates),
+        why: "Updates unpack, compress and restart at times of their own choosing.",
+        fix: "systemctl stop each of them; their timers are svc.update_timers.",
+        persist: &[
+            Lasting::NoService("unattended-upgrades.service"),
+            Lasting::NoService("packagekit.service"),
+            Lasting::NoService("snapd.service"),
+        ],
+        undo: "systemctl unmask; systemctl start",
+        cost: "Security updates need a plan.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["cluster-node-tuning-operator#1591", "unverified: which of them matter on a given machine"],
+    },
+    Knob {
+        id: "svc.agents",
+        title: "No monitoring agents",
+        family: Family::Services,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(agents),
+        why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
+            all of them.",
+        fix: "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
+            AllowedCPUs=<H>",
+        persist: &[Lasting::Other("The same without --runtime; or systemctl mask UNIT.")],
+        undo: "systemctl start; systemctl revert UNIT",
+        cost: "Observability.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["netdata#6741", "unverified: the effect of each agent"],
+    },
+    Knob {
+        id: "svc.update_timers",
+        title: "No timers that start updates",
+        family: Family::Services,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(update_timers),
+        why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
+        fix: "systemctl stop each of them.",
+        persist: &[
+            Lasting::NoService("apt-daily.timer"),
+            Lasting::NoService("apt-daily-upgrade.timer"),
+            Lasting::NoService("dnf-makecache.timer"),
+            Lasting::NoService("dnf-automatic.timer"),
+        ],
+        undo: "systemctl unmask; systemctl start",
+        cost: "Security updates need a plan.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "systemd.timer(5)",
+            "cluster-node-tuning-operator#1591",
+            "unverified: that every systemd since 237 shows active units in /run/systemd/units",
+        ],
+    },
+    Knob {
+        id: "svc.maintenance",
+        title: "No timers that work through the disks",
+        family: Family::Services,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(maintenance),
+        why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
+        fix: "systemctl stop each of them, and run it in a maintenance window.",
+        persist: &[
+            Lasting::NoService("fstrim.timer"),
+            Lasting::NoService("man-db.timer"),
+            Lasting::NoService("plocate-updatedb.timer"),
+            Lasting::NoService("e2scrub_all.timer"),
+            Lasting::NoService("raid-check.timer"),
+        ],
+        undo: "systemctl unmask; systemctl start",
+        cost: "Disks get slower, or decay unseen, unless it is run by hand.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
+    },
+    Knob {
+        id: "svc.scanners",
+        title: "No scanner in the way of files and programs",
+        family: Family::Services,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(scanners),
+        why: "Security scanners hold every opening of a file until they have looked at it, and hook programs and \
+            packets.",
+        fix: "systemctl stop it, or except the real-time programs and files from it.",
+        persist: &[
+            Lasting::NoService("clamav-daemon.service"),
+            Lasting::NoService("fapolicyd.service"),
+            Lasting::Other("In the scanner's own configuration"),
+        ],
+        undo: "systemctl start",
+        cost: "Protection by the scanner.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["fanotify(7): permission events", "unverified: the effect of each scanner"],
+    },
+    Knob {
+        id: "svc.indexers",
+        title: "No indexing of files",
+        family: Family::Services,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(indexers),
+        why: "Indexers read and parse every file that changes.",
+        fix: "systemctl --user stop each of them.",
+        persist: &[Lasting::Other(
+            "systemctl --user mask tracker-miner-fs-3.service (localsearch-3.service); balooctl disable",
+        )],
+        undo: "systemctl --user unmask",
+        cost: "Desktop search.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["unverified: usual advice"],
+    },
+    Knob {
+        id: "svc.rtkit",
+        title: "No daemon that takes priorities away",
+        family: Family::Services,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(rtkit),
+        why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads it \
+            knows when it feels starved.",
+        fix: "systemctl stop rtkit-daemon, and grant the right by lim.rtprio.",
+        persist: &[Lasting::NoService("rtkit-daemon.service")],
+        undo: "systemctl unmask rtkit-daemon; systemctl start rtkit-daemon",
+        cost: "Desktop audio asks for real time in vain, unless it has the limit.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["rtkit README: canary, RLIMIT_RTTIME", "unverified: on the version installed"],
+    },
+    Knob {
+        id: "svc.priority",
+        title: "Nobody else sets priorities",
+        family: Family::Services,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(priority),
+        why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
+        fix: "systemctl stop each of them, or name the real-time programs in their exceptions.",
+        persist: &[
+            Lasting::NoService("ananicy-cpp.service"),
+            Lasting::NoService("uresourced.service"),
+            Lasting::NoService("com.system76.Scheduler.service"),
+        ],
+        undo: "systemctl unmask; systemctl start",
+        cost: "Their comfort.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Low,
+        sources: &["unverified: usual advice"],
+    },
+    Knob {
+        id: "svc.oomd",
+        title: "No daemon that kills under pressure",
+        family: Family::Services,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(oomd),
+        why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
+            largest.",
+        fix: "systemctl stop it, or except the unit: ManagedOOMPreference=omit",
+        persist: &[Lasting::Unit("ManagedOOMPreference=omit"), Lasting::NoService("earlyoom.service")],
+        undo: "systemctl start",
+        cost: "The kernel kills later.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["systemd-oomd(8)", "earlyoom(1)"],
+    },
+    Knob {
+        id: "svc.containers",
+        title: "Containers keep off the real-time CPUs",
+        family: Family::Services,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(containers),
+        why: "Runtimes of containers know nothing of isolated CPUs: without a cpuset their programs may use every \
+            CPU.",
+        fix: "docker update --cpuset-cpus=<H> CONTAINER; podman update --cpuset-cpus=<H> CONTAINER",
+        persist: &[Lasting::Other(
+            "cpuset in the definition of each container, or AllowedCPUs=<H> for the slice they run in",
+        )],
+        undo: "docker update --cpuset-cpus= CONTAINER",
+        cost: "The other CPUs are theirs.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["moby#31086", "cri-o#2213", "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective"],
+    },
+    Knob {
+        id: "svc.kubelet",
+        title: "The kubelet gives whole CPUs",
+        family: Family::Services,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(kubelet),
+        why: "Without the static policy all pods share all CPUs, and a quota stops them in the middle of a period.",
+        fix: "cpuManagerPolicy: static and reservedSystemCPUs: <H> in the kubelet's configuration; remove \
+            cpu_manager_state; restart the kubelet.",
+        persist: &[Lasting::Other("The same lines in the kubelet's configuration")],
+        undo: "cpuManagerPolicy: none",
+        cost: "Whole CPUs are taken from the pool.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["Kubernetes documentation: control CPU management policies", "unverified: on a cluster"],
+    },
+];
+
+// Names as the kernel cuts them to 15 bytes.
+
+fn power(case: &Case<'_>) -> Judged {
+    let names = ["thermald", "tlp", "power-profiles-", "auto-cpufreq", "cpufreqd", "laptop_mode", "system76-power"];
+    Ok(case.daemons(&names)?.is_empty())
+}
+
+fn updates(case: &Case<'_>) -> Judged {
+    let names = ["unattended-upgr", "packagekitd", "snapd", "dnf-automatic", "apt.systemd.dai", "rpm-ostreed"];
+    Ok(case.daemons(&names)?.is_empty())
+}
+
+fn agents(case: &Case<'_>) -> Judged {
+    let names = [
+        "node_exporter",
+        "prometheus-node",
+        "netdata",
+        "collectd",
+        "telegraf",
+        "rasdaemon",
+        "sadc",
+        "zabbix_agentd",
+        "tracker-miner-f",
+    ];
+    Ok(case.daemons(&names)?.is_empty())
+}
+
+fn scanners(case: &Case<'_>) -> Judged {
+    let names = [
+        "clamd",
+        "clamonacc",
+        "fapolicyd",
+        "falcon-sensor",
+        "wdavdaemon",
+        "ds_agent",
+        "osqueryd",
+        "wazuh-syscheckd",
+        "savscand",
+    ];
+    Ok(case.daemons(&names)?.is_empty())
+}
+
+fn indexers(case: &Case<'_>) -> Judged {
+    let names = [
+        "tracker-miner-f",
+        "tracker-extract",
+        "localsearch-3",
+        "baloo_file",
+        "baloo_file_extr",
+        "updatedb",
+        "updatedb.plocat",
+    ];
+    Ok(case.daemons(&names)?.is_empty())
+}
+
+fn rtkit(case: &Case<'_>) -> Judged {
+    if case.is(Kind::Audio) {
+        return Doubt::not_applicable("desktop audio lives by it");
+    }
+    Ok(case.daemons(&["rtkit-daemon"])?.is_empty())
+}
+
+fn priority(case: &Case<'_>) -> Judged {
+    Ok(case.daemons(&["ananicy", "ananicy-cpp", "gamemoded", "uresourced", "system76-schedu", "verynice"])?.is_empty())
+}
+
+fn oomd(case: &Case<'_>) -> Judged {
+    Ok(case.daemons(&["systemd-oomd", "earlyoom", "nohang"])?.is_empty())
+}
+
+/// Units of these names that are active: systemd keeps a link for each while it is.
+fn active(case: &Case<'_>, wanted: &[&str]) -> Judged {
+    let folder = "/run/systemd/units";
+    if case.virtualisation().is_some_and(|v| v.container.is_some()) {
+        return Doubt::unknown("only the services of this container can be seen");
+    }
+    let init = case.peek("/proc/1/comm");
+    if init.known().is_some_and(|name| name != "systemd") {
+        case.cite("/proc/1/comm", &init);
+        return Doubt::not_applicable("systemd does not run here");
+    }
+    let units = case.known(folder, case.list(folder), Missing::TellsNothing("which units are active is not shown"))?;
+    let mut found: Vec<&str> = units.iter().filter_map(|unit| unit.strip_prefix("invocation:")).collect();
+    if found.is_empty() {
+        return Doubt::unknown("which units are active is not shown");
+    }
+    found.retain(|unit| wanted.contains(unit));
+    case.note(folder, if found.is_empty() { format!("none of {}", wanted.join(", ")) } else { found.join(", ") });
+    Ok(found.is_empty())
+}
+
+fn update_timers(case: &Case<'_>) -> Judged {
+    let names = [
+        "apt-daily.timer",
+        "apt-daily-upgrade.timer",
+        "dnf-automatic.timer",
+        "dnf-automatic-install.timer",
+        "dnf-makecache.timer",
+        "dnf5-automatic.timer",
+        "rpm-ostreed-automatic.timer",
+        "transactional-update.timer",
+        "snapd.snap-repair.timer",
+        "update-notifier-download.timer",
+    ];
+    active(case, &names)
+}
+
+fn maintenance(case: &Case<'_>) -> Judged {
+    let names = [
+        "fstrim.timer",
+        "man-db.timer",
+        "plocate-updatedb.timer",
+        "mlocate-updatedb.timer",
+        "updatedb.timer",
+        "e2scrub_all.timer",
+        "xfs_scrub_all.timer",
+        "mdcheck_start.timer",
+        "raid-check.timer",
+        "btrfs-scrub.timer",
+        "btrfs-balance.timer",
+        "btrfs-defrag.timer",
+        "snapper-timeline.timer",
+        "sysstat-collect.timer",
+    ];
+    active(case, &names)
+}
+
+/// Where control groups of containers are, and how they begin.
+const RUNTIMES: [(&str, &str); 6] = [
+    ("/sys/fs/cgroup/system.slice", "docker-"),
+    ("/sys/fs/cgroup/machine.slice", "libpod-"),
+    ("/sys/fs/cgroup/machine.slice", "systemd-nspawn@"),
+    ("/sys/fs/cgroup/docker", ""),
+    ("/sys/fs/cgroup", "kubepods"),
+    ("/sys/fs/cgroup", "lxc.payload."),
+];
+/// More containers than these prove nothing more.
+const ENOUGH: usize = 256;
+
+fn containers(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let root = "/sys/fs/cgroup";
+    case.known(root, case.list(root), Missing::TellsNothing("control groups cannot be seen here"))?;
+    let (mut seen, mut free) = (0, 0);
+    for (folder, start) in RUNTIMES {
+        let names = case.list(folder);
+        for name in names.known().into_iter().flatten().filter(|name| name.starts_with(start)).take(ENOUGH) {
+            let list = case.peek(&format!("{folder}/{name}/cpuset.cpus.effective"));
+            let Some(cpus) = list.known().and_then(|list| CpuSet::parse_list(list).ok()) else { continue };
+            seen += 1;
+            free += usize::from(!cpus.intersection(&case.rt).is_empty());
+        }
+    }
+    if seen == 0 {
+        return Doubt::not_applicable("no containers are seen here");
+    }
+    case.note(
+        format!("{root}/**/cpuset.cpus.effective"),
+        format!("{free} of {seen} containers may use CPUs {}", case.rt),
+    );
+    Ok(free == 0)
+}
+
+fn kubelet(case: &Case<'_>) -> Judged {
+    if case.daemons(&["kubelet", "k3s", "k3s-server", "k3s-agent"])?.is_empty() {
+        return Doubt::not_applicable("no kubelet runs here");
+    }
+    let path = "/var/lib/kubelet/cpu_manager_state";
+    let state = case.known(path, case.peek(path), Missing::TellsNothing("the kubelet's choice is not shown"))?;
+    let policy = state.split_once("\"policyName\":").and_then(|(_, rest)| rest.split('"').nth(1));
+    match policy {
+        Some(policy) => {
+            case.note(path, format!("policyName {policy}"));
+            Ok(policy == "static")
+        }
+        None => Doubt::unknown(format!("{path} names no policy")),
+    }
+}

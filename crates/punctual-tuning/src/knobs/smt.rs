@@ -1,0 +1,61 @@
+//! Threads that share a core.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, High, Info};
+
+pub(super) const KNOBS: &[Knob] = &[Knob {
+    id: "cpu.smt",
+    title: "A core to oneself",
+    family: Family::Smt,
+    severity: Weight::of(High, High, Info).adjusted(among_themselves),
+    probe: Probe::Effective(smt),
+    why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
+        the real-time thread down, by up to half, and no priority helps.",
+    fix: "Take the siblings of <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note them first, their \
+        numbers vanish from the topology.",
+    persist: &[
+        Lasting::Word("nosmt"),
+        Lasting::Firmware("Hyper-Threading or SMT, usually under Advanced, CPU configuration"),
+    ],
+    undo: "echo 1 > /sys/devices/system/cpu/cpuN/online; remove the word.",
+    cost: "20 to 30 % of the machine's throughput.",
+    blast: Blast::Disturbing,
+    confidence: Confidence::High,
+    sources: &[
+        "kernel ABI testing/sysfs-devices-system-cpu: smt, topology",
+        "kernel 7.3 admin-guide/cpu-isolation.rst",
+        "firedancer#5866",
+    ],
+}];
+
+const SIBLINGS: &str = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
+const UNSEEN: Missing = Missing::TellsNothing("which CPUs share a core is not shown");
+
+/// Siblings that both do nothing but real-time work are somebody's choice.
+fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
+    let is_single = case.machine.topology.smt_active.known() == Some(&false);
+    if is_single || case.has_no_others() {
+        return severity;
+    }
+    let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(&case.rt));
+    let all_within =
+        case.per_cpu(SIBLINGS, &case.rt, UNSEEN).is_ok_and(|all| all.iter().all(|(_, list)| is_within(list)));
+    if all_within { severity.min(Info) } else { severity }
+}
+
+fn smt(case: &Case<'_>) -> Judged {
+    let mut is_alone = true;
+    for (cpus, siblings) in case.per_cpu(SIBLINGS, &case.rt, UNSEEN)? {
+        let Ok(siblings) = CpuSet::parse_list(&siblings) else {
+            return Doubt::unknown(format!("the siblings of CPU {cpus} are given as '{siblings}'"));
+        };
+        is_alone &= siblings.len() == 1;
+    }
+    let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
+    if is_alone && is_guest {
+        return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
+    }
+    Ok(is_alone)
+}

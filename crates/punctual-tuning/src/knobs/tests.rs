@@ -1,0 +1,553 @@
+//! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
+//! nothing a machine may answer makes it panic.
+
+use super::{ALL, Case, Doubt, Family, Missing, Probe, near};
+use crate::audit::{audit, lasting, undoing};
+use proptest::prelude::*;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::{Kind, Need};
+use punctual_facts::tree::{MemTree, Tree};
+use punctual_hist::Nanos;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+pub(super) fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+#[test]
+fn ids_are_unique_and_words_are_complete() {
+    let mut ids = BTreeSet::new();
+    for knob in ALL {
+        assert!(ids.insert(knob.id), "{} stands there twice", knob.id);
+        assert!(!knob.sources.is_empty(), "{} has no source", knob.id);
+        assert!(!knob.persist.is_empty(), "{} cannot be made to last", knob.id);
+        let words = [knob.title, knob.why, knob.fix, knob.undo, knob.cost];
+        for text in words.iter().chain(knob.sources) {
+            assert!(!text.trim().is_empty(), "{} leaves a field empty", knob.id);
+            assert!(!text.contains("  "), "{} has a run of blanks in '{text}'", knob.id);
+        }
+    }
+    for family in Family::ALL {
+        assert!(ALL.iter().any(|knob| knob.family == *family), "no knob in {}", family.name());
+    }
+}
+
+#[test]
+fn a_typing_error_finds_what_was_meant() {
+    assert_eq!(near("irq.afinity"), ["irq.affinity"]);
+    assert_eq!(near("governor"), ["pm.governor", "pm.idle_governor"]);
+    assert!(near("").is_empty() && near("elephant").is_empty());
+}
+
+/// One case of `fixtures/knobs/*.cases`.
+pub(super) struct Example {
+    pub(super) place: String,
+    pub(super) id: String,
+    expected: String,
+    pub(super) need: Need,
+    pub(super) tree: MemTree,
+}
+
+/// A case starts with `[ID STATE WORDS...]`; words are a kind of work or `cpus=LIST`. Its lines are laid over the
+/// machine in `base.machine`.
+pub(super) fn examples() -> Vec<Example> {
+    let folder = fixtures().join("knobs");
+    let base = MemTree::parse(&std::fs::read_to_string(folder.join("base.machine")).unwrap()).unwrap();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ext| ext == "cases"));
+    files.sort();
+    let mut examples = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let starts: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].starts_with('[')).collect();
+        for (n, start) in starts.iter().enumerate() {
+            let end = starts.get(n + 1).copied().unwrap_or(lines.len());
+            let place = format!("{}:{}", path.display(), start + 1);
+            let head = lines[*start].trim_matches(['[', ']']);
+            let mut words = head.split_whitespace();
+            let (id, expected) = (words.next().unwrap().to_owned(), words.next().expect(&place).to_owned());
+            let mut need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+            for word in words {
+                match word.strip_prefix("cpus=") {
+                    Some(list) => need.cpus = CpuSet::parse_list(list).unwrap(),
+                    None => need.kind = *Kind::ALL.iter().find(|kind| kind.name() == word).expect(&place),
+                }
+            }
+            let mut tree = base.clone();
+            let body = format!("{}\n", lines[start + 1..end].join("\n"));
+            tree.overlay(&body, start + 2).unwrap_or_else(|e| panic!("{place}: {e}"));
+            examples.push(Example { place, id, expected, need, tree });
+        }
+    }
+    examples
+}
+
+fn word_for(state: &State) -> &'static str {
+    match state {
+        State::Good => "good",
+        State::Bad => "bad",
+        State::Unknown(_) => "unknown",
+        State::Advice(_) => "advice",
+        State::NotApplicable(_) => "not-applicable",
+    }
+}
+
+#[test]
+fn every_case_gets_the_verdict_it_asks_for() {
+    let mut wrong = Vec::new();
+    for example in examples() {
+        let machine = Machine::read(&example.tree);
+        let findings = audit(&example.tree, &machine, &example.need);
+        let Some(finding) = findings.iter().find(|finding| finding.id == example.id) else {
+            panic!("{}: there is no knob {}", example.place, example.id)
+        };
+        if word_for(&finding.state) != example.expected {
+            wrong.push(format!(
+                "{} {}: expected {}, got {:?} from {:?}",
+                example.place, example.id, example.expected, finding.state, finding.evidence
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_knob_has_a_good_and_a_bad_case() {
+    let examples = examples();
+    let lacking: Vec<String> = ALL
+        .iter()
+        .flat_map(|knob| {
+            let states = match knob.probe {
+                Probe::Effective(_) => ["good", "bad"],
+                Probe::Advice { .. } => ["advice", "not-applicable"],
+            };
+            states.map(|state| (knob.id, state))
+        })
+        .filter(|(id, state)| !examples.iter().any(|e| e.id == *id && e.expected == *state))
+        .map(|(id, state)| format!("{id} {state}"))
+        .collect();
+    assert!(lacking.is_empty(), "no case for: {}", lacking.join(", "));
+}
+
+#[test]
+fn compaction_that_leaves_locked_pages_alone_weighs_less() {
+    let severity = |unevictable: &str| {
+        let text = format!(
+            "punctual-machine 1\n/proc/sys/vm/compact_unevictable_allowed = {unevictable}\n\
+             /proc/sys/vm/compaction_proactiveness = 20\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let findings = audit(&tree, &Machine::read(&tree), &Need::default());
+        let finding = findings.into_iter().find(|finding| finding.id == "mem.compact").unwrap();
+        (finding.state, finding.severity)
+    };
+    assert_eq!(severity("0"), (State::Bad, Severity::Info));
+    assert_eq!(severity("1"), (State::Bad, Severity::Medium));
+}
+
+#[test]
+fn weight_follows_kernel_size_and_need() {
+    let severity = |id: &str, lines: &str, period: Option<Nanos>| {
+        let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
+        let need = Need { period, ..Need::default() };
+        let findings = audit(&tree, &Machine::read(&tree), &need);
+        findings.into_iter().find(|finding| finding.id == id).unwrap().severity
+    };
+    let (rt, stock) = ("/proc/sys/kernel/version = #1 SMP PREEMPT_RT", "/proc/sys/kernel/version = #1 SMP PREEMPT");
+    let boost = |build| severity("kconf.rcu_boost", build, None);
+    assert_eq!((boost(rt), boost(stock)), (Severity::Medium, Severity::Info));
+    // One device's interrupts may be there on purpose; those of several are not.
+    let cpus = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated = 2-3";
+    let line =
+        |number, name: &str| format!("/proc/irq/{number}/effective_affinity_list = 2\n/proc/irq/{number}/{name}/");
+    let one = format!("{cpus}\n{}\n{}", line(24, "eth0-rx-0"), line(25, "eth0-tx-0"));
+    let two = format!("{one}\n{}", line(26, "ahci"));
+    let affinity = |lines: &str| severity("irq.affinity", lines, None);
+    assert_eq!((affinity(&one), affinity(&two)), (Severity::Medium, Severity::High));
+    // A disagreement weighs nothing by itself where a plain knob tells what came of it.
+    let asked = |cpus: &str| {
+        let text = format!(
+            "{cpus}\n/sys/devices/system/cpu/possible = 0-3\n/sys/devices/system/cpu/nohz_full = 2\n\
+             /sys/kernel/rcu_normal = 1\n/proc/cmdline = isolcpus=2-3 nohz_full=2-3"
+        );
+        (severity("agree.requested", &text, None), severity("agree.tick", &text, None))
+    };
+    assert_eq!(asked(cpus), (Severity::High, Severity::Medium));
+    let not_apart = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated =";
+    assert_eq!(asked(not_apart), (Severity::Info, Severity::Info));
+    // Nothing keeps roaming threads away for good there, but nohz_full=, which periodic work is better off without.
+    let roaming = |version| severity("kthr.affinity", &format!("{cpus}\n/proc/sys/kernel/osrelease = {version}"), None);
+    assert_eq!((roaming("6.12.1"), roaming("7.3.1")), (Severity::Info, Severity::Medium));
+    let (few, many) = ("/sys/devices/system/cpu/online = 0-3", "/sys/devices/system/cpu/online = 0-63");
+    assert_eq!(
+        (severity("tick.skew", few, None), severity("tick.skew", many, None)),
+        (Severity::Info, Severity::Medium)
+    );
+    let (fast, slow) = (Some(Nanos::from_us(100)), Some(Nanos::from_ms(4)));
+    assert_eq!(
+        (severity("tick.idle", few, fast), severity("tick.idle", few, slow)),
+        (Severity::Medium, Severity::Info)
+    );
+    // A group that has a budget is stopped only when that is used up.
+    let budget = |us| format!("/proc/self/cgroup = 2:cpu:/rt\n/sys/fs/cgroup/cpu/rt/cpu.rt_runtime_us = {us}");
+    let of_group = |us| severity("kconf.rt_group", &budget(us), None);
+    assert_eq!((of_group(400_000), of_group(0)), (Severity::Info, Severity::High));
+}
+
+#[test]
+fn one_state_is_told_once_above_info() {
+    let severity = |id: &str, lines: &str| {
+        let text = format!("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n{lines}\n");
+        let tree = MemTree::parse(&text).unwrap();
+        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+        let finding = audit(&tree, &Machine::read(&tree), &need).into_iter().find(|finding| finding.id == id).unwrap();
+        finding.severity
+    };
+    // One mask serves both detectors.
+    let watched = "/proc/sys/kernel/soft_watchdog = 1\n/proc/sys/kernel/watchdog_cpumask = 0-3";
+    let both = format!("{watched}\n/proc/sys/kernel/nmi_watchdog = 1");
+    assert_eq!((severity("wd.nmi", &both), severity("wd.soft", &both)), (Severity::Medium, Severity::Info));
+    assert_eq!(severity("wd.soft", &format!("{watched}\n/proc/sys/kernel/nmi_watchdog = 0")), Severity::Medium);
+    // Siblings that both do real-time work, and siblings of which one does the rest.
+    let siblings = |two: &str, three: &str| {
+        let file = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        severity("cpu.smt", &format!("{} = {two}\n{} = {three}", file(2), file(3)))
+    };
+    assert_eq!((siblings("2-3", "2-3"), siblings("0,2", "1,3")), (Severity::Info, Severity::High));
+    // The newer hint decides where there is one.
+    let bias = "/sys/devices/system/cpu/cpu2/power/energy_perf_bias = 6";
+    let preference = "/sys/devices/system/cpu/cpu2/cpufreq/energy_performance_preference = performance";
+    assert_eq!(
+        (severity("pm.epb", bias), severity("pm.epb", &format!("{bias}\n{preference}"))),
+        (Severity::Medium, Severity::Info)
+    );
+    // The cache that siblings share is theirs because they are siblings.
+    let shares = |cluster: &str| {
+        let file = |cpu: u32, file: &str| format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
+        let lists = ["topology/thread_siblings_list = 0,2", &format!("cache/index2/shared_cpu_list = {cluster}")]
+            .map(|line| format!("{}\n", file(2, line)) + &file(3, &line.replace("0,2", "1,3")));
+        severity("cache.l2", &lists.join("\n"))
+    };
+    assert_eq!((shares("0,2"), shares("0-3")), (Severity::Info, Severity::Medium));
+    // How a serial console prints is what matters of it.
+    let consoles = "/proc/consoles = ttyS0                -W- (EC   a)    4:64";
+    let tasks = "punctual:/tasks =\n    2129984 0 0 0 kthreadd";
+    assert_eq!(
+        (severity("log.console", ""), severity("log.console", &format!("{consoles}\n{tasks}"))),
+        (Severity::Medium, Severity::Info)
+    );
+    // Where the kernel controls the links, pm.aspm tells of them.
+    let link = "/sys/bus/pci/devices/0000:00:1c.0/link/l1_aspm = 1";
+    assert_eq!((severity("fw.pcie_aspm", ""), severity("fw.pcie_aspm", link)), (Severity::Medium, Severity::Info));
+}
+
+#[test]
+fn a_queue_that_nobody_can_move_is_told_once() {
+    let state = |handler: &str, id: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
+             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/{handler}/\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+        let findings = audit(&tree, &Machine::read(&tree), &need);
+        findings.into_iter().find(|finding| finding.id == id).unwrap().state
+    };
+    for queue in ["nvme0q1", "virtio2-req.2"] {
+        assert_eq!((state(queue, "irq.affinity"), state(queue, "irq.managed")), (State::Good, State::Bad), "{queue}");
+    }
+    for other in ["nvme0q0", "virtio2-config", "ahci"] {
+        assert_eq!(state(other, "irq.affinity"), State::Bad, "{other}");
+        assert!(matches!(state(other, "irq.managed"), State::Unknown(_)), "{other}");
+    }
+}
+
+#[test]
+fn who_is_root_is_not_sent_to_root() {
+    let because = |uid: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n/proc/sys/kernel/sched_rt_runtime_us ! denied\n\
+             /proc/sys/kernel/sched_rt_period_us ! denied\n{uid}\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let findings = audit(&tree, &Machine::read(&tree), &Need::default());
+        match &findings.iter().find(|finding| finding.id == "sched.rt_runtime").unwrap().state {
+            State::Unknown(because) => because.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let status = |uid: &str| because(&format!("/proc/self/status = Uid:\t1000\t{uid}\t0\t0"));
+    for (said, is_sent) in [(because(""), true), (status("1000"), true), (status("0"), false)] {
+        assert!(said.contains("sched_rt_") && said.contains("is refused"), "{said}");
+        assert_eq!((said.contains(ROOT_MAY), said.contains("even to root")), (is_sent, !is_sent), "{said}");
+    }
+}
+
+#[test]
+fn debugfs_without_interrupts_is_told_from_no_debugfs() {
+    let because = |lines: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
+             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/mpt3sas0-msix1/\n{lines}\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+        let findings = audit(&tree, &Machine::read(&tree), &need);
+        match &findings.iter().find(|finding| finding.id == "irq.managed").unwrap().state {
+            State::Unknown(because) => because.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let without = "built without CONFIG_GENERIC_IRQ_DEBUGFS";
+    assert!(because("/sys/kernel/debug/sched/preempt = (full)").contains(without));
+    assert!(because("/sys/kernel/debug/").contains("not mounted"));
+    let other_line = "/sys/kernel/debug/irq/irqs/1 = handler:  handle_edge_irq";
+    assert!(!because(other_line).contains(without));
+}
+
+#[test]
+fn advice_follows_the_work_and_the_machine() {
+    let told = |id: &str, kind: Kind, lines: &str| {
+        let text = format!("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n{lines}\n");
+        let tree = MemTree::parse(&text).unwrap();
+        let (machine, need) =
+            (Machine::read(&tree), Need { kind, cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() });
+        let finding = audit(&tree, &machine, &need).into_iter().find(|finding| finding.id == id).unwrap();
+        (finding.fix, lasting(super::find(id).unwrap(), &Case::new(&tree, &machine, &need)))
+    };
+    let (poll, _) = told("iso.nohz_full", Kind::Poll, "/sys/devices/system/cpu/nohz_full = (null)");
+    assert!(poll.contains("nohz_full=2-3") && !poll.contains("without"), "{poll}");
+    for kind in [Kind::Periodic, Kind::Audio] {
+        let (other, _) = told("iso.nohz_full", kind, "/sys/devices/system/cpu/nohz_full = 2-3");
+        assert_eq!(other, "Kernel command line: without nohz_full");
+    }
+    for id in ["clk.source", "clk.vdso"] {
+        let with = |flags| told(id, Kind::Periodic, &format!("/proc/cpuinfo =\n    flags\t\t: {flags}")).1;
+        let (sound, unsound) = (with("tsc constant_tsc nonstop_tsc"), with("tsc constant_tsc"));
+        assert!(sound.contains("clocksource=tsc") && !unsound.contains("clocksource=tsc"), "{sound} {unsound}");
+    }
+}
+
+/// A machine on which every answer is the same.
+pub(crate) struct Always(pub(crate) Fact<&'static [u8]>);
+
+impl Tree for Always {
+    fn read(&self, _: &str) -> Fact<Vec<u8>> {
+        self.0.as_ref().map(|bytes| bytes.to_vec())
+    }
+    fn list(&self, _: &str) -> Fact<Vec<String>> {
+        self.0.as_ref().and_then(|_| Fact::Garbled("not a folder".to_owned()))
+    }
+    fn link(&self, _: &str) -> Fact<String> {
+        self.0.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into())
+    }
+}
+
+/// A machine that answers at random, but the same every time it is asked.
+pub(crate) struct Noise(pub(crate) u64);
+
+impl Noise {
+    fn draw(&self, path: &str) -> u64 {
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+        path.bytes().fold(self.0 ^ 0xcbf2_9ce4_8422_2325, step)
+    }
+}
+
+const ODDITIES: &[&[u8]] = &[
+    b"",
+    b"\n",
+    b"0\n",
+    b"1\n",
+    b"-1\n",
+    b"0-3\n",
+    b"3-0\n",
+    b"0-4294967295\n",
+    b"4096\n",
+    b"0,2-3,,9\r\n",
+    b"ff\n",
+    b"ffffffff,ffffffff\n",
+    b"[always] madvise\n",
+    b"(\n",
+    b"]a[\n",
+    b"99999999999999999999\n",
+    b"n/a\n",
+    b"none\n",
+    b"\xff\xfe\x00",
+    b"nan\n",
+    b"6.12.1-rt\n",
+    b"flags\t: hypervisor lm\n",
+    b"#1 SMP PREEMPT_RT\n",
+    b"\x80\x80\x80\x80",
+    b"1 2 3 4 irq/5-x\n...\n",
+    b"CapEff:\tzz\n",
+    b"a b=c -- d\n",
+    b"\xc3\xa9\xc3\xa9\n",
+    b"CONFIG_KASAN=y\n",
+    b"slot=a bank=channel_b size_mib=1 width=72/64 rated_mts=2 configured_mts=1\n",
+    b"0000:00:1c.0 aspm=3 clkpm=1\n",
+    b"GenuineIntel\n",
+    b"TOTAL_ERR_COR x\n",
+    b"\x1b[31mred\x1b[0m \x07\n",
+];
+
+impl Tree for Noise {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        let n = self.draw(path);
+        match n % 16 {
+            0 => Fact::Absent,
+            1 => Fact::Denied,
+            2 => Fact::Garbled("input/output error".to_owned()),
+            3 => Fact::Known(n.to_le_bytes().to_vec()),
+            4 => Fact::Known(n.to_string().into_bytes()),
+            _ => Fact::Known(ODDITIES[usize::try_from(n >> 8).unwrap() % ODDITIES.len()].to_vec()),
+        }
+    }
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        const NAMES: [&str; 33] = [
+            "0",
+            "1",
+            "state0",
+            "package_00",
+            "card0",
+            "dmc",
+            "eth0",
+            "rx-0",
+            "l1_aspm",
+            "smi",
+            "schemata",
+            "\u{e9}",
+            "state1",
+            "uncore00",
+            "gpu",
+            "cooling_device0",
+            "intel-rapl:0",
+            "watchdog0",
+            "mc0",
+            "nvme0",
+            "host0",
+            "1-1",
+            "0000:00:1c.0",
+            "GHES.0",
+            "tee0",
+            "elc_floor_freq_khz",
+            "sdram_scrub_rate",
+            "state",
+            "node0",
+            "index3",
+            "a.conf",
+            "b.cfg",
+            "grub.cfg",
+        ];
+        let n = self.draw(path);
+        match n % 8 {
+            0 => Fact::Absent,
+            1 => Fact::Denied,
+            _ => Fact::Known(
+                NAMES
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| n >> (i + 8) & 1 == 1)
+                    .map(|(_, name)| (*name).to_owned())
+                    .collect(),
+            ),
+        }
+    }
+    fn link(&self, _: &str) -> Fact<String> {
+        Fact::Absent
+    }
+}
+
+fn findings(tree: &dyn Tree, kind: Kind) -> Vec<Finding> {
+    let machine = Machine::read(tree);
+    assert_eq!(machine.fingerprint().len(), 5);
+    audit(tree, &machine, &Need { kind, ..Need::default() })
+}
+
+#[test]
+fn a_machine_that_says_nothing_gets_no_verdict() {
+    for answer in
+        [Fact::Absent, Fact::Denied, Fact::Garbled("input/output error".to_owned()), Fact::Known(&b"\xff\xff"[..])]
+    {
+        for kind in Kind::ALL {
+            for finding in findings(&Always(answer.clone()), kind) {
+                let is_verdict = matches!(finding.state, State::Good | State::Bad);
+                assert!(!is_verdict, "{answer:?}: {} is {:?} from {:?}", finding.id, finding.state, finding.evidence);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_machine_spoils_what_is_told(seed in any::<u64>()) {
+        let tree = Noise(seed);
+        let (machine, need) = (Machine::read(&tree), Need::default());
+        let case = Case::new(&tree, &machine, &need);
+        for knob in ALL {
+            for text in [Some(lasting(knob, &case)), undoing(knob, &case)].into_iter().flatten() {
+                prop_assert!(!text.contains(char::is_control) && !text.trim().is_empty(), "{}: {text:?}", knob.id);
+            }
+        }
+    }
+
+    #[test]
+    fn no_machine_makes_a_probe_panic(seed in any::<u64>()) {
+        for kind in Kind::ALL {
+            for finding in findings(&Noise(seed), kind) {
+                let because = match &finding.state {
+                    State::Unknown(because) | State::Advice(because) | State::NotApplicable(because) => because.as_str(),
+                    State::Good | State::Bad => "",
+                };
+                let texts = finding.evidence.iter().flat_map(|e| [e.source.as_str(), e.value.as_str()]).chain([because]);
+                for text in texts {
+                    prop_assert!(!text.contains(char::is_control) && text.len() < 1500, "{}: {text:?}", finding.id);
+                }
+                if matches!(finding.state, State::Good | State::Bad) {
+                    prop_assert!(!finding.evidence.is_empty(), "{} has no evidence", finding.id);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn absence_is_believed_only_where_one_can_see() {
+    let mut tree = MemTree::new();
+    let missing = Missing::CannotBe("no such thing");
+    let ask = |tree: &MemTree| {
+        let (machine, need) = (Machine::read(tree), Need::default());
+        Case::new(tree, &machine, &need).text("/sys/kernel/mm/ksm/run", missing)
+    };
+    assert_eq!(ask(&tree), Doubt::unknown("/sys/kernel cannot be seen here"));
+    tree.file("/sys/kernel/rcu_normal", Fact::Known(b"1\n".to_vec()));
+    assert_eq!(ask(&tree), Doubt::not_applicable("no such thing"));
+}
+
+#[test]
+fn advice_names_no_cpus_that_are_not_there() {
+    let said = |online: &str| {
+        let text = format!(
+            "punctual-machine 1\n/sys/devices/system/cpu/online = {online}\n/proc/sys/kernel/soft_watchdog = 1\n\
+             /proc/sys/kernel/watchdog_cpumask = {online}\n"
+        );
+        let tree = MemTree::parse(&text).unwrap();
+        let machine = Machine::read(&tree);
+        let need = Need { cpus: CpuSet::parse_list("0-1").unwrap(), ..Need::default() };
+        let finding = audit(&tree, &machine, &need).into_iter().find(|finding| finding.id == "wd.soft").unwrap();
+        let case = Case::new(&tree, &machine, &need);
+        (finding.fix, lasting(super::find("wd.soft").unwrap(), &case))
+    };
+    let (fix, lasting) = said("0-3");
+    assert_eq!(fix, "sysctl kernel.watchdog_cpumask=2-3");
+    assert!(lasting.contains("watchdog_cpumask = 2-3"), "{lasting}");
+    let (fix, lasting) = said("0-1");
+    assert_eq!(fix, "sysctl kernel.soft_watchdog=0");
+    assert!(!lasting.contains("OTHER-CPUS"), "{lasting}");
+}

@@ -1,0 +1,204 @@
+//! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
+
+use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{High, Info, Medium};
+
+const NO_UNCORE: Missing = Missing::CannotBe("no control of the uncore frequency here");
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "pm.uncore",
+        title: "Uncore frequency fixed",
+        family: Family::Uncore,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(uncore),
+        why: "Time to reach the last-level cache and memory moves with the uncore clock.",
+        fix: "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
+        persist: &[Lasting::Write {
+            path: "/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz",
+            value: "MAX_FREQ_KHZ",
+        }],
+        undo: "Write back the lower limit that was there.",
+        cost: "Power.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &["kernel admin-guide/pm/intel_uncore_frequency_scaling.rst", "tuned plugin_uncore"],
+    },
+    Knob {
+        id: "pm.devfreq",
+        title: "Memory frequency fixed",
+        family: Family::Uncore,
+        severity: Weight::of(High, High, Info),
+        probe: Probe::Effective(devfreq),
+        why: "While the memory controller changes its clock nobody reaches memory, which stops every CPU at once.",
+        fix: "echo performance > /sys/class/devfreq/DMC/governor",
+        persist: &[Lasting::Udev(
+            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*dmc*\", ATTR{governor}=\"performance\"",
+        )],
+        undo: "Write back the governor that was there.",
+        cost: "Power.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: length of the stall on a given board"],
+    },
+    Knob {
+        id: "pm.uncore_elc",
+        title: "Uncore not slowed down while CPUs are idle",
+        family: Family::Uncore,
+        severity: Weight::of(Medium, Info, Info),
+        probe: Probe::Effective(elc),
+        why: "Efficiency latency control lowers the uncore clock while the package is little used on average, which is \
+            just what a machine with periodic work is: the wake-up finds a slow cache and slow memory.",
+        fix: "Write max_freq_khz into elc_floor_freq_khz (or 0 into elc_low_threshold_percent) of each folder in \
+            /sys/devices/system/cpu/intel_uncore_frequency.",
+        persist: &[Lasting::Write {
+            path: "/sys/devices/system/cpu/intel_uncore_frequency/*/elc_floor_freq_khz",
+            value: "MAX_FREQ_KHZ",
+        }],
+        undo: "Write back the values that were there.",
+        cost: "Power while idle.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 admin-guide/pm/intel_uncore_frequency_scaling.rst",
+            "unverified: that a threshold of 0 turns it off",
+        ],
+    },
+    Knob {
+        id: "pm.devfreq_bus",
+        title: "Buses of the chip at a fixed clock",
+        family: Family::Uncore,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(bus),
+        why: "The interconnect's clock follows measured load; each step delays whatever is under way, and a slow step delays \
+            everything until the next.",
+        fix: "echo performance > /sys/class/devfreq/BUS/governor; or write one frequency into its min_freq and \
+            max_freq.",
+        persist: &[Lasting::Udev(
+            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*bus*\", ATTR{governor}=\"performance\"",
+        )],
+        undo: "Write back the governor that was there.",
+        cost: "Power.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &[
+            "kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
+            "unverified: length of a change on a given board",
+        ],
+    },
+    Knob {
+        id: "pm.devfreq_gpu",
+        title: "Graphics clock fixed",
+        family: Family::Uncore,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(gpu),
+        why: "The GPU's load on memory, and the heat of the chip, jump with its clock.",
+        fix: "echo performance > /sys/class/devfreq/GPU/governor; or write one frequency into its min_freq and \
+            max_freq.",
+        persist: &[Lasting::Udev(
+            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*gpu*\", ATTR{governor}=\"performance\"",
+        )],
+        undo: "Write back the governor that was there.",
+        cost: "Power; better still a fixed low clock.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
+    },
+    Knob {
+        id: "pm.devfreq_npu",
+        title: "Neural unit's clock fixed",
+        family: Family::Uncore,
+        severity: Weight::of(Info, Info, Info),
+        probe: Probe::Effective(npu),
+        why: "The neural unit shares memory with the CPUs; its load on it jumps with its clock.",
+        fix: "echo performance > /sys/class/devfreq/NPU/governor; or write one frequency into its min_freq and \
+            max_freq.",
+        persist: &[Lasting::Udev(
+            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*npu*\", ATTR{governor}=\"performance\"",
+        )],
+        undo: "Write back the governor that was there.",
+        cost: "Power; better still a fixed low clock.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Low,
+        sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
+    },
+];
+
+/// The places where this machine's uncore clock is set.
+fn uncore_places(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    let folder = "/sys/devices/system/cpu/intel_uncore_frequency";
+    let names = case.known(folder, case.list(folder), NO_UNCORE)?;
+    let is_place = |name: &&String| name.starts_with("package_") || name.starts_with("uncore");
+    let places: Vec<String> = names.iter().filter(is_place).map(|name| format!("{folder}/{name}")).collect();
+    if places.is_empty() { Doubt::not_applicable("no control of the uncore frequency here") } else { Ok(places) }
+}
+
+fn uncore(case: &Case<'_>) -> Judged {
+    let mut is_fixed = true;
+    for place in uncore_places(case)? {
+        let lowest = case.text(&format!("{place}/min_freq_khz"), NO_UNCORE)?;
+        let highest = case.text(&format!("{place}/max_freq_khz"), NO_UNCORE)?;
+        is_fixed &= lowest == highest;
+    }
+    Ok(is_fixed)
+}
+
+fn elc(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this uncore has no efficiency latency control");
+    let mut is_kept = true;
+    let mut seen = 0;
+    for place in uncore_places(case)? {
+        // Only the places of compute dies have it.
+        if !case.exists(&format!("{place}/elc_floor_freq_khz")) {
+            continue;
+        }
+        seen += 1;
+        let floor_khz = case.number(&format!("{place}/elc_floor_freq_khz"), none)?;
+        let threshold_percent = case.number(&format!("{place}/elc_low_threshold_percent"), none)?;
+        let highest_khz = case.number(&format!("{place}/max_freq_khz"), none)?;
+        is_kept &= floor_khz >= highest_khz || threshold_percent == 0;
+    }
+    if seen == 0 { Doubt::not_applicable("this uncore has no efficiency latency control") } else { Ok(is_kept) }
+}
+
+fn devfreq(case: &Case<'_>) -> Judged {
+    fixed(case, &["dmc", "ddr", "dram", "memory", "mbus"], "the memory controller")
+}
+
+fn bus(case: &Case<'_>) -> Judged {
+    fixed(case, &["bus", "noc", "interconnect", "cci", "uncore"], "a bus")
+}
+
+fn gpu(case: &Case<'_>) -> Judged {
+    fixed(case, &["gpu", "mali"], "a GPU")
+}
+
+fn npu(case: &Case<'_>) -> Judged {
+    fixed(case, &["npu"], "a neural unit")
+}
+
+/// Whether the devices whose names hold one of these keep their clock.
+fn fixed(case: &Case<'_>, parts: &[&str], what: &str) -> Judged {
+    let folder = "/sys/class/devfreq";
+    let none = Missing::CannotBe("no device here changes its frequency by devfreq");
+    let devices = case.known(folder, case.list(folder), none)?;
+    let is_memory_bus = |name: &str| name.contains("mbus") && !parts.contains(&"mbus");
+    let is_meant = |name: &&String| parts.iter().any(|part| name.contains(part)) && !is_memory_bus(name);
+    let meant: Vec<&String> = devices.iter().filter(is_meant).take(64).collect();
+    if meant.is_empty() {
+        return Doubt::not_applicable(format!("no device that changes its frequency is {what} by its name"));
+    }
+    let mut all_fixed = true;
+    for device in meant {
+        let unseen = Missing::TellsNothing("a device does not show its governor");
+        let governor = case.text(&format!("{folder}/{device}/governor"), unseen)?;
+        if matches!(governor.as_str(), "performance" | "powersave") {
+            continue;
+        }
+        let lowest = case.text(&format!("{folder}/{device}/min_freq"), unseen)?;
+        let highest = case.text(&format!("{folder}/{device}/max_freq"), unseen)?;
+        all_fixed &= lowest == highest;
+    }
+    Ok(all_fixed)
+}

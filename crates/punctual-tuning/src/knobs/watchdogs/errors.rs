@@ -1,0 +1,295 @@
+//! Hardware errors: who looks for them, who hears of them first, and whether there are any.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{Info, Medium};
+use punctual_facts::machine::Arch;
+
+/// More PCI devices than this are not asked for their errors.
+const MOST_DEVICES: usize = 512;
+const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "ras.mce",
+        title: "No polling for corrected hardware errors",
+        family: Family::Watchdogs,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(mce),
+        why: "Every five minutes a timer on every CPU, isolated or not, reads its machine-check banks.",
+        fix: "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
+            corrected errors; mce=ignore_ce goes further; never mce=off).",
+        persist: &[
+            Lasting::Write { path: "/sys/devices/system/machinecheck/machinecheck0/check_interval", value: "0" },
+            Lasting::Word("mce=ignore_ce"),
+        ],
+        undo: "echo 300 > /sys/devices/system/machinecheck/machinecheck0/check_interval",
+        cost: "Some corrected errors are noticed later.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 arch/x86/kernel/cpu/mce/core.c", "kernel arch/x86/x86_64/machinecheck.rst"],
+    },
+    Knob {
+        id: "ras.mce_off",
+        title: "Machine checks are handled",
+        family: Family::Watchdogs,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(mce_off),
+        why: "mce=off, which some guides carry, does not only stop the polling: the CPU then answers an uncorrected \
+            error with an immediate reset, and nobody learns why.",
+        fix: "None at run time.",
+        persist: &[Lasting::NoWord("mce"), Lasting::NoWord("nomce")],
+        undo: "Boot with the word that was there.",
+        cost: "None; the polling goes by ras.mce.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 arch/x86/kernel/cpu/mce/core.c: mca_cfg.disabled",
+            "unverified: that every CPU resets then, as its manual says",
+        ],
+    },
+    Knob {
+        id: "ras.cmci",
+        title: "Corrected errors are reported by interrupt",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(cmci),
+        why: "Without the interrupt for corrected errors (cmci_disabled=1) only the polling on every CPU finds them, so \
+            that it cannot be stopped without going blind.",
+        fix: "echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled",
+        persist: &[Lasting::NoWord("mce")],
+        undo: "echo 1 > the same file.",
+        cost: "An interrupt for each corrected error; storms of them are throttled by the kernel.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 arch/x86/kernel/cpu/mce/core.c: cmci_disabled"],
+    },
+    Knob {
+        id: "ras.edac",
+        title: "No polling of the memory controller for errors",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(edac),
+        why: "Where the driver polls (not every one does), kernel work reads the memory controller's error registers every \
+            second over a slow path. The kernel refuses an interval below a second, so none is as good as a long one. Judged \
+            bad: less than a minute.",
+        fix: "echo 3600000 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
+        persist: &[Lasting::Module("edac_core edac_mc_poll_msec=3600000")],
+        undo: "echo 1000 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
+        cost: "Corrected memory errors are counted once an hour.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 6.1, 6.12, 7.3 drivers/edac/edac_mc_sysfs.c: edac_set_poll_msec (below 1000: EINVAL)",
+            "kernel 7.3 drivers/edac/edac_mc.c: edac_check",
+            "kernel 7.3 core-api/real-time/hardware.rst",
+        ],
+    },
+    Knob {
+        id: "ras.edac_ce",
+        title: "No corrected memory errors since boot",
+        family: Family::Watchdogs,
+        severity: Weight::all(Medium),
+        probe: Probe::Effective(corrected),
+        why: "Each corrected error is an interrupt, often one to the firmware first, and a module that has them gets \
+            more of them.",
+        fix: "Find the module by /sys/devices/system/edac/mc/mcN/dimmN/dimm_ce_count and replace it.",
+        persist: &[Lasting::Other("Another memory module.")],
+        undo: "Nothing to undo.",
+        cost: "A memory module.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/edac/edac_mc_sysfs.c: ce_count", "unverified: how often firmware is involved"],
+    },
+    Knob {
+        id: "ras.soft_offline",
+        title: "Pages are not taken away for corrected errors",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(soft_offline),
+        why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, locked or not: \
+            the thread that uses it waits for the move, and a huge page may be split for it. From 6.12 on a switch forbids \
+            it.",
+        fix: "sysctl vm.enable_soft_offline=0",
+        persist: &[Lasting::Sysctl("vm.enable_soft_offline = 0")],
+        undo: "sysctl vm.enable_soft_offline=1",
+        cost: "A page that goes bad is used until it fails for good.",
+        blast: Blast::Harmless,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 6.12, 7.3 mm/memory-failure.c: enable_soft_offline; not in 6.1",
+            "kernel admin-guide/sysctl/vm.rst",
+        ],
+    },
+    Knob {
+        id: "ras.ghes",
+        title: "Errors go to the kernel, not first to the firmware",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(ghes),
+        why: "Where the firmware asks to hear of errors first (APEI, GHES), each corrected error stops all CPUs in \
+            system management mode, or in the secure world of ARM, before the kernel learns of it.",
+        fix: "None at run time.",
+        persist: &[Lasting::Firmware(
+            "Firmware First, WHEA or eMCA off, usually under Advanced, RAS or Event Log configuration",
+        )],
+        undo: "The setting as it was.",
+        cost: "The server's management controller no longer logs memory errors.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Low,
+        sources: &["kernel 7.3 drivers/acpi/apei/ghes.c", "unverified: what a given firmware does first"],
+    },
+    Knob {
+        id: "ras.aer",
+        title: "No corrected PCIe errors since boot",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(aer),
+        why: "Each corrected PCIe error is an interrupt and a line in the log; a bad slot or riser makes thousands of \
+            them, and each of them was a transfer done twice.",
+        fix: "Reseat or replace the card or riser, or lower the link's speed in the firmware.",
+        persist: &[Lasting::Other("Hardware in order.")],
+        undo: "Nothing to undo.",
+        cost: "None.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &["kernel 7.3 drivers/pci/pcie/aer.c: aer_dev_correctable"],
+    },
+    Knob {
+        id: "ras.ipmi",
+        title: "No thread that spins for the management controller",
+        family: Family::Watchdogs,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(ipmi),
+        why: "Where the management controller has no interrupt, the thread kipmi polls it, spinning for as long as it \
+            takes unless told not to.",
+        fix: "echo 100 > /sys/module/ipmi_si/parameters/kipmid_max_busy_us, and keep the thread off <I> \
+            (taskset -pc <H> PID).",
+        persist: &[Lasting::Module("ipmi_si kipmid_max_busy_us=100"), Lasting::NoModule("ipmi_si")],
+        undo: "Write back the number that was there.",
+        cost: "Slower management; without the module, none from within.",
+        blast: Blast::Harmless,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 drivers/char/ipmi/ipmi_si_intf.c: kipmid_max_busy_us"],
+    },
+];
+
+fn mce(case: &Case<'_>) -> Judged {
+    let folder = "/sys/devices/system/machinecheck/machinecheck0";
+    let none = Missing::CannotBe("this machine reports no machine checks to this kernel");
+    if case.text(&format!("{folder}/check_interval"), none)? == "0" {
+        return Ok(true);
+    }
+    Ok(case.text(&format!("{folder}/ignore_ce"), none)? == "1")
+}
+
+fn edac(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("nothing polls the memory controller (edac_core is not loaded)");
+    let controllers = case.list(CONTROLLERS);
+    if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
+        return Doubt::not_applicable("no memory controller is registered to be polled");
+    }
+    Ok(case.number("/sys/module/edac_core/parameters/edac_mc_poll_msec", none)? >= 60_000)
+}
+
+fn is_controller(name: &str) -> bool {
+    name.strip_prefix("mc").is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+fn mce_off(case: &Case<'_>) -> Judged {
+    case.only_on(Arch::X86, "machine checks are x86's")?;
+    case.not_a_guest()?;
+    if case.word("mce")?.as_deref() == Some("off") || case.word("nomce")?.is_some() {
+        return Ok(false);
+    }
+    let folder = "/sys/devices/system/machinecheck";
+    let unshown = Missing::TellsNothing("whether machine checks are handled is not shown");
+    let cpus = case.known(folder, case.list(folder), unshown)?;
+    case.note(folder, format!("{} entries", cpus.len()));
+    if cpus.is_empty() { Doubt::unknown("whether machine checks are handled is not shown") } else { Ok(true) }
+}
+
+fn cmci(case: &Case<'_>) -> Judged {
+    let folder = "/sys/devices/system/machinecheck/machinecheck0";
+    let none = Missing::CannotBe("this machine reports no machine checks to this kernel");
+    if case.text(&format!("{folder}/ignore_ce"), none)? == "1" {
+        return Doubt::not_applicable("corrected errors are ignored altogether");
+    }
+    Ok(case.text(&format!("{folder}/cmci_disabled"), none)? == "0")
+}
+
+fn corrected(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("nobody counts memory errors (no EDAC driver is loaded)");
+    let names = case.known(CONTROLLERS, case.list(CONTROLLERS), none)?;
+    let controllers: Vec<&String> = names.iter().filter(|name| is_controller(name)).take(64).collect();
+    if controllers.is_empty() {
+        return Doubt::not_applicable("nobody counts memory errors (no memory controller is registered)");
+    }
+    let mut has_none = true;
+    for controller in controllers {
+        let unshown = Missing::TellsNothing("the count of errors is not shown");
+        has_none &= case.number(&format!("{CONTROLLERS}/{controller}/ce_count"), unshown)? == 0;
+    }
+    Ok(has_none)
+}
+
+fn soft_offline(case: &Case<'_>) -> Judged {
+    let path = "/proc/sys/vm/enable_soft_offline";
+    if !case.exists(path) {
+        return if case.config("MEMORY_FAILURE")? == "n" {
+            Doubt::not_applicable("this kernel cannot take pages away for errors")
+        } else {
+            Doubt::unknown("this kernel can take pages away for errors, and has no switch that shows whether it may")
+        };
+    }
+    Ok(case.number(path, Missing::TellsNothing("the switch is not shown"))? == 0)
+}
+
+fn ghes(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    let folder = "/sys/bus/platform/devices";
+    let devices = case.known(folder, case.list(folder), Missing::TellsNothing("the devices are not shown"))?;
+    let sources = devices.iter().filter(|name| name.starts_with("GHES.")).count();
+    case.note(folder, format!("{sources} of GHES"));
+    Ok(sources == 0)
+}
+
+fn aer(case: &Case<'_>) -> Judged {
+    let folder = "/sys/bus/pci/devices";
+    let none = Missing::CannotBe("there is no PCI bus");
+    let devices = case.known(folder, case.list(folder), none)?;
+    let (mut asked, mut troubled) = (0, Vec::new());
+    for device in devices.iter().take(MOST_DEVICES) {
+        let Fact::Known(counts) = case.peek(&format!("{folder}/{device}/aer_dev_correctable")) else { continue };
+        asked += 1;
+        let total = counts.lines().find_map(|line| line.strip_prefix("TOTAL_ERR_COR"));
+        match total.map(|total| total.trim().parse::<u64>()) {
+            Some(Ok(0)) => {}
+            Some(Ok(count)) => troubled.push(format!("{device}: {count}")),
+            _ => return Doubt::unknown(format!("the errors of {device} are not understood")),
+        }
+    }
+    if asked == 0 {
+        return Doubt::not_applicable("no device here reports PCIe errors to the kernel");
+    }
+    let none_of_all = format!("0 on all {asked} devices that count");
+    case.note(
+        format!("{folder}/*/aer_dev_correctable"),
+        if troubled.is_empty() { none_of_all } else { troubled.join(", ") },
+    );
+    Ok(troubled.is_empty())
+}
+
+fn ipmi(case: &Case<'_>) -> Judged {
+    let threads = case.tasks(|task| task.is_kernel && task.name.starts_with("kipmi"))?;
+    case.note("tasks", if threads.is_empty() { "no kipmi".to_owned() } else { format!("{} kipmi", threads.len()) });
+    if threads.is_empty() {
+        return Ok(true);
+    }
+    let unshown = Missing::TellsNothing("how long kipmi may spin is not shown");
+    let limits = case.text("/sys/module/ipmi_si/parameters/kipmid_max_busy_us", unshown)?;
+    // An array: one number per controller, and none set means no limit.
+    let is_limited = |limit: &str| limit.trim().parse::<u64>().is_ok_and(|limit_us| (1..=500).contains(&limit_us));
+    Ok(limits.split(',').all(is_limited))
+}

@@ -1,0 +1,168 @@
+//! Detectors of lock-ups and hangs, in software and in hardware.
+
+use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::Confidence;
+use punctual_facts::finding::Severity::{self, Info, Medium};
+use punctual_facts::profile::Kind;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        id: "wd.nmi",
+        title: "No hard lock-up detector on the real-time CPUs",
+        family: Family::Watchdogs,
+        severity: Weight::of(Medium, Medium, Info),
+        probe: Probe::Effective(nmi),
+        why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that nothing can hold \
+            off, or (buddy detector) with a check of its neighbour. It watches the CPUs of watchdog_cpumask only.",
+        fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.nmi_watchdog=0",
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H> <no H> kernel.nmi_watchdog = 0")],
+        undo: "sysctl kernel.watchdog_cpumask with the list that was there, or kernel.nmi_watchdog=1",
+        cost: "Hard lock-ups of these CPUs go unseen; use a hardware watchdog.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
+            "kernel 6.1, 6.12, 7.3 kernel/watchdog.c: watchdog_allowed_mask",
+            "kernel admin-guide/lockup-watchdogs.rst",
+        ],
+    },
+    Knob {
+        id: "wd.soft",
+        title: "No lock-up detector on the real-time CPUs",
+        family: Family::Watchdogs,
+        severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nmi),
+        probe: Probe::Effective(soft),
+        why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
+            seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
+        fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.soft_watchdog=0",
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H> <no H> kernel.soft_watchdog = 0")],
+        undo: "sysctl kernel.watchdog_cpumask with the list that was there.",
+        cost: "Hangs on these CPUs go unseen.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 kernel/watchdog.c", "kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask"],
+    },
+    Knob {
+        id: "wd.cpumask",
+        title: "Somebody still watches the other CPUs",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(others_watched),
+        why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
+            detector costs nothing there. Keeping it on them is better than turning it off.",
+        fix: "sysctl kernel.watchdog_cpumask=<H>",
+        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>")],
+        undo: "Write back the values that were there.",
+        cost: "A timer every four seconds on each of these CPUs.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask", "kernel 7.3 kernel/watchdog.c"],
+    },
+    Knob {
+        id: "wd.thresh",
+        title: "Lock-up threshold longer than the work spins",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(threshold),
+        why: "A thread that keeps its CPU for twice this many seconds is reported as a soft lock-up: a stack trace on the \
+            console, from interrupt context, again and again.",
+        fix: "sysctl kernel.watchdog_thresh=60, or leave the real-time CPUs out as wd.soft says.",
+        persist: &[Lasting::Sysctl("kernel.watchdog_thresh = 60")],
+        undo: "sysctl kernel.watchdog_thresh=10",
+        cost: "Lock-ups are reported later.",
+        blast: Blast::Disturbing,
+        confidence: Confidence::High,
+        sources: &["kernel 7.3 kernel/watchdog.c: get_softlockup_thresh", "kernel admin-guide/lockup-watchdogs.rst"],
+    },
+    Knob {
+        id: "wd.hw",
+        title: "A hardware watchdog is running",
+        family: Family::Watchdogs,
+        severity: Weight::all(Info),
+        probe: Probe::Effective(hardware),
+        why: "With the software detectors off, or a thread that can take a CPU for itself, only hardware brings a hung \
+            machine back.",
+        fix: "Let systemd feed it: RuntimeWatchdogSec=30 in /etc/systemd/system.conf, then systemctl daemon-reexec; or \
+            feed /dev/watchdog from the application.",
+        persist: &[Lasting::Other("In a file of /etc/systemd/system.conf.d: [Manager] and RuntimeWatchdogSec=30.")],
+        undo: "RuntimeWatchdogSec=0",
+        cost: "A reset when nobody feeds it; some drivers feed it through the firmware.",
+        blast: Blast::Breaking,
+        confidence: Confidence::Medium,
+        sources: &[
+            "kernel 7.3 core-api/real-time/kernel-configuration.rst",
+            "kernel 7.3 drivers/watchdog/watchdog_dev.c: state",
+            "unverified: which drivers cause SMIs (iTCO is said to)",
+        ],
+    },
+];
+
+fn nmi(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel has no lock-up detector");
+    if case.number("/proc/sys/kernel/nmi_watchdog", none)? == 0 {
+        return Ok(true);
+    }
+    Ok(watched(case)?.intersection(&case.rt).is_empty())
+}
+
+/// The CPUs that both detectors watch.
+fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    case.cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))
+}
+
+/// One mask serves both detectors: where the other one tells of it, this one adds nothing.
+fn told_by_nmi(case: &Case<'_>, severity: Severity) -> Severity {
+    if nmi(case) == Ok(false) { severity.min(Info) } else { severity }
+}
+
+fn soft(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel has no soft lock-up detector");
+    if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
+        return Ok(true);
+    }
+    let watched = watched(case)?;
+    Ok(watched.intersection(&case.rt).is_empty())
+}
+
+fn others_watched(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let none = Missing::CannotBe("this kernel has no soft lock-up detector");
+    if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
+        return Doubt::not_applicable("the detector is off; a hardware watchdog (wd.hw) is what remains");
+    }
+    let watched = watched(case)?;
+    Ok(!watched.intersection(&case.housekeeping).is_empty())
+}
+
+fn threshold(case: &Case<'_>) -> Judged {
+    let none = Missing::CannotBe("this kernel has no lock-up detector");
+    let threshold_s = case.number("/proc/sys/kernel/watchdog_thresh", none)?;
+    if threshold_s == 0 {
+        return Ok(true);
+    }
+    let watched = watched(case)?;
+    if watched.intersection(&case.rt).is_empty() {
+        return Ok(true);
+    }
+    if !case.is(Kind::Poll) {
+        return Doubt::not_applicable("this kind of work gives up its CPU long before that");
+    }
+    Ok(threshold_s >= 60)
+}
+
+fn hardware(case: &Case<'_>) -> Judged {
+    case.not_a_guest()?;
+    let folder = "/sys/class/watchdog";
+    let none = Missing::TellsNothing("no driver of a watchdog is loaded; most boards have one");
+    let dogs = case.known(folder, case.list(folder), none)?;
+    if dogs.is_empty() {
+        return Doubt::unknown("no driver of a watchdog is loaded; most boards have one");
+    }
+    let mut is_running = false;
+    for dog in dogs.iter().take(8) {
+        let unshown = Missing::TellsNothing("this kernel does not show whether the watchdog runs");
+        is_running |= case.text(&format!("{folder}/{dog}/state"), unshown)? == "active";
+    }
+    Ok(is_running)
+}

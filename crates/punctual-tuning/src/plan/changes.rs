@@ -1,0 +1,286 @@
+//! From findings to changes, in the order in which they are made, and what is left as it is.
+
+use super::derive::{Derived, derive};
+use super::policy::left_unasked;
+use super::remedies::{Notes, REMEDIES, Remedy, Site, remedy};
+use super::{Change, Keep, Lasts, Step, Takes, Wishes};
+use crate::knobs::{self, Blast, Case, Knob};
+use punctual_facts::cmdline::same_dashes;
+use punctual_facts::finding::{Finding, Severity, State};
+use punctual_facts::lint::{Evidence, Target, Verdict, lint};
+use std::collections::BTreeMap;
+
+/// The knob of reserved huge pages.
+const HUGE_PAGES: &str = "mem.hugetlb";
+
+/// A finding that is bad and stays so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The knob's id.
+    pub id: String,
+    /// The knob in a few words.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Why nothing is done.
+    pub reason: Reason,
+}
+
+/// Why a bad finding is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The user said so.
+    Excepted,
+    /// Only by name, because of this.
+    Unasked(&'static str),
+    /// The change can do more to the machine at work than is allowed.
+    Blast(Blast),
+    /// A person has to do this.
+    ByHand(String),
+    /// It cannot be done here, because of this.
+    NotHere(String),
+    /// Another change decides the same.
+    Decided {
+        /// The knob of that change.
+        by: String,
+    },
+}
+
+/// The changes that mend what is bad, in order, and what is left.
+pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
+    let mut gathered = Gathered::default();
+    // Pages are reserved because they are asked for, whatever stands in their place now.
+    let reserves = |id: &str| id == HUGE_PAGES && !wishes.needs.huge_pages.is_empty();
+    for finding in findings {
+        let is_named = wishes.only.contains(&finding.id) || reserves(&finding.id);
+        let Some(knob) = knobs::find(&finding.id).filter(|_| is_named || finding.state == State::Bad) else { continue };
+        let considered = match &finding.state {
+            State::Good if !reserves(&finding.id) => Err(Reason::NotHere("it is as it should be".to_owned())),
+            _ => gathered.consider(knob, finding, site, wishes, is_named),
+        };
+        if let Err(reason) = considered {
+            let (id, title) = (finding.id.clone(), finding.title.clone());
+            gathered.left.push(Left { id, title, severity: finding.severity, reason });
+        }
+    }
+    gathered.changes.sort_by_key(|change| (order(change), place(&change.id)));
+    (gathered.changes, gathered.left)
+}
+
+/// Those first that would undo the others; what counts from the next boot on last.
+fn order(change: &Change) -> u8 {
+    let silences = change.steps.iter().any(|step| matches!(step, Step::Silence { .. }));
+    match (silences, change.takes) {
+        (true, _) => 0,
+        (false, Takes::Now) => 1,
+        (false, Takes::NextBoot) => 2,
+    }
+}
+
+/// In the order of the remedies, which is that in which they are best applied, then in that of the catalogue.
+fn place(id: &str) -> (usize, usize) {
+    let remedy = REMEDIES.iter().position(|(known, _)| *known == id);
+    let knob = knobs::ALL.iter().position(|knob| knob.id == id);
+    (remedy.unwrap_or(usize::MAX), knob.unwrap_or(usize::MAX))
+}
+
+/// A change of which is known what is done, and when.
+fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, notes: Notes) -> Change {
+    let (takes, blast) = reach(knob, &derived, &notes);
+    let proof: Vec<&str> = finding.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
+    let or = |told: String, otherwise: String| if told.is_empty() { otherwise } else { told };
+    Change {
+        id: finding.id.clone(),
+        title: finding.title.clone(),
+        before: or(notes.before, told(&derived.before)),
+        after: or(notes.after, told(&derived.after)),
+        why: finding.why.clone(),
+        cost: finding.cost.clone(),
+        risk: or(notes.risk, risk(blast, takes)),
+        blast,
+        lasts: if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood },
+        takes,
+        undo: case.fill(knob.undo),
+        proof: or(notes.proof, told(&proof)),
+        steps: derived.steps,
+        keeps: derived.keeps,
+        also: Vec::new(),
+        is_apart: notes.apart,
+    }
+}
+
+/// When it takes effect, and what it can do to the machine at work.
+fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
+    let blast = notes.blast.unwrap_or(knob.blast);
+    match (derived.is_for_next_boot(), blast) {
+        // Nothing is at work yet while the machine starts.
+        (true, Blast::Disturbing) => (Takes::NextBoot, Blast::Harmless),
+        (true, blast) => (Takes::NextBoot, blast),
+        (false, blast) => (Takes::Now, blast),
+    }
+}
+
+/// What can be done about a knob: what a look at the machine gives, and what the catalogue says.
+fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
+    let derived = derive(knob, site.case, site.needs.partition);
+    let (mut derived, notes) = match (remedy(site, knob.id), derived) {
+        (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
+        (Some(Remedy::Steps(steps, notes)), derived) => {
+            (derived.unwrap_or_default().with_steps(steps).with_rules(knob, site.case), notes)
+        }
+        (Some(Remedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
+        // What cannot be done now may be asked for at the next boot.
+        (Some(Remedy::NotHere(_) | Remedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
+            (derived, Notes::default())
+        }
+        (Some(Remedy::NotHere(why)), _) => return Err(Reason::NotHere(why)),
+        (Some(Remedy::ByHand(how)), _) => return Err(Reason::ByHand(how)),
+    };
+    keep_known_words(&mut derived, site.case)?;
+    Ok((derived, notes))
+}
+
+fn risk(blast: Blast, takes: Takes) -> String {
+    match (blast, takes) {
+        (_, Takes::NextBoot) => "the next boot is tried once, on an entry of its own where the loader has such",
+        (Blast::Harmless, Takes::Now) => "none known",
+        (Blast::Disturbing, Takes::Now) => "running real-time work may be late once, while it is done",
+        (Blast::Breaking, Takes::Now) => "a service or function may be lost",
+    }
+    .to_owned()
+}
+
+/// Values in a row, equal neighbours told once.
+fn told<S: AsRef<str>>(values: &[S]) -> String {
+    let mut rows: Vec<&str> =
+        values.iter().map(|value| if value.as_ref().is_empty() { "(empty)" } else { value.as_ref() }).collect();
+    rows.dedup();
+    rows.join(", ")
+}
+
+/// Words that this kernel would not take, or not as meant, are not asked for.
+fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason> {
+    let Some(target) = Target::of(case.machine) else { return Ok(()) };
+    let refusal = |keep: &Keep| {
+        let Keep::Word(word) = keep else { return None };
+        let judged = lint(word.as_bytes(), &target, &Evidence::none()).pop()?;
+        let is_dead = matches!(
+            judged.verdict,
+            Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::ModuleNotLoaded
+        );
+        is_dead.then(|| format!("{word}: {}", judged.why))
+    };
+    let refused: Vec<Option<String>> = derived.keeps.iter().map(refusal).collect();
+    let Some(first) = refused.iter().flatten().next().cloned() else { return Ok(()) };
+    let mut refused = refused.iter().map(Option::is_some);
+    derived.keeps.retain(|_| !refused.next().unwrap_or(false));
+    if derived.keeps.is_empty() && derived.steps.is_empty() { Err(Reason::NotHere(first)) } else { Ok(()) }
+}
+
+/// Changes so far; nothing is decided twice.
+#[derive(Default)]
+struct Gathered {
+    changes: Vec<Change>,
+    left: Vec<Left>,
+    /// What is decided, the value, and which change did.
+    decided: BTreeMap<String, (String, usize)>,
+}
+
+impl Gathered {
+    /// Mends a finding, or says why it stays.
+    fn consider(
+        &mut self,
+        knob: &Knob,
+        finding: &Finding,
+        site: &Site<'_>,
+        wishes: &Wishes,
+        is_named: bool,
+    ) -> Result<(), Reason> {
+        if wishes.except.contains(&finding.id) || (!wishes.only.is_empty() && !is_named) {
+            return Err(Reason::Excepted);
+        }
+        if let Some(why) = left_unasked(finding, site.case.need.kind).filter(|_| !is_named) {
+            return Err(Reason::Unasked(why));
+        }
+        let (mut derived, notes) = done_about(knob, site)?;
+        let (_, blast) = reach(knob, &derived, &notes);
+        if blast > wishes.blast {
+            return Err(Reason::Blast(blast));
+        }
+        let place = self.changes.len();
+        let new = self.leave_decided(&finding.id, &mut derived)?;
+        if !derived.is_empty() {
+            self.decided.extend(new.into_iter().map(|(what, value)| (what, (value, place))));
+            self.changes.push(change(knob, finding, site.case, derived, notes));
+        }
+        Ok(())
+    }
+
+    /// What others decide in the same way is left to them; what they decide otherwise is theirs. Returns what is
+    /// decided anew.
+    fn leave_decided(&mut self, id: &str, derived: &mut Derived) -> Result<Vec<(String, String)>, Reason> {
+        let all = derived.decisions();
+        let known = |(what, value): &(String, String)| self.decided.get(what).map(|(v, by)| (*by, v == value));
+        let found: Vec<(usize, bool)> = all.iter().filter_map(known).collect();
+        if let Some((by, _)) = found.iter().find(|(_, agrees)| !agrees) {
+            return Err(Reason::Decided { by: self.changes[*by].id.clone() });
+        }
+        if let Some((by, _)) = found.first() {
+            self.changes[*by].also.push(id.to_owned());
+            derived.leave(|what| self.decided.contains_key(what));
+        }
+        Ok(all.into_iter().filter(|(what, _)| !self.decided.contains_key(what)).collect())
+    }
+}
+
+impl Derived {
+    fn decisions(&self) -> Vec<(String, String)> {
+        self.steps.iter().filter_map(decision).chain(self.keeps.iter().filter_map(kept)).collect()
+    }
+
+    /// Leaves out what others decide.
+    fn leave(&mut self, is_decided: impl Fn(&str) -> bool) {
+        let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !is_decided(&what));
+        // Each thing kept is told in its own words, where the catalogue alone gave them.
+        if self.keeps.len() == self.after.len() {
+            let mut news = self.keeps.iter().map(|keep| is_new(kept(keep)));
+            let mut told = self.before.drain(..).zip(self.after.drain(..)).collect::<Vec<_>>();
+            told.retain(|_| news.next().unwrap_or(true));
+            (self.before, self.after) = told.into_iter().unzip();
+        }
+        self.steps.retain(|step| is_new(decision(step)));
+        self.keeps.retain(|keep| is_new(kept(keep)));
+    }
+}
+
+/// What a step decides, and the value.
+fn decision(step: &Step) -> Option<(String, String)> {
+    match step {
+        Step::Write { path, value, .. } => Some((path.clone(), value.clone())),
+        Step::Affinity { task, cpus } => Some((format!("affinity of {}", task.pid), cpus.to_string())),
+        Step::Policy { task, policy } => Some((format!("policy of {}", task.pid), format!("{policy:?}"))),
+        Step::Silence { unit, .. } => Some((unit.clone(), "silent".to_owned())),
+        _ => None,
+    }
+}
+
+/// What is decided for the boots to come, where no step decides the same already.
+fn kept(keep: &Keep) -> Option<(String, String)> {
+    match keep {
+        Keep::Word(word) => {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            Some((format!("word {}", same_dashes(name)), value.to_owned()))
+        }
+        Keep::NoWord(name) => Some((format!("word {}", same_dashes(name)), "(none)".to_owned())),
+        Keep::ModuleOptions(line) => Some((format!("options {line}"), String::new())),
+        Keep::NoModule(name) => Some((format!("module {name}"), "(none)".to_owned())),
+        Keep::Udev(rule) => Some((format!("rule {rule}"), String::new())),
+        Keep::Limit(line) => {
+            let (who, value) = line.rsplit_once(' ').unwrap_or((line, ""));
+            Some((format!("limit {who}"), value.to_owned()))
+        }
+        Keep::Manager(cpus) => Some(("CPUs of systemd".to_owned(), cpus.to_string())),
+        Keep::Hold(limit) => Some(("latency limit".to_owned(), limit.to_string())),
+        Keep::Sysctl { .. } | Keep::Write { .. } | Keep::Anew => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! The CPUs of a machine as far as choosing among them is concerned: who shares a core, a cache, a node, a kind.
+//!
+//! Files that exist once per CPU are read at most once, and not at all for a CPU that another one's file has named
+//! already: a machine of hundreds of CPUs costs some hundreds of small reads. It chooses nothing.
+
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::{Arch, BOOT_CPU, Machine, Node};
+use punctual_facts::tree::{Tree, text};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+/// CPUs of the caller's control group, where it is the top one that can be seen: in a container, the container's own.
+const GROUP_CPUS: [&str; 2] = ["/sys/fs/cgroup/cpuset.cpus.effective", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"];
+/// CPUs of isolated cpuset partitions, which the scheduler leaves alone like those isolated at boot.
+const PARTITIONED: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
+/// Cores count as one kind down to this part of the fastest one's capacity, in percent: clusters of the same core
+/// often differ a little in their highest clock.
+const SAME_KIND_PERCENT: u128 = 90;
+
+/// CPUs of one kind of core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KindOfCore {
+    /// What it is called in a sentence.
+    pub name: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+}
+
+/// What is shared on a machine.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layout {
+    /// CPUs that are there, running or not, where that is known.
+    pub present: Option<CpuSet>,
+    /// CPUs that run.
+    pub online: CpuSet,
+    /// CPUs this program could hand out: all that run or, in a container, those it was given.
+    pub usable: CpuSet,
+    /// CPUs that are kept from the scheduler already, and by what.
+    pub isolated: Option<(CpuSet, &'static str)>,
+    /// Threads of one core, for every CPU that runs; single CPUs where the machine does not show it.
+    pub cores: Vec<CpuSet>,
+    /// Whether the machine shows who shares a core.
+    pub knows_cores: bool,
+    /// CPUs that share a second-level cache.
+    pub l2: Vec<CpuSet>,
+    /// CPUs that share a third-level cache.
+    pub l3: Vec<CpuSet>,
+    /// Kinds of cores, the fastest first; none where there is one kind, or nothing is known of kinds.
+    pub kinds: Vec<KindOfCore>,
+    /// Memory nodes that have CPUs.
+    pub nodes: Vec<Node>,
+    /// Whether a host may hide siblings from this machine.
+    pub is_guest: bool,
+    /// Whether this program runs in a container.
+    pub is_contained: bool,
+}
+
+impl Layout {
+    /// Reads it. `None` where not even the running CPUs are known.
+    pub fn read(tree: &dyn Tree, machine: &Machine) -> Option<Self> {
+        let topology = &machine.topology;
+        let allowed = allowed(tree);
+        let online = topology.online.known().cloned().or_else(|| allowed.clone()).filter(|cpus| !cpus.is_empty())?;
+        let (cores, knows_cores) = cores(tree, &online);
+        let [l2, l3] = caches(tree, &online);
+        let virtualisation = machine.virtualisation.known();
+        let is_contained = virtualisation.is_some_and(|v| v.container.is_some());
+        let given = || first_list(tree, &GROUP_CPUS).or(allowed);
+        let usable = if is_contained { given().map(|cpus| cpus.intersection(&online)) } else { None };
+        Some(Self {
+            present: topology.present.known().or(topology.possible.known()).cloned(),
+            usable: usable.filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| online.clone()),
+            isolated: isolated(tree, machine),
+            l2,
+            l3,
+            kinds: kinds(tree, machine, &online),
+            nodes: topology.nodes.iter().filter(|node| !node.cpus.is_empty()).cloned().collect(),
+            is_guest: virtualisation.is_some_and(|v| v.hypervisor.is_some()),
+            is_contained,
+            online,
+            cores,
+            knows_cores,
+        })
+    }
+
+    /// The threads of the core that a CPU belongs to.
+    pub fn core(&self, cpu: u32) -> CpuSet {
+        share(&self.cores, cpu)
+    }
+
+    /// All threads of the cores that these CPUs belong to.
+    pub fn whole_cores(&self, cpus: &CpuSet) -> CpuSet {
+        cpus.iter().fold(CpuSet::new(), |all, cpu| all.union(&self.core(cpu)))
+    }
+
+    /// The CPU that keeps house in any case: the boot CPU, or the first one where that is not to be had.
+    pub fn keeper(&self) -> u32 {
+        if self.usable.contains(BOOT_CPU) { BOOT_CPU } else { self.usable.first().unwrap_or(BOOT_CPU) }
+    }
+}
+
+/// The set among these that holds the CPU; the CPU alone where none does.
+pub(super) fn share(sets: &[CpuSet], cpu: u32) -> CpuSet {
+    sets.iter().find(|set| set.contains(cpu)).cloned().unwrap_or_else(|| [cpu].into_iter().collect())
+}
+
+fn list(tree: &dyn Tree, path: &str) -> Option<CpuSet> {
+    CpuSet::parse_list(text(tree, path).known()?).ok()
+}
+
+fn first_list(tree: &dyn Tree, paths: &[&str]) -> Option<CpuSet> {
+    paths.iter().find_map(|path| list(tree, path)).filter(|cpus| !cpus.is_empty())
+}
+
+/// The CPUs the calling process may use.
+fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
+    let status = text(tree, "/proc/self/status").known()?.clone();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    CpuSet::parse_list(list).ok()
+}
+
+fn isolated(tree: &dyn Tree, machine: &Machine) -> Option<(CpuSet, &'static str)> {
+    let booted = machine.isolated.known().cloned().unwrap_or_default();
+    let partitioned = list(tree, PARTITIONED).unwrap_or_default();
+    let tick_free = machine.nohz_full.known().cloned().unwrap_or_default();
+    let found = [
+        (booted.union(&partitioned), if booted.is_empty() { "a cpuset partition" } else { "isolcpus=" }),
+        (tick_free, "nohz_full="),
+    ];
+    found.into_iter().find(|(cpus, _)| !cpus.is_empty())
+}
+
+/// Threads of a core; a CPU that another one's file has named is not asked again.
+fn cores(tree: &dyn Tree, online: &CpuSet) -> (Vec<CpuSet>, bool) {
+    let mut cores: Vec<CpuSet> = Vec::new();
+    let (mut seen, mut is_known) = (CpuSet::new(), true);
+    for cpu in online.iter() {
+        if seen.contains(cpu) {
+            continue;
+        }
+        let siblings = list(tree, &format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list"));
+        is_known &= siblings.is_some();
+        let mut core = siblings.unwrap_or_default().intersection(online).difference(&seen);
+        core.insert(cpu);
+        seen = seen.union(&core);
+        cores.push(core);
+    }
+    (cores, is_known)
+}
+
+/// CPUs that share a cache, by level: the second and the third.
+const LEVELS: [&str; 2] = ["2", "3"];
+/// Where caches of these levels usually stand in the kernel's list, and where else they could.
+const INDEXES: [u32; 3] = [2, 3, 1];
+
+fn caches(tree: &dyn Tree, online: &CpuSet) -> [Vec<CpuSet>; 2] {
+    let mut found = [Vec::new(), Vec::new()];
+    for cpu in online.iter() {
+        let is_missing = |found: &[Vec<CpuSet>; 2], level: usize| !found[level].iter().any(|set| set.contains(cpu));
+        for index in INDEXES {
+            if (0..LEVELS.len()).all(|level| !is_missing(&found, level)) {
+                break;
+            }
+            let folder = format!("{CPUS}/cpu{cpu}/cache/index{index}");
+            let level = text(tree, &format!("{folder}/level"));
+            let Some(level) = LEVELS.iter().position(|name| level.known().is_some_and(|l| l == name)) else { continue };
+            if is_missing(&found, level) {
+                let mut set = list(tree, &format!("{folder}/shared_cpu_list")).unwrap_or_default().intersection(online);
+                set.insert(cpu);
+                found[level].push(set);
+            }
+        }
+    }
+    found
+}
+
+fn kinds(tree: &dyn Tree, machine: &Machine, online: &CpuSet) -> Vec<KindOfCore> {
+    let named = |(name, cpus): &(&'static str, CpuSet)| KindOfCore {
+        name: match *name {
+            "cpu_core" => "performance cores".to_owned(),
+            "cpu_atom" => "efficient cores".to_owned(),
+            "cpu_lowpower" => "low-power cores".to_owned(),
+            other => other.to_owned(),
+        },
+        cpus: cpus.intersection(online),
+    };
+    let kinds: Vec<KindOfCore> = machine.topology.kinds.iter().map(named).filter(|k| !k.cpus.is_empty()).collect();
+    if !kinds.is_empty() || machine.kernel.arch.known() == Some(&Arch::X86) {
+        return if kinds.len() > 1 { kinds } else { Vec::new() };
+    }
+    by_capacity(online.iter().filter_map(|cpu| {
+        Some((text(tree, &format!("{CPUS}/cpu{cpu}/cpu_capacity")).known()?.trim().parse().ok()?, cpu))
+    }))
+}
+
+/// CPUs by how fast they are, the fastest first; none where all are alike.
+fn by_capacity(capacities: impl Iterator<Item = (u64, u32)>) -> Vec<KindOfCore> {
+    let mut capacities: Vec<(u64, u32)> = capacities.collect();
+    capacities.sort_by_key(|(capacity, cpu)| (std::cmp::Reverse(*capacity), *cpu));
+    let mut kinds: Vec<(u64, KindOfCore)> = Vec::new();
+    for (capacity, cpu) in capacities {
+        match kinds.last_mut() {
+            Some((fastest, kind)) if u128::from(capacity) * 100 >= u128::from(*fastest) * SAME_KIND_PERCENT => {
+                kind.cpus.insert(cpu);
+            }
+            _ => {
+                let name = format!("cores of capacity {capacity}");
+                kinds.push((capacity, KindOfCore { name, cpus: [cpu].into_iter().collect() }));
+            }
+        }
+    }
+    if kinds.len() > 1 { kinds.into_iter().map(|(_, kind)| kind).collect() } else { Vec::new() }
+}

@@ -1,0 +1,117 @@
+//! Which CPUs do the real-time work and which keep house.
+//!
+//! What the user names is checked and, where it is questionable, said to be; where nothing is named, CPUs that are
+//! isolated already are kept to, and otherwise some are chosen. Every step is explained in a sentence. It changes
+//! nothing, and knows nothing of how a choice is put into force.
+
+mod layout;
+mod pick;
+mod refusal;
+mod review;
+
+pub use refusal::{Refusal, Warning};
+
+use layout::Layout;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::Need;
+use punctual_facts::tree::Tree;
+use refusal::{named, verb};
+
+/// Who made the choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The user named the CPUs.
+    Asked,
+    /// They are kept from the scheduler already.
+    Isolated,
+    /// Chosen here.
+    Chosen,
+}
+
+/// CPUs for the real-time work, and for everything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// CPUs for the real-time work.
+    pub cpus: CpuSet,
+    /// CPUs for everything else: never empty, and without those to be taken offline. Only CPUs that run.
+    pub housekeeping: CpuSet,
+    /// Siblings of chosen CPUs that were not chosen themselves and can be taken offline, so that no core is split.
+    /// Where that is not done, they keep house.
+    pub offline: CpuSet,
+    /// Who made the choice.
+    pub origin: Origin,
+    /// How it came about, a sentence a step.
+    pub reasons: Vec<String>,
+    /// What is questionable about it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Chooses the CPUs, or checks those that `need` names.
+pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice, Refusal> {
+    let layout = Layout::read(tree, machine).ok_or(Refusal::Unknown)?;
+    if !need.cpus.is_empty() {
+        check(&layout, &need.cpus)?;
+        let asked = format!("{} {} asked for.", named(&need.cpus), verb(&need.cpus, "was", "were"));
+        return Ok(chosen(&layout, need.cpus.clone(), Origin::Asked, vec![asked]));
+    }
+    if let Some((isolated, by)) = &layout.isolated {
+        let isolated = isolated.intersection(&layout.usable);
+        if !isolated.is_empty() && isolated != layout.usable {
+            let reason = format!(
+                "{} {} kept from other work already, by {by}: the choice keeps to {}.",
+                named(&isolated),
+                verb(&isolated, "is", "are"),
+                verb(&isolated, "it", "them")
+            );
+            return Ok(chosen(&layout, isolated, Origin::Isolated, vec![reason]));
+        }
+    }
+    let pick = pick::pick(&layout, need.kind)?;
+    Ok(chosen(&layout, pick.cpus, Origin::Chosen, pick.reasons))
+}
+
+/// Refuses what cannot be had.
+fn check(layout: &Layout, cpus: &CpuSet) -> Result<(), Refusal> {
+    let present =
+        layout.present.as_ref().map_or_else(|| layout.online.clone(), |present| present.union(&layout.online));
+    let missing = cpus.difference(&present);
+    if !missing.is_empty() {
+        return Err(Refusal::Missing { cpus: missing, present });
+    }
+    let offline = cpus.difference(&layout.online);
+    if !offline.is_empty() {
+        return Err(Refusal::Offline { cpus: offline });
+    }
+    let foreign = cpus.difference(&layout.usable);
+    if !foreign.is_empty() {
+        return Err(Refusal::NotGiven { cpus: foreign, given: layout.usable.clone() });
+    }
+    if layout.usable.len() == 1 {
+        return Err(Refusal::OneCpu { cpu: layout.keeper() });
+    }
+    if layout.usable.is_subset(cpus) {
+        return Err(Refusal::NoHousekeeping { cpus: cpus.clone(), usable: layout.usable.clone() });
+    }
+    Ok(())
+}
+
+fn chosen(layout: &Layout, cpus: CpuSet, origin: Origin, mut reasons: Vec<String>) -> Choice {
+    let offline = review::offline(layout, &cpus);
+    let housekeeping = layout.usable.difference(&cpus).difference(&offline);
+    let warnings = review::warnings(layout, &cpus, &housekeeping, &offline);
+    let shares_last_level = cpus
+        .iter()
+        .any(|cpu| !layout.l3.is_empty() && !layout::share(&layout.l3, cpu).intersection(&housekeeping).is_empty());
+    if shares_last_level {
+        reasons.push(
+            "The last-level cache is shared with housekeeping CPUs; where the CPU can, a part of it can be \
+            set apart (cat.l3)."
+                .to_owned(),
+        );
+    }
+    if layout.is_guest && layout.cores.iter().all(|core| core.len() == 1) {
+        reasons.push("No siblings are shown, but a host may hide from its guests which CPUs share a core.".to_owned());
+    }
+    Choice { cpus, housekeeping, offline, origin, reasons, warnings }
+}

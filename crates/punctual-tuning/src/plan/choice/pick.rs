@@ -1,0 +1,199 @@
+//! Chooses where nobody said which: whole cores of one kind on one node, near to each other and far from the rest.
+//!
+//! How many: half of the cores and at most four, or one for audio on a desktop. A control job is a loop or two and what
+//! wakes them; a core more would be missing elsewhere and buy nothing. Who needs more says so.
+
+use super::layout::{Layout, share};
+use super::refusal::{Refusal, named, verb};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Node;
+use punctual_facts::profile::Kind;
+use std::cmp::Reverse;
+
+/// The most cores that are chosen unasked.
+const MOST_CORES: usize = 4;
+
+/// What was chosen, and why, in sentences.
+pub(super) struct Pick {
+    pub cpus: CpuSet,
+    pub reasons: Vec<String>,
+}
+
+/// Chooses among the CPUs that can be had.
+pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, Refusal> {
+    let cores: Vec<CpuSet> =
+        layout.cores.iter().filter(|core| !core.intersection(&layout.usable).is_empty()).cloned().collect();
+    let keeper = layout.keeper();
+    if layout.usable.len() < 2 {
+        return Err(Refusal::OneCpu { cpu: keeper });
+    }
+    if cores.len() < 2 {
+        return Err(Refusal::OneCore { cpus: layout.usable.clone() });
+    }
+    let mut reasons = vec![house(layout, keeper)];
+    let most = if kind == Kind::Audio { 1 } else { (cores.len() / 2).clamp(1, MOST_CORES) };
+    let others: Vec<CpuSet> = cores.iter().filter(|core| !core.contains(keeper)).cloned().collect();
+    let is_whole = |core: &&CpuSet| core.is_subset(&layout.usable);
+    let whole: Vec<CpuSet> = others.iter().filter(is_whole).cloned().collect();
+    let others = if whole.is_empty() { others } else { whole };
+    let others = of_one_kind(layout, others, &mut reasons);
+    let (others, most) = of_one_node(layout, &cores, others, most, &mut reasons);
+    let taken = by_caches(layout, &cores, &others, most, &mut reasons);
+    let cpus = taken.iter().fold(CpuSet::new(), |all, core| all.union(&core.intersection(&layout.usable)));
+    reasons.push(how_many(kind, cores.len(), taken.len()));
+    if taken.iter().any(|core| core.len() > 1 && core.is_subset(&layout.usable)) {
+        reasons.push(
+            "Cores are taken whole, with all their threads: give each loop a thread and leave its siblings without \
+             work, or take them offline."
+                .to_owned(),
+        );
+    }
+    Ok(Pick { cpus, reasons })
+}
+
+fn house(layout: &Layout, keeper: u32) -> String {
+    let core = layout.core(keeper);
+    let siblings = core.difference(&[keeper].into_iter().collect());
+    let role = if keeper == punctual_facts::machine::BOOT_CPU {
+        "booted the machine and"
+    } else {
+        "is the first there is and"
+    };
+    if siblings.is_empty() {
+        format!("CPU {keeper} {role} keeps house.")
+    } else {
+        format!("CPU {keeper} {role} keeps house, and with it the rest of its core, {}.", named(&siblings))
+    }
+}
+
+fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
+    let rule = if kind == Kind::Audio {
+        "one is enough for audio, and the desktop needs the others"
+    } else {
+        "at most half of them and at most four; a control job needs no more, and who does says so with --cpus"
+    };
+    format!("{taken} of {cores} cores: {rule}.")
+}
+
+/// The cores of the fastest kind that has one left.
+fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -> Vec<CpuSet> {
+    for kind in &layout.kinds {
+        let found: Vec<CpuSet> = cores.iter().filter(|core| core.is_subset(&kind.cpus)).cloned().collect();
+        if !found.is_empty() {
+            reasons.push(format!(
+                "Only {} ({}): on two kinds of cores the same loop takes different times.",
+                kind.name, kind.cpus
+            ));
+            return found;
+        }
+    }
+    cores
+}
+
+/// The cores of one node, and how many of them may be taken so that it keeps one for the house.
+fn of_one_node(
+    layout: &Layout,
+    all: &[CpuSet],
+    cores: Vec<CpuSet>,
+    most: usize,
+    reasons: &mut Vec<String>,
+) -> (Vec<CpuSet>, usize) {
+    if layout.nodes.len() < 2 {
+        let most = most.min(cores.len());
+        return (cores, most);
+    }
+    let within = |node: &Node, cores: &[CpuSet]| -> Vec<CpuSet> {
+        cores.iter().filter(|core| core.is_subset(&node.cpus)).cloned().collect()
+    };
+    let option = |node: &Node| {
+        let mine = within(node, &cores);
+        let there = all.iter().filter(|core| !core.intersection(&node.cpus).is_empty()).count();
+        let most = if mine.len() == there { mine.len().saturating_sub(1) } else { mine.len() }.min(most);
+        let has_own_cache =
+            domains(&layout.l3, &mine).iter().any(|domain| is_free(domain, all) && domain.cores.len() <= most);
+        (mine, most, has_own_cache, node.number)
+    };
+    let options = layout.nodes.iter().map(option).filter(|(_, most, ..)| *most > 0);
+    match options.max_by_key(|(_, most, has_own_cache, number)| (*most, *has_own_cache, Reverse(*number))) {
+        Some((mine, most, _, number)) => {
+            reasons.push(format!(
+                "All on memory node {number}, and every node keeps a core for its own housekeeping; if the devices of \
+                 the real-time work hang on another node, name CPUs of that one."
+            ));
+            (mine, most)
+        }
+        // Every one of them is alone on its node.
+        None => (cores, 1),
+    }
+}
+
+/// Cores that share a cache, as far as they can be chosen, and all that share it.
+struct Domain {
+    cores: Vec<CpuSet>,
+    cpus: CpuSet,
+}
+
+/// The cores by the cache they share; one domain where nothing is known of it.
+fn domains(caches: &[CpuSet], cores: &[CpuSet]) -> Vec<Domain> {
+    let mut found: Vec<Domain> = Vec::new();
+    for core in cores {
+        let cpus = match core.first() {
+            Some(cpu) if !caches.is_empty() => share(caches, cpu).union(core),
+            _ => CpuSet::new(),
+        };
+        match found.iter_mut().find(|domain| domain.cpus == cpus) {
+            Some(domain) => domain.cores.push(core.clone()),
+            None => found.push(Domain { cores: vec![core.clone()], cpus }),
+        }
+    }
+    found
+}
+
+/// Whether all cores that share the cache can be chosen.
+fn is_free(domain: &Domain, all: &[CpuSet]) -> bool {
+    let sharing = all.iter().filter(|core| !core.intersection(&domain.cpus).is_empty()).count();
+    !domain.cpus.is_empty() && sharing == domain.cores.len()
+}
+
+/// Cores with fewer threads first, since the siblings of a loop lie idle; then the highest numbers, since interrupts
+/// and daemons gather on the lowest.
+fn preferred(core: &CpuSet) -> (usize, Reverse<Option<u32>>) {
+    (core.len(), Reverse(core.first()))
+}
+
+/// Up to so many cores: those of a last-level cache of their own if there is one that fits, or else of one such cache,
+/// by second-level caches as far as these can be had whole.
+fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, reasons: &mut Vec<String>) -> Vec<CpuSet> {
+    let keeper = layout.keeper();
+    let l3 = domains(&layout.l3, cores);
+    let fits = |domain: &&Domain| is_free(domain, all) && domain.cores.len() <= most;
+    let nearest = |domain: &&Domain| domain.cores.iter().map(preferred).min().map(Reverse);
+    if let Some(own) = l3.iter().filter(fits).max_by_key(|domain| (domain.cores.len(), nearest(domain))) {
+        reasons.push(format!(
+            "{} {} a last-level cache that nobody else uses.",
+            named(&own.cpus),
+            verb(&own.cpus, "has", "have")
+        ));
+        return own.cores.clone();
+    }
+    let is_far = |domain: &Domain| !domain.cpus.contains(keeper);
+    let best = l3.iter().max_by_key(|domain| (domain.cores.len().min(most), is_far(domain), nearest(domain)));
+    let mut cores = best.map_or_else(|| cores.to_vec(), |domain| domain.cores.clone());
+    cores.sort_by_key(preferred);
+    let mut taken: Vec<CpuSet> = Vec::new();
+    for cluster in domains(&layout.l2, &cores).iter().filter(|cluster| is_free(cluster, all)) {
+        if taken.len() + cluster.cores.len() <= most {
+            taken.extend(cluster.cores.iter().cloned());
+        }
+    }
+    if taken.is_empty() {
+        return cores.into_iter().take(most).collect();
+    }
+    let cpus = taken.iter().fold(CpuSet::new(), |all, core| all.union(core)).intersection(&layout.usable);
+    reasons.push(format!(
+        "{} {} no second-level cache with a housekeeping CPU.",
+        named(&cpus),
+        verb(&cpus, "shares", "share")
+    ));
+    taken
+}

@@ -1,0 +1,253 @@
+//! Why a choice of CPUs is refused, and what is questionable about one that is not: each a sentence, with a remedy.
+
+use super::layout::KindOfCore;
+use punctual_facts::cpu_set::CpuSet;
+use std::fmt;
+
+/// Why these CPUs, or none at all, can be set apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Not even the running CPUs are known.
+    Unknown,
+    /// Some do not exist.
+    Missing {
+        /// Those.
+        cpus: CpuSet,
+        /// The CPUs that exist, where they are known, or else those that run.
+        present: CpuSet,
+    },
+    /// Some exist and do not run.
+    Offline {
+        /// Those.
+        cpus: CpuSet,
+    },
+    /// The container was not given some of them.
+    NotGiven {
+        /// Those.
+        cpus: CpuSet,
+        /// What it was given.
+        given: CpuSet,
+    },
+    /// None would be left for everything else.
+    NoHousekeeping {
+        /// What was asked for.
+        cpus: CpuSet,
+        /// The CPUs there are.
+        usable: CpuSet,
+    },
+    /// There is one CPU.
+    OneCpu {
+        /// That one.
+        cpu: u32,
+    },
+    /// All CPUs are threads of one core, so that none can be chosen unasked.
+    OneCore {
+        /// The threads.
+        cpus: CpuSet,
+    },
+}
+
+/// `CPU 3` or `CPUs 2-3`.
+pub(super) fn named(cpus: &CpuSet) -> String {
+    format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
+}
+
+/// The verb for so many.
+pub(super) fn verb<'a>(cpus: &CpuSet, one: &'a str, more: &'a str) -> &'a str {
+    if cpus.len() == 1 { one } else { more }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => write!(f, "which CPUs run is not known: neither /sys nor /proc says so"),
+            Self::Missing { cpus, present } => {
+                write!(
+                    f,
+                    "{} {} not exist: there {} {present}",
+                    named(cpus),
+                    verb(cpus, "does", "do"),
+                    verb(present, "is", "are")
+                )
+            }
+            Self::Offline { cpus } => write!(f, "{} {} offline", named(cpus), verb(cpus, "is", "are")),
+            Self::NotGiven { cpus, given } => {
+                write!(f, "{} {} not this container's: it was given {given}", named(cpus), verb(cpus, "is", "are"))
+            }
+            Self::NoHousekeeping { cpus, usable } => write!(
+                f,
+                "{cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and \
+                 everything else"
+            ),
+            Self::OneCpu { cpu } => write!(f, "there is one CPU ({cpu}), and it has to do everything"),
+            Self::OneCore { cpus } => write!(
+                f,
+                "{} are threads of one core: whichever did real-time work, the others would take half of it away",
+                named(cpus)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Refusal {
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Unknown => "Mount /sys, or run where it can be seen.".to_owned(),
+            Self::Missing { present, .. } => format!("Choose among {present}."),
+            Self::Offline { cpus } => {
+                let first = cpus.first().unwrap_or_default();
+                format!("Choose others, or bring them up: echo 1 > /sys/devices/system/cpu/cpu{first}/online")
+            }
+            Self::NotGiven { given, .. } => {
+                format!("Choose among {given}, or start the container with more CPUs (--cpuset-cpus).")
+            }
+            Self::NoHousekeeping { .. } => "Leave out at least one, the boot CPU first.".to_owned(),
+            Self::OneCpu { .. } => "None: give real-time threads a priority, and measure.".to_owned(),
+            Self::OneCore { cpus } => {
+                format!("Name one with --cpus {} to have it all the same.", cpus.iter().last().unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// What is questionable about a choice. It can be had, and the plan says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// A core is chosen in part.
+    SplitCore {
+        /// The chosen part.
+        cpus: CpuSet,
+        /// The other.
+        siblings: CpuSet,
+        /// Those of the others that can be taken offline.
+        offline: CpuSet,
+    },
+    /// The machine does not show which CPUs share a core.
+    CoresUnknown,
+    /// The chosen CPUs are of several kinds.
+    MixedKinds {
+        /// (kind, the chosen ones of it)
+        kinds: Vec<(String, CpuSet)>,
+    },
+    /// The boot CPU is chosen.
+    BootCpu {
+        /// Its number.
+        cpu: u32,
+    },
+    /// A memory node is left without a housekeeping CPU.
+    NodeWithoutHousekeeping {
+        /// Its number.
+        node: u32,
+        /// Its CPUs.
+        cpus: CpuSet,
+    },
+    /// The chosen CPUs are near to several memory nodes.
+    SeveralNodes {
+        /// (node, the chosen ones of it)
+        nodes: Vec<(u32, CpuSet)>,
+    },
+    /// A second-level cache is shared with housekeeping CPUs.
+    SharedL2 {
+        /// The chosen ones that share it.
+        cpus: CpuSet,
+        /// With these.
+        with: CpuSet,
+    },
+    /// CPUs are kept from the scheduler that are not among the chosen.
+    IsolatedBeside {
+        /// Those.
+        cpus: CpuSet,
+        /// What keeps them from it.
+        by: &'static str,
+    },
+}
+
+impl Warning {
+    pub(super) fn mixed(kinds: &[(&KindOfCore, CpuSet)]) -> Self {
+        Self::MixedKinds { kinds: kinds.iter().map(|(kind, cpus)| (kind.name.clone(), cpus.clone())).collect() }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::SplitCore { siblings, offline, .. } if siblings.is_subset(offline) => {
+                format!("Choose {siblings} too, or take {siblings} offline.")
+            }
+            Self::SplitCore { cpus, .. } => {
+                format!("Leave {cpus} out; where that cannot be, measure what it costs.")
+            }
+            Self::CoresUnknown => "Look the machine up: if cores have two threads, choose both or neither.".to_owned(),
+            Self::MixedKinds { .. } => "Choose CPUs of one kind.".to_owned(),
+            Self::BootCpu { .. } => "Choose another CPU.".to_owned(),
+            Self::NodeWithoutHousekeeping { cpus, .. } if cpus.len() == 1 => {
+                "Choose CPUs of a node that has several.".to_owned()
+            }
+            Self::NodeWithoutHousekeeping { cpus, .. } => format!("Leave out one of {cpus}."),
+            Self::SeveralNodes { .. } => "Choose CPUs of one node: the one whose devices the work uses.".to_owned(),
+            Self::SharedL2 { .. } => {
+                "Where the machine has them, choose CPUs with a second-level cache of their own; some \
+                can partition it (cat.l2)."
+                    .to_owned()
+            }
+            Self::IsolatedBeside { cpus, .. } => {
+                format!("Choose {cpus} too, or take {} out of what isolates them.", verb(cpus, "it", "them"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each = |f: &mut fmt::Formatter<'_>, parts: &mut dyn Iterator<Item = String>| {
+            parts.enumerate().try_for_each(|(n, part)| write!(f, "{}{part}", if n > 0 { ", " } else { "" }))
+        };
+        match self {
+            Self::SplitCore { cpus, siblings, .. } => write!(
+                f,
+                "{} {} a core with {siblings}, which {} not chosen: what runs there slows the real-time work by up to \
+                 half",
+                named(cpus),
+                verb(cpus, "shares", "share"),
+                verb(siblings, "was", "were")
+            ),
+            Self::CoresUnknown => f.write_str("the machine does not show which CPUs share a core"),
+            Self::MixedKinds { kinds } => {
+                f.write_str("the chosen CPUs are of several kinds, and the same loop takes different times on them: ")?;
+                each(f, &mut kinds.iter().map(|(kind, cpus)| format!("{cpus} ({kind})")))
+            }
+            Self::BootCpu { cpu } => write!(
+                f,
+                "CPU {cpu} booted the machine: the kernel falls back to it for interrupts and timekeeping, and never \
+                 stops its tick"
+            ),
+            Self::NodeWithoutHousekeeping { node, cpus } => write!(
+                f,
+                "memory node {node} ({}) keeps no housekeeping CPU: its reclaim and the interrupts of its devices run \
+                 far away or on the chosen CPUs",
+                named(cpus)
+            ),
+            Self::SeveralNodes { nodes } => {
+                f.write_str("the chosen CPUs are near to several memory nodes: ")?;
+                each(f, &mut nodes.iter().map(|(node, cpus)| format!("{cpus} (node {node})")))
+            }
+            Self::SharedL2 { cpus, with } => write!(
+                f,
+                "{} {} a second-level cache with {with}, which {} house: the loop's data is evicted while it sleeps",
+                named(cpus),
+                verb(cpus, "shares", "share"),
+                verb(with, "keeps", "keep")
+            ),
+            Self::IsolatedBeside { cpus, by } => write!(
+                f,
+                "{} {} kept from the scheduler ({by}) and not chosen: {} neither real-time work nor a fair share of \
+                 the rest",
+                named(cpus),
+                verb(cpus, "is", "are"),
+                verb(cpus, "it gets", "they get")
+            ),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What is questionable about a choice, whoever made it.
+
+use super::layout::{Layout, share};
+use super::refusal::Warning;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::BOOT_CPU;
+
+/// Siblings of the chosen CPUs that were not chosen and can be taken offline: not the boot CPU, not from within a
+/// container, and not if nothing were left to keep house.
+pub(super) fn offline(layout: &Layout, cpus: &CpuSet) -> CpuSet {
+    let siblings = layout.whole_cores(cpus).difference(cpus).difference(&[BOOT_CPU].into_iter().collect());
+    let rest = layout.usable.difference(cpus).difference(&siblings);
+    if layout.is_contained || rest.is_empty() { CpuSet::new() } else { siblings }
+}
+
+/// What is questionable about choosing these, with `housekeeping` for the rest and `offline` out of the way.
+pub(super) fn warnings(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet, offline: &CpuSet) -> Vec<Warning> {
+    let mut found = split_cores(layout, cpus, offline);
+    if !layout.knows_cores {
+        found.push(Warning::CoresUnknown);
+    }
+    let kinds: Vec<_> = layout.kinds.iter().map(|kind| (kind, kind.cpus.intersection(cpus))).collect();
+    let kinds: Vec<_> = kinds.into_iter().filter(|(_, cpus)| !cpus.is_empty()).collect();
+    if kinds.len() > 1 {
+        found.push(Warning::mixed(&kinds));
+    }
+    if cpus.contains(BOOT_CPU) {
+        found.push(Warning::BootCpu { cpu: BOOT_CPU });
+    }
+    found.extend(nodes(layout, cpus, housekeeping));
+    found.extend(shared_l2(layout, cpus, housekeeping));
+    if let Some((isolated, by)) = &layout.isolated {
+        let beside = isolated.intersection(&layout.online).difference(cpus).difference(offline);
+        if !beside.is_empty() {
+            found.push(Warning::IsolatedBeside { cpus: beside, by });
+        }
+    }
+    found
+}
+
+/// One warning for all cores that are split in the same way: those whose siblings can go, and those whose cannot.
+fn split_cores(layout: &Layout, cpus: &CpuSet, offline: &CpuSet) -> Vec<Warning> {
+    let mut ways: [(CpuSet, CpuSet); 2] = Default::default();
+    for core in &layout.cores {
+        let (mine, others) = (core.intersection(cpus), core.difference(cpus));
+        if !mine.is_empty() && !others.is_empty() {
+            let way = &mut ways[usize::from(!others.is_subset(offline))];
+            *way = (way.0.union(&mine), way.1.union(&others));
+        }
+    }
+    let warning = |(cpus, siblings): (CpuSet, CpuSet)| {
+        let offline = siblings.intersection(offline);
+        Warning::SplitCore { cpus, siblings, offline }
+    };
+    ways.into_iter().filter(|(cpus, _)| !cpus.is_empty()).map(warning).collect()
+}
+
+fn nodes(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Vec<Warning> {
+    if layout.nodes.len() < 2 {
+        return Vec::new();
+    }
+    let used: Vec<_> = layout.nodes.iter().filter(|node| !node.cpus.intersection(cpus).is_empty()).collect();
+    let is_bare = |node: &&&punctual_facts::machine::Node| node.cpus.intersection(housekeeping).is_empty();
+    let bare = |node: &&punctual_facts::machine::Node| Warning::NodeWithoutHousekeeping {
+        node: node.number,
+        cpus: node.cpus.intersection(&layout.online),
+    };
+    let mut found: Vec<Warning> = used.iter().filter(is_bare).map(bare).collect();
+    if used.len() > 1 {
+        let nodes = used.iter().map(|node| (node.number, node.cpus.intersection(cpus))).collect();
+        found.push(Warning::SeveralNodes { nodes });
+    }
+    found
+}
+
+/// Siblings of a core share this cache too; of them the split core tells.
+fn shared_l2(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Option<Warning> {
+    let (mut mine, mut with) = (CpuSet::new(), CpuSet::new());
+    for cpu in cpus.iter() {
+        let others = share(&layout.l2, cpu).intersection(housekeeping).difference(&layout.core(cpu));
+        if !others.is_empty() {
+            mine.insert(cpu);
+            with = with.union(&others);
+        }
+    }
+    (!mine.is_empty()).then_some(Warning::SharedL2 { cpus: mine, with })
+}

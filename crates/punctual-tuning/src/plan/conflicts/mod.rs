@@ -1,0 +1,194 @@
+//! Who else owns what a plan changes: programs that write the same values, files that set them at boot, words that stand
+//! on the command line already. Each is shown with how it is resolved; nothing is stacked on top of another's work
+//! unseen.
+//!
+//! This module reads and says; what silences a program or replaces a word is a change of the plan like any other.
+
+mod files;
+mod programs;
+
+use super::{Change, Keep, Step};
+use crate::knobs::Case;
+use punctual_facts::machine::{CMDLINE, Cmdline};
+use std::fmt;
+
+/// Somebody else's hand on what is changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Who, and over what.
+    pub what: String,
+    /// The file, or the process, that proves it.
+    pub evidence: String,
+    /// What becomes of it.
+    pub resolved: Resolution,
+}
+
+/// What becomes of a conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// The plan stops it and keeps it from starting.
+    Silenced,
+    /// Ours counts more, and holds.
+    Overridden,
+    /// Ours takes its place.
+    Replaced,
+    /// It stays as it is, because of this.
+    LeftAlone(String),
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}): {}", self.what, self.evidence, self.resolved)
+    }
+}
+
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silenced => f.write_str("silenced by this plan"),
+            Self::Overridden => f.write_str("overridden: ours counts more"),
+            Self::Replaced => f.write_str("replaced by ours"),
+            Self::LeftAlone(why) => write!(f, "left alone: {why}"),
+        }
+    }
+}
+
+/// What a plan changes, as far as others may own it.
+#[derive(Debug, Default)]
+struct Touched {
+    /// Words of the command line, with their values; a word without one has an empty value.
+    words: Vec<(String, String)>,
+    /// Words that are taken off it.
+    no_words: Vec<String>,
+    /// Sysctls: `kernel.nmi_watchdog`, `0`.
+    sysctls: Vec<(String, String)>,
+    /// Files of the kernel; may hold `*`.
+    files: Vec<(String, String)>,
+    /// Parameters of modules: `snd_hda_intel`, `power_save=0`.
+    modules: Vec<(String, String)>,
+    /// Names of threads that get another priority.
+    threads: Vec<String>,
+    /// Units that the plan silences.
+    silenced: Vec<String>,
+}
+
+impl Touched {
+    /// What changes touch, now and for the boots to come.
+    fn by(changes: &[Change]) -> Self {
+        let mut touched = Self::default();
+        for change in changes {
+            change.steps.iter().for_each(|step| touched.step(step));
+            change.keeps.iter().for_each(|keep| touched.keep(keep));
+        }
+        for all in [&mut touched.words, &mut touched.sysctls, &mut touched.files, &mut touched.modules] {
+            all.sort();
+            all.dedup();
+        }
+        touched
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Write { path, value, .. } => match path.strip_prefix("/proc/sys/") {
+                Some(name) => self.sysctls.push((name.replace('/', "."), value.clone())),
+                None => self.files.push((path.clone(), value.clone())),
+            },
+            Step::Policy { task, .. } => self.threads.push(task.comm.clone()),
+            Step::Silence { unit, .. } => self.silenced.push(unit.clone()),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, keep: &Keep) {
+        match keep {
+            Keep::Word(word) => {
+                let (name, value) = word.split_once('=').unwrap_or((word, ""));
+                self.words.push((name.to_owned(), value.to_owned()));
+            }
+            Keep::NoWord(name) => self.no_words.push(name.clone()),
+            Keep::Sysctl { name, value } => self.sysctls.push((name.clone(), value.clone())),
+            Keep::Write { path, value } => self.files.push((path.clone(), value.clone())),
+            Keep::ModuleOptions(line) => {
+                let mut words = line.split_whitespace();
+                let module = words.next().unwrap_or_default().to_owned();
+                self.modules.extend(words.map(|word| (module.clone(), word.to_owned())));
+            }
+            Keep::NoModule(_) | Keep::Udev(_) | Keep::Limit(_) | Keep::Manager(_) | Keep::Hold(_) | Keep::Anew => {}
+        }
+    }
+
+    /// Whether a file of the kernel whose path holds one of these parts is written.
+    fn writes(&self, parts: &[&str]) -> bool {
+        self.files.iter().any(|(path, _)| parts.iter().any(|part| path.contains(part)))
+    }
+}
+
+/// Everybody who owns some of it, in a stable order.
+pub fn conflicts(case: &Case<'_>, changes: &[Change]) -> Vec<Conflict> {
+    case.forget();
+    let found = owners(case, &Touched::by(changes));
+    case.forget();
+    found
+}
+
+fn owners(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
+    let mut found = programs::conflicts(case, touched);
+    found.extend(words(case, touched));
+    found.extend(files::sysctls(case, touched));
+    found.extend(files::tmpfiles(case, touched));
+    found.extend(files::rules(case, touched));
+    found.extend(files::modules(case, touched));
+    found
+}
+
+/// The same word, by the kernel's rule that `-` and `_` are one.
+fn is_same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| a == b || matches!((a, b), (b'-', b'_') | (b'_', b'-')))
+}
+
+/// Words that stand there already with another value, in the files of the boot loader, or else only in what was booted.
+fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
+    let wanted = touched.words.iter().map(|(name, value)| (name, Some(value)));
+    let all = wanted.chain(touched.no_words.iter().map(|name| (name, None)));
+    let mut found = Vec::new();
+    for (name, wanted) in all {
+        let other = |line: &Cmdline| {
+            line.value(name).filter(|value| Some(*value) != wanted.map(String::as_str)).map(str::to_owned)
+        };
+        let shown = |value: &str| if value.is_empty() { name.clone() } else { format!("{name}={value}") };
+        let mut is_configured = false;
+        for place in case.configured() {
+            let Some(value) = place.line.known().and_then(|line| other(&Cmdline::parse(line))) else { continue };
+            is_configured = true;
+            let holds = |path: &&String| {
+                let text = case.peek(path);
+                let parts = |text: &String| {
+                    text.split(|c: char| c.is_whitespace() || "\"'=".contains(c)).any(|part| is_same(part, name))
+                };
+                text.known().is_some_and(parts)
+            };
+            let evidence = place.files.iter().find(holds).unwrap_or(&place.place).clone();
+            found.push(Conflict {
+                what: format!("{} on the command line", shown(&value)),
+                evidence,
+                resolved: Resolution::Replaced,
+            });
+        }
+        if let (false, Some(value)) = (is_configured, case.cmdline().and_then(other)) {
+            let what = format!("{} on the command line of this boot", shown(&value));
+            found.push(Conflict { what, evidence: CMDLINE.to_owned(), resolved: Resolution::Replaced });
+        }
+    }
+    for (name, wanted) in &touched.sysctls {
+        let word = format!("sysctl.{name}");
+        if let Some(value) = case.cmdline().and_then(|line| line.value(&word)).filter(|value| value != wanted) {
+            // The kernel sets it before the init starts, and the init's files come after.
+            let what = format!("{word}={value} on the command line");
+            found.push(Conflict { what, evidence: CMDLINE.to_owned(), resolved: Resolution::Overridden });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Changes that follow from the catalogue alone: a knob that says which value lasts in which file says what to write now,
+//! too.
+//!
+//! What the catalogue leaves to a person (a value that has to be chosen, a rule for one device, a new kernel) is no
+//! change here, and says so.
+
+use super::{Expected, Keep, Reading, Step, is_given};
+use crate::knobs::{Case, Knob, Lasting};
+use punctual_facts::cmdline::same_dashes;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::Tree;
+
+/// What to do about one knob.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Derived {
+    /// What is written now.
+    pub steps: Vec<Step>,
+    /// What is kept for the boots to come.
+    pub keeps: Vec<Keep>,
+    /// What is there, one for each of what comes after.
+    pub before: Vec<String>,
+    /// What will be there.
+    pub after: Vec<String>,
+}
+
+/// What follows from the places in which a knob is made to last; what a person has to do instead, where nothing does.
+/// With `is_partition` the CPUs are set apart while the machine runs, and not by a word.
+pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derived, String> {
+    let mut derived = Derived::default();
+    let places: Vec<&Lasting> = knob.persist.iter().map(|place| place.chosen(case)).collect();
+    for place in &places {
+        derived.take(place, case);
+    }
+    // A word is the way where there is no other: what can be written now is written again at each boot.
+    if derived.steps.is_empty() && !derived.keeps.iter().any(|keep| matches!(keep, Keep::Manager(_))) {
+        let sets_apart = |place: &&&Lasting| matches!(place, Lasting::Word(word) if word.starts_with("isolcpus="));
+        let words = places.iter().filter(|place| !(is_partition && sets_apart(place)));
+        words.for_each(|place| derived.take_word(place, case));
+    }
+    if derived.steps.is_empty() && derived.keeps.is_empty() { Err(by_hand(knob, case)) } else { Ok(derived) }
+}
+
+/// What the knob says a person can do.
+fn by_hand(knob: &Knob, case: &Case<'_>) -> String {
+    let now = case.fill(knob.fix);
+    let lasting = crate::audit::lasting(knob, case);
+    if now.starts_with("None at run time") { lasting } else { now }
+}
+
+impl Derived {
+    /// A process of ours asks for this limit.
+    pub fn holding(limit_us: u32) -> Self {
+        Self { keeps: vec![Keep::Hold(limit_us)], ..Self::default() }
+    }
+
+    /// These steps instead; what the catalogue alone does not give is planned anew at each boot.
+    #[must_use]
+    pub fn with_steps(mut self, steps: Vec<Step>) -> Self {
+        let is_kept = |step: &Step| self.steps.contains(step) || matches!(step, Step::Silence { .. });
+        if !steps.iter().all(is_kept) {
+            self.keeps.push(Keep::Anew);
+        }
+        Self { steps, before: Vec::new(), after: Vec::new(), ..self }
+    }
+
+    /// And the same for devices that come later. What is done about network cards is done about those of the real-time
+    /// work alone, which a rule for all cards would not keep to.
+    #[must_use]
+    pub fn with_rules(mut self, knob: &Knob, case: &Case<'_>) -> Self {
+        for place in knob.persist {
+            let Lasting::Udev(rule) = place.chosen(case) else { continue };
+            let filled = case.fill(rule);
+            if is_plain_rule(&filled) && !rule.contains("SUBSYSTEM==\"net\"") {
+                self.keeps.push(Keep::Udev(filled));
+            }
+        }
+        self
+    }
+
+    /// Whether nothing is left of it.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.keeps.iter().all(|keep| matches!(keep, Keep::Anew | Keep::Udev(_)))
+    }
+
+    /// Whether nothing of it counts before the machine is started again.
+    pub fn is_for_next_boot(&self) -> bool {
+        self.steps.is_empty() && !self.keeps.iter().any(|keep| matches!(keep, Keep::Hold(_)))
+    }
+
+    fn take(&mut self, place: &Lasting, case: &Case<'_>) {
+        match place {
+            Lasting::Sysctl(line) => self.sysctl(&case.fill(line), case),
+            Lasting::Write { path, value } if !has_blank(value) => {
+                let value = case.fill(value);
+                for path in expand(path, case) {
+                    self.write(&path, &value, case, |path, value| Keep::Write { path, value });
+                }
+            }
+            Lasting::Module(line) => self.keep(Keep::ModuleOptions((*line).to_owned()), "", line),
+            Lasting::NoModule(name) => self.keep(Keep::NoModule((*name).to_owned()), "", &format!("{name} not loaded")),
+            Lasting::Limit(line) if !has_blank(line) => {
+                self.keep(Keep::Limit((*line).to_owned()), "no such limit", line);
+            }
+            Lasting::Manager if case.machine.boot.is_systemd() && !case.housekeeping.is_empty() => {
+                let cpus = CpuSet::clone(&case.housekeeping);
+                let told = format!("CPUs {cpus} for what systemd starts");
+                self.keep(Keep::Manager(cpus), "any CPU for what systemd starts", &told);
+            }
+            _ => {}
+        }
+    }
+
+    fn take_word(&mut self, place: &Lasting, case: &Case<'_>) {
+        match place {
+            Lasting::Word(word) if !has_blank(word) => {
+                let word = case.fill(word);
+                let keep = Keep::Word(word.clone());
+                let booted = case.machine.cmdline.known();
+                // What this boot was given already did not help, and would not at the next.
+                if booted.is_some_and(|line| is_given(&line.for_the_kernel(), [&keep])) {
+                    return;
+                }
+                let name = word.split('=').next().unwrap_or_default();
+                let before = booted.and_then(|line| line.value(name).map(|v| shown(name, v)));
+                let before = before.unwrap_or_else(|| format!("no {name}"));
+                self.keep(keep, &before, &word);
+            }
+            Lasting::NoWord(name) => {
+                let there = case.machine.cmdline.known().and_then(|line| line.value(name).map(|v| shown(name, v)));
+                if let Some(word) = there {
+                    self.keep(Keep::NoWord(same_dashes(name)), &word, &format!("no {name}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, keep: Keep, before: &str, after: &str) {
+        self.keeps.push(keep);
+        self.before.push(before.to_owned());
+        self.after.push(after.to_owned());
+    }
+
+    /// A line `name = value`, written below `/proc/sys` and kept in a file of sysctl's.
+    fn sysctl(&mut self, line: &str, case: &Case<'_>) {
+        if let Some((name, value)) = line.split_once('=') {
+            let (name, value) = (name.trim(), value.trim());
+            let path = format!("/proc/sys/{}", name.replace('.', "/"));
+            self.write(&path, value, case, |_, value| Keep::Sysctl { name: name.to_owned(), value });
+        }
+    }
+
+    /// A value that is not there yet, of a file that is.
+    fn write(&mut self, path: &str, value: &str, case: &Case<'_>, keep: impl Fn(String, String) -> Keep) {
+        let Fact::Known(text) = case.peek(path) else { return };
+        let reading = reading(path, &text);
+        let before = reading.value(&text, value);
+        // The kernel shows 0 there while another file decides, and takes no 0 back.
+        let is_one_way = path.starts_with("/proc/sys/vm/dirty_") && path.ends_with("_bytes") && before == "0";
+        if is_one_way || reading.same(&before, value) {
+            return;
+        }
+        let (path, value) = (path.to_owned(), value.to_owned());
+        self.before.push(before);
+        self.after.push(value.clone());
+        self.keeps.push(keep(path.clone(), value.clone()));
+        self.steps.push(Step::Write { path, value, expected: Expected::same(reading) });
+    }
+}
+
+/// How a word stands on a line.
+fn shown(name: &str, value: &str) -> String {
+    if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
+}
+
+/// Whether a person has to fill something in: a word of capitals that is no CPU set's.
+fn has_blank(text: &str) -> bool {
+    let is_blank = |word: &str| word.len() >= 4 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(is_blank)
+}
+
+/// Whether a rule asks for what a device is and sets its attributes, and does nothing else.
+fn is_plain_rule(rule: &str) -> bool {
+    let asks = |part: &str| part.contains("==\"");
+    let sets = |part: &str| {
+        let value =
+            part.strip_prefix("ATTR{").filter(|_| !asks(part)).and_then(|attribute| attribute.split_once("}=\""));
+        value.is_some_and(|(_, value)| !has_blank(value))
+    };
+    let parts: Vec<&str> = rule.split(", ").collect();
+    parts.iter().all(|part| (asks(part) || sets(part)) && !part.contains(['$', '%']))
+        && parts.iter().any(|part| sets(part))
+}
+
+/// How a file of the kernel shows its value, by its name and by what it shows.
+fn reading(path: &str, text: &str) -> Reading {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name {
+        "cpumask" | "default_smp_affinity" | "rps_cpus" | "xps_cpus" | "rps_default_mask" => Reading::CpuMask,
+        "watchdog_cpumask" | "smp_affinity_list" | "cpuset.cpus" => Reading::CpuList,
+        _ if text.split_whitespace().any(|word| word.starts_with(['[', '(']) && word.ends_with([']', ')'])) => {
+            Reading::Marked
+        }
+        _ => Reading::Plain,
+    }
+}
+
+/// The files a path of the catalogue stands for: one for each CPU it names, one for each that fits its stars.
+fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
+    let each = |mark: &str, cpus: &CpuSet| -> Vec<String> {
+        cpus.iter().map(|cpu| path.replace(mark, &format!("cpu{cpu}"))).collect()
+    };
+    let paths = if path.contains("cpu<I>") {
+        each("cpu<I>", &case.rt)
+    } else if path.contains("cpu<H>") {
+        each("cpu<H>", &case.housekeeping)
+    } else {
+        vec![path.to_owned()]
+    };
+    paths.iter().flat_map(|path| fitting(case, path)).collect()
+}
+
+/// The files that fit a path with stars, in order.
+fn fitting(tree: &dyn Tree, path: &str) -> Vec<String> {
+    let Some(star) = path.find('*') else { return vec![path.to_owned()] };
+    let start = path[..star].rfind('/').map_or(0, |slash| slash + 1);
+    let end = path[star..].find('/').map_or(path.len(), |slash| star + slash);
+    let (folder, pattern, rest) = (&path[..start], &path[start..end], &path[end..]);
+    let names = tree.list(folder.trim_end_matches('/')).known().cloned().unwrap_or_default();
+    let fits = names.iter().filter(|name| is_like(name, pattern));
+    fits.flat_map(|name| fitting(tree, &format!("{folder}{name}{rest}"))).collect()
+}
+
+/// Whether a name fits a pattern in which `*` is any text.
+fn is_like(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((head, tail)) => {
+            let Some(rest) = name.strip_prefix(head) else { return false };
+            (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| is_like(&rest[at..], tail))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_fits_its_pattern_and_no_other() {
+        for (name, pattern, fits) in [
+            ("mc0", "mc*", true),
+            ("mc0", "mc", false),
+            ("intel-rapl:0", "intel-rapl:*", true),
+            ("xmc0", "mc*", false),
+            ("a.b.c", "*.*", true),
+            ("", "*", true),
+        ] {
+            assert_eq!(is_like(name, pattern), fits, "{name} {pattern}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_runs_something_or_names_a_device_by_a_sign_is_left_to_a_person() {
+        assert!(is_plain_rule("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""));
+        assert!(is_plain_rule("SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""));
+        for rule in [
+            "SUBSYSTEM==\"net\", RUN+=\"/usr/sbin/ethtool -A $name rx off\"",
+            "SUBSYSTEM==\"net\", ATTR{x}=\"$name\"",
+            "SUBSYSTEM==\"net\", ATTR{x}==\"1\"",
+            "SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"MASK\"",
+        ] {
+            assert!(!is_plain_rule(rule), "{rule}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_has_to_choose_is_no_value() {
+        assert!(has_blank("FREQUENCY_KHZ") && has_blank("rtprio PRIORITY") && has_blank("MAX_UW"));
+        for value in ["performance", "<H mask>", "N", "0", "irqaffinity=<H>", "-1"] {
+            assert!(!has_blank(value), "{value}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Armbian: its boot script reads one file of settings and knows one command line.
+
+use super::line::Settled;
+use super::{Lasted, Wanted, Why, block, edit, required};
+
+const ENV: &str = "/boot/armbianEnv.txt";
+const NAME: &str = "extraargs=";
+
+/// Sets the extra words anew. U-Boot skips lines that begin with a hash, and the last line of a name counts.
+pub(super) fn adopt(tree: &dyn punctual_facts::tree::Tree, wanted: &Wanted) -> Result<Lasted, Why> {
+    let seen = required(tree, ENV)?;
+    let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+    let current = seen.lines().filter_map(|line| line.strip_prefix(NAME)).next_back().unwrap_or("");
+    let settled = Settled::of(current, wanted)?;
+    if settled.line == current {
+        return Ok(Lasted::default());
+    }
+    let content = block::appended(&base, &format!("{NAME}{}\n", settled.line));
+    let mut limits = vec![
+        "Armbian cannot boot a command line just once: a kernel that does not come up has to be put right at the console, \
+         or by taking the marked lines out of /boot/armbianEnv.txt with the card in another machine"
+            .to_owned(),
+    ];
+    limits.extend(left_over(wanted));
+    Ok(Lasted { steps: vec![edit(ENV, &seen, content)], limits, lost: Vec::new() })
+}
+
+/// Words of the boot script itself are not in that file.
+fn left_over(wanted: &Wanted) -> Option<String> {
+    (!wanted.no_words.is_empty())
+        .then(|| "words that /boot/boot.cmd itself puts on the line are not taken off by this".to_owned())
+}

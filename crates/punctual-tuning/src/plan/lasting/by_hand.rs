@@ -1,0 +1,59 @@
+//! Systems whose command line is made elsewhere: an edit here would be lost, or the machine's image would no longer be
+//! what its makers signed. What to do there is said.
+
+use super::{Wanted, Why};
+use punctual_facts::machine::Loader;
+
+/// What to do by hand.
+pub(super) fn why(loader: Loader, wanted: &Wanted) -> Why {
+    let add = wanted.words.join(" ");
+    let mut how = match loader {
+        Loader::Ostree => return Why::ByHand(ostree(wanted)),
+        Loader::Kernelstub => return Why::ByHand(kernelstub(wanted)),
+        Loader::Uki => format!(
+            "the command line is inside the kernel image: add '{add}' to /etc/kernel/cmdline, build the image again and \
+             sign it as before"
+        ),
+        Loader::UBootEnv => format!("fw_setenv bootargs \"$(fw_printenv -n bootargs) {add}\""),
+        Loader::UbuntuCore => format!("snap set system system.kernel.dangerous-cmdline-append='{add}'"),
+        Loader::NixOs => {
+            format!("boot.kernelParams = [ {} ]; in the configuration, then nixos-rebuild boot", quoted(wanted))
+        }
+        Loader::MachineConfig => {
+            format!(
+                "in a MachineConfig of the node's pool: spec.kernelArguments: [{}]",
+                quoted(wanted).replace(' ', ", ")
+            )
+        }
+        Loader::Talos => format!(
+            "in the machine configuration: machine.install.extraKernelArgs: [{}], then talosctl upgrade",
+            quoted(wanted).replace(' ', ", ")
+        ),
+        Loader::Yocto => format!("in the image's recipe or local.conf: APPEND += \"{add}\""),
+        other => format!("{}: add '{add}' to the kernel's command line", other.name()),
+    };
+    if !wanted.no_words.is_empty() {
+        how = format!("{how}; and take off: {}", wanted.no_words.join(" "));
+    }
+    Why::ByHand(how)
+}
+
+fn quoted(wanted: &Wanted) -> String {
+    wanted.words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" ")
+}
+
+/// One transaction, which rpm-ostree can roll back by itself.
+fn ostree(wanted: &Wanted) -> String {
+    let add = wanted.words.iter().map(|word| format!(" --append-if-missing='{word}'"));
+    let del = wanted.no_words.iter().map(|word| format!(" --delete-if-present='{word}'"));
+    format!(
+        "rpm-ostree kargs{} (taken back by `rpm-ostree rollback`; bootc: a file in /usr/lib/bootc/kargs.d of the image)",
+        del.chain(add).collect::<String>()
+    )
+}
+
+fn kernelstub(wanted: &Wanted) -> String {
+    let del = wanted.no_words.iter().map(|word| format!("kernelstub -d '{word}'"));
+    let add = wanted.words.iter().map(|word| format!("kernelstub -a '{word}'"));
+    del.chain(add).collect::<Vec<_>>().join(" && ")
+}

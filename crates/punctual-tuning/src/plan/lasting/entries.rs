@@ -1,0 +1,238 @@
+//! Boot loader entries, one file per kernel: systemd-boot's, and those that GRUB reads on Fedora and its kin.
+//!
+//! A trial is a file of its own, a copy of the running kernel's. What is adopted is written into the files of the kernels
+//! that are there, below a remark, and into the file from which those to come take their words. Entries of another
+//! system on the same disk are left alone: they name another root.
+
+use super::grub::{self, Environment};
+use super::line::Settled;
+use super::{
+    Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, edit, ending, optional, own, release, required, tried,
+};
+use crate::plan::{Invocation, Step};
+use punctual_facts::cmdline::words;
+use punctual_facts::machine::{Cmdline, ESPS, Machine, efi_variable};
+use punctual_facts::tree::Tree;
+
+/// The file of a trial. Where nothing else decides, loaders boot the entry whose name sorts highest: this one sorts
+/// lowest.
+const NAME: &str = "a-punctual-trial";
+const REMARK: &str = "# Options changed by punctual; undone by `punctual revert`.\n";
+/// Where kernels to come take their words from.
+const KERNEL_INSTALL: &str = "/etc/kernel/cmdline";
+/// Said beside that file, which cannot hold a remark itself.
+const NOTE: &str = "/etc/kernel/cmdline.punctual";
+
+struct Entry {
+    path: String,
+    content: String,
+}
+
+impl Entry {
+    /// Its words for the kernel.
+    fn options(&self) -> String {
+        let lines = self.content.lines().filter_map(|line| value(line, "options"));
+        lines.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The file with other words.
+    fn with(&self, options: &str) -> String {
+        let mut is_first = true;
+        let lines = self.content.lines().filter_map(|line| match value(line, "options") {
+            Some(_) if std::mem::take(&mut is_first) => Some(format!("options {options}\n")),
+            Some(_) => None,
+            None => Some(format!("{line}\n")),
+        });
+        let text: String = lines.collect();
+        if is_first { format!("{text}options {options}\n") } else { text }
+    }
+
+    /// A copy that is tried: our title, and nothing that sorts it before others.
+    fn tried(&self, options: &str) -> String {
+        let ours = self.with(options);
+        let is_kept = |line: &&str| !["title", "sort-key", "id"].iter().any(|key| value(line, key).is_some());
+        let rest: String = ours
+            .lines()
+            .filter(is_kept)
+            .filter(|line| !line.starts_with('#'))
+            .fold(String::new(), |text, line| text + line + "\n");
+        format!("{MADE_BY}title {TITLE}\n{rest}")
+    }
+
+    fn names_linux(&self) -> bool {
+        self.content.lines().any(|line| value(line, "linux").is_some())
+    }
+
+    /// Whether it boots this system: by the root it names, where this boot's is known.
+    fn is_of(&self, machine: &Machine) -> bool {
+        let root = machine.cmdline.known().and_then(|line| line.value("root"));
+        let options = self.options();
+        root.is_none_or(|root| options.contains('$') || Cmdline::parse(&options).value("root") == Some(root))
+    }
+}
+
+/// The value of a line with that key.
+fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let rest = line.trim_start().strip_prefix(key)?;
+    rest.starts_with(char::is_whitespace).then(|| rest.trim())
+}
+
+/// The entries of Linux kernels in a folder, the highest name first; no rescue entries, and none of ours.
+fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<Entry>, Why> {
+    let mut found = Vec::new();
+    for name in ending(tree, folder, ".conf")?.iter().rev() {
+        if !name.starts_with(NAME) && !name.contains("rescue") {
+            let path = format!("{folder}/{name}");
+            let entry = Entry { content: required(tree, &path)?, path };
+            found.extend(Some(entry).filter(|entry| entry.names_linux() && entry.is_of(machine)));
+        }
+    }
+    Ok(found)
+}
+
+/// The one that was booted: by what systemd-boot says, by the kernel's release, or because there is but one.
+fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Entry, Why> {
+    let mut found = read(tree, folder, machine)?;
+    let selected = efi_variable(tree, "LoaderEntrySelected");
+    let is_selected = |entry: &Entry| selected.as_ref().is_some_and(|id| entry.path.ends_with(&format!("/{id}")));
+    let release = release(machine)?;
+    let at = found.iter().position(is_selected).or_else(|| found.iter().position(|e| e.content.contains(release)));
+    match at.or((found.len() == 1).then_some(0)) {
+        Some(at) => Ok(found.swap_remove(at)),
+        None => Err(Why::Missing { path: format!("{folder}/*.conf (an entry of the kernel {release})") }),
+    }
+}
+
+/// Where systemd-boot's entries are.
+fn systemd_folder(tree: &dyn Tree) -> Result<String, Why> {
+    let mut is_denied = None;
+    for esp in ESPS {
+        let folder = format!("{esp}/loader/entries");
+        match ending(tree, &folder, ".conf") {
+            Ok(names) if !names.is_empty() => return Ok(folder),
+            Ok(_) => {}
+            Err(why) => is_denied = Some(why),
+        }
+    }
+    Err(is_denied.unwrap_or(Why::Missing { path: format!("{}/loader/entries/*.conf", ESPS.join(", ")) }))
+}
+
+const BLS: &str = "/boot/loader/entries";
+
+/// An entry of its own, that systemd-boot takes once.
+pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+    let folder = systemd_folder(tree)?;
+    let entry = running(tree, &folder, machine)?;
+    let options = entry.options();
+    if Settled::of(&options, wanted)?.line == options {
+        return Ok(Trial::not_needed());
+    }
+    let id = format!("{NAME}.conf");
+    let once = Step::Run {
+        doing: Some(Invocation::new("bootctl", ["set-oneshot", &id])),
+        undoing: Some(Invocation::new("bootctl", ["set-oneshot", ""])),
+    };
+    let steps = vec![own(&format!("{folder}/{id}"), entry.tried(&tried(&options, wanted)?)), once];
+    Ok(Trial { steps, limits: limits(wanted), starts: Starts::NextBoot })
+}
+
+/// An entry of its own, that GRUB takes once.
+pub(super) fn bls_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+    let entry = running(tree, BLS, machine)?;
+    let folder = grub::folder(machine);
+    let options = expanded(tree, folder, &entry.options())?;
+    if Settled::of(&options, wanted)?.line == options {
+        return Ok(Trial::not_needed());
+    }
+    let mut steps = vec![own(&format!("{BLS}/{NAME}.conf"), entry.tried(&tried(&options, wanted)?))];
+    let config = required(tree, &format!("{folder}/grub.cfg"))?;
+    let once = grub::once(tree, folder, &config, NAME)?;
+    steps.extend(once.steps);
+    let starts = if once.by_itself { Starts::NextBoot } else { Starts::Menu(TITLE.to_owned()) };
+    Ok(Trial { steps, limits: once.limits.into_iter().chain(limits(wanted)).collect(), starts })
+}
+
+fn limits(wanted: &Wanted) -> Vec<String> {
+    if wanted.panic_seconds > 0 { vec![grub::only_panics(wanted.panic_seconds)] } else { Vec::new() }
+}
+
+const KERNELOPTS: [&str; 2] = ["$kernelopts", "${kernelopts}"];
+
+/// Older releases keep the words of all entries in GRUB's environment block.
+fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Why> {
+    if !KERNELOPTS.iter().any(|name| options.contains(name)) {
+        return Ok(options.to_owned());
+    }
+    let path = format!("{folder}/grubenv");
+    let content = required(tree, &path)?;
+    let block = Environment::parse(content.as_bytes());
+    let kept = block.as_ref().and_then(|block| block.value("kernelopts"));
+    let kept =
+        kept.ok_or(Why::Strange { path, why: "has no kernelopts, which the boot loader's entry names".to_owned() })?;
+    Ok(KERNELOPTS.iter().fold(options.to_owned(), |text, name| text.replace(name, kept)))
+}
+
+/// The words in every entry of this system's kernels, and in the file of those to come.
+pub(super) fn systemd_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+    let folder = systemd_folder(tree)?;
+    adopt(tree, machine, wanted, &folder)
+}
+
+/// The same for GRUB, whose choice of a trial is taken back where it was not made use of.
+pub(super) fn bls_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+    let mut lasted = adopt(tree, machine, wanted, BLS)?;
+    lasted.steps.extend(grub::not_once(tree, grub::folder(machine), NAME)?);
+    Ok(lasted)
+}
+
+fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> Result<Lasted, Why> {
+    running(tree, folder, machine)?;
+    let mut lasted = Lasted::default();
+    for entry in read(tree, folder, machine)? {
+        let options = entry.options();
+        if KERNELOPTS.iter().any(|name| options.contains(name)) {
+            return Err(Why::ByHand(grubby(wanted)));
+        }
+        let settled = Settled::of(&options, wanted)?;
+        if settled.line != options {
+            let remark = if entry.content.starts_with(REMARK) { "" } else { REMARK };
+            let content = format!("{remark}{}", entry.with(&settled.line));
+            lasted.steps.push(edit(&entry.path, &entry.content, content));
+        }
+    }
+    lasted.steps.extend(to_come(tree, wanted)?);
+    let trial = format!("{folder}/{NAME}.conf");
+    if optional(tree, &trial)?.is_some() {
+        lasted.steps.push(Step::Remove { path: trial });
+    }
+    if !lasted.steps.is_empty() {
+        lasted.limits.push(
+            "a kernel that is installed while this holds keeps the words after a revert, where it takes them from the boot \
+             it was installed in"
+                .to_owned(),
+        );
+    }
+    Ok(lasted)
+}
+
+/// The words of kernels to come, where a file names them.
+fn to_come(tree: &dyn Tree, wanted: &Wanted) -> Result<Vec<Step>, Why> {
+    let Some(seen) = optional(tree, KERNEL_INSTALL)? else { return Ok(Vec::new()) };
+    let settled = Settled::of(seen.trim_end(), wanted)?;
+    if words(settled.line.as_bytes()) == words(seen.trim_end().as_bytes()) {
+        return Ok(Vec::new());
+    }
+    let note = format!("{MADE_BY}# {KERNEL_INSTALL} was changed; it cannot hold a remark itself.\n");
+    Ok(vec![own(NOTE, note), edit(KERNEL_INSTALL, &seen, format!("{}\n", settled.line))])
+}
+
+fn grubby(wanted: &Wanted) -> String {
+    let mut command = "grubby --update-kernel=ALL".to_owned();
+    if !wanted.no_words.is_empty() {
+        command = format!("{command} --remove-args='{}'", wanted.no_words.join(" "));
+    }
+    if !wanted.words.is_empty() {
+        command = format!("{command} --args='{}'", wanted.words.join(" "));
+    }
+    command
+}

@@ -1,0 +1,180 @@
+//! `extlinux.conf`, as U-Boot and extlinux read it; and Debian's u-boot-menu, which writes that file.
+//!
+//! U-Boot can boot nothing just once: a trial is a label that somebody picks at the console, and the default stays what
+//! it was until the words are adopted.
+
+use super::line::Settled;
+use super::{
+    ENTRY, LAST, Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, block, doing, edit, ending, optional, own,
+    required, shell, tried, undoing,
+};
+use crate::plan::Invocation;
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::{Machine, configured};
+use punctual_facts::tree::Tree;
+
+const CONF: &str = "/boot/extlinux/extlinux.conf";
+const MENU_FRAGMENTS: &str = "/etc/u-boot-menu/conf.d";
+const MENU_DEFAULTS: &str = "/etc/default/u-boot";
+const PARAMETERS: &str = "U_BOOT_PARAMETERS";
+
+/// The label that is booted by itself.
+struct Label<'a> {
+    lines: Vec<&'a str>,
+    /// Which line of the file is the first of them.
+    first: usize,
+    /// Which of them names the words for the kernel.
+    append: usize,
+    words: &'a str,
+}
+
+fn split(line: &str) -> (String, &str) {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    (word.to_ascii_lowercase(), rest.trim())
+}
+
+impl<'a> Label<'a> {
+    fn default_of(text: &'a str) -> Result<Self, Why> {
+        let mut default = None;
+        let mut labels: Vec<(&str, usize, Vec<&str>)> = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            match (split(line), labels.last_mut()) {
+                ((word, rest), _) if word == "default" => default = Some(rest),
+                ((word, rest), _) if word == "label" => labels.push((rest, number, vec![line])),
+                (_, Some((_, _, lines))) => lines.push(line),
+                _ => {}
+            }
+        }
+        let at = labels.iter().position(|(name, ..)| Some(*name) == default).unwrap_or(0);
+        let strange = |why: &str| Why::Strange { path: CONF.to_owned(), why: why.to_owned() };
+        let (_, first, lines) = labels.into_iter().nth(at).ok_or_else(|| strange("has no label"))?;
+        let append = lines.iter().position(|line| split(line).0 == "append");
+        let append = append.ok_or_else(|| strange("its default label has no APPEND"))?;
+        Ok(Self { words: split(lines[append]).1, append, first, lines })
+    }
+
+    /// The line that names the words, with others.
+    fn line_with(&self, words: &str) -> String {
+        let old = self.lines[self.append];
+        let start = old.find(self.words).filter(|_| !self.words.is_empty());
+        format!("{}{words}\n", start.map_or_else(|| format!("{old} "), |start| old[..start].to_owned()))
+    }
+
+    /// A copy of the label under our name.
+    fn ours(&self, words: &str) -> String {
+        let mut text = format!("LABEL {ENTRY}\n    MENU LABEL {TITLE}\n");
+        for (at, line) in self.lines.iter().enumerate().skip(1) {
+            if at == self.append {
+                text.push_str(&self.line_with(words));
+            } else if split(line).0 != "menu" && !line.trim().is_empty() && !line.trim().starts_with('#') {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+fn without_trial(text: &str) -> String {
+    block::without_one(text, &format!("LABEL {ENTRY}\n")).unwrap_or_else(|| text.to_owned())
+}
+
+/// A label of its own, to be picked at the console.
+pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
+    let seen = required(tree, CONF)?;
+    let base = without_trial(&seen);
+    let label = Label::default_of(&base)?;
+    if Settled::of(label.words, wanted)?.line == label.words {
+        return Ok(Trial::not_needed());
+    }
+    let ours = label.ours(&tried(label.words, wanted)?);
+    let limits = vec![
+        format!(
+            "U-Boot cannot boot an entry just once: the old one stays the default, and '{TITLE}' has to be picked at the \
+             console"
+        ),
+        "U-Boot boots no label whose words are longer than its own buffer, often 512 to 2048 bytes".to_owned(),
+    ];
+    let steps = vec![edit(CONF, &seen, block::appended(&base, &ours))];
+    Ok(Trial { steps, limits, starts: Starts::Menu(TITLE.to_owned()) })
+}
+
+/// The words in the default label, between marks.
+pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
+    let seen = required(tree, CONF)?;
+    let base = without_trial(&seen);
+    let label = Label::default_of(&base)?;
+    let settled = Settled::of(label.words, wanted)?;
+    let content = if settled.line == label.words { base.clone() } else { replaced(&base, &label, &settled.line) };
+    if content == seen {
+        return Ok(Lasted::default());
+    }
+    let limits = vec![
+        "a kernel that does not come up has to be put right at the console, or with the disk in another \
+                       machine: U-Boot has no entry to fall back to by itself"
+            .to_owned(),
+    ];
+    Ok(Lasted { steps: vec![edit(CONF, &seen, content)], limits, lost: Vec::new() })
+}
+
+/// The text with other words in that label.
+fn replaced(text: &str, label: &Label<'_>, words: &str) -> String {
+    let line = label.line_with(words);
+    let at = label.first + label.append;
+    let mut is_marked = false;
+    let lines = text.split_inclusive('\n').enumerate().map(|(number, old)| {
+        let new = if number != at {
+            old.to_owned()
+        } else if is_marked {
+            line.clone()
+        } else {
+            block::marked(&line)
+        };
+        is_marked = old == block::OPEN;
+        new
+    });
+    lines.collect()
+}
+
+/// A fragment of our own for u-boot-menu, or marked lines at the end of its file where it reads no fragments.
+pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+    let has_fragments = [MENU_FRAGMENTS, "/etc/u-boot-menu", "/usr/share/u-boot-menu"]
+        .iter()
+        .any(|folder| tree.list(folder) != Fact::Absent);
+    let path = if has_fragments { format!("{MENU_FRAGMENTS}/{LAST}.conf") } else { MENU_DEFAULTS.to_owned() };
+    let seen = optional(tree, &path)?;
+    let earlier = seen.as_deref().filter(|text| has_fragments || block::without(text).is_some()).unwrap_or("");
+    let all = shell::with_earlier(earlier, &[PARAMETERS], wanted);
+    let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
+    let line = places.iter().find(|place| place.place != CONF).and_then(|place| place.line.known().cloned());
+    let line = line.unwrap_or_default();
+    if Settled::of(&line, wanted)?.line == line && !line.is_empty() {
+        return Ok(Lasted::default());
+    }
+    let settled = Settled::of(&line, &all)?.stripping_only(&line, &shell::stripped(earlier));
+    // What u-boot-update means where nothing is set.
+    let text = format!(": \"${{{PARAMETERS}:=ro quiet}}\"\n{}", shell::fragment(PARAMETERS, &[], &settled));
+    let step = if has_fragments {
+        refuse_later(tree)?;
+        own(&path, format!("{MADE_BY}{text}"))
+    } else {
+        let seen = seen.unwrap_or_default();
+        let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+        edit(&path, &seen, block::appended(&base, &text))
+    };
+    let update = Invocation::new("u-boot-update", []);
+    Ok(Lasted { steps: vec![undoing(update.clone()), step, doing(update)], ..Lasted::default() })
+}
+
+/// A fragment that is read after ours and sets the words anew.
+fn refuse_later(tree: &dyn Tree) -> Result<(), Why> {
+    let ours = format!("{LAST}.conf");
+    for name in ending(tree, MENU_FRAGMENTS, ".conf")?.iter().filter(|name| **name > ours) {
+        let path = format!("{MENU_FRAGMENTS}/{name}");
+        if required(tree, &path)?.contains(PARAMETERS) {
+            return Err(Why::Conflict { path, why: format!("is read after {ours} and sets the kernel's words anew") });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Files that are lists of settings: sysctl.d, tmpfiles.d, udev rules, modprobe.d, limits.d.
+
+use super::super::{Lasted, MADE_BY, Wanted, Why, optional, own};
+use crate::own_files;
+use crate::plan::Step;
+use punctual_facts::machine::Init;
+use punctual_facts::tree::Tree;
+
+/// What any init has: rules for udev, options of modules, limits of log-ins.
+pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
+    let mut lasted = Lasted::default();
+    lasted.steps.extend(list(tree, own_files::UDEV, &wanted.udev, str::to_owned)?);
+    let options = wanted.module_options.iter().map(|options| format!("options {options}"));
+    let blocked = wanted.no_modules.iter().map(|name| format!("blacklist {name}"));
+    let modules: Vec<String> = options.chain(blocked).collect();
+    if !modules.is_empty() {
+        lasted.limits.push(
+            "modules that the first file system loads see /etc/modprobe.d only once that is built anew \
+             (update-initramfs -u, dracut --force, mkinitcpio -P), which this does not do; a module named on the command \
+             line (module_blacklist=, MODULE.OPTION=) needs no such thing"
+                .to_owned(),
+        );
+    }
+    lasted.steps.extend(list(tree, own_files::MODPROBE, &modules, str::to_owned)?);
+    let who = |line: &str| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+    lasted.steps.extend(list(tree, own_files::LIMITS, &wanted.limits, who)?);
+    if !wanted.limits.is_empty() {
+        lasted.limits.push(
+            "limits count from the next log-in on, for members of the group that they name, and not for services: those have Limit...= of their unit".to_owned(),
+        );
+    }
+    Ok(lasted)
+}
+
+/// A list of ours: what stood there, without what the new lines set anew, and the new lines.
+fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> String) -> Result<Option<Step>, Why> {
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let earlier = optional(tree, path)?.unwrap_or_default();
+    let is_set_anew = |old: &str| lines.iter().any(|line| key(line) == key(old));
+    let kept = earlier.lines().filter(|line| !line.starts_with('#') && !line.is_empty() && !is_set_anew(line));
+    let all: Vec<&str> = kept.chain(lines.iter().map(String::as_str)).collect();
+    let content = format!("{MADE_BY}{}\n", all.join("\n"));
+    Ok((content != earlier).then(|| own(path, content)))
+}
+
+/// The name of a sysctl as one of its two spellings: the first separator decides.
+pub(super) fn sysctl_name(name: &str) -> String {
+    let name = name.trim().trim_start_matches('-');
+    match name.find(['.', '/']) {
+        Some(at) if name.as_bytes()[at] == b'.' => name
+            .chars()
+            .map(|c| {
+                if c == '.' {
+                    '/'
+                } else if c == '/' {
+                    '.'
+                } else {
+                    c
+                }
+            })
+            .collect(),
+        _ => name.to_owned(),
+    }
+}
+
+fn sysctl_key(line: &str) -> String {
+    sysctl_name(line.split('=').next().unwrap_or(line))
+}
+
+/// The settings as a file of sysctl.
+pub(in crate::plan::lasting) fn sysctl_text(sysctls: &[(String, String)]) -> String {
+    sysctls.iter().fold(MADE_BY.to_owned(), |text, (name, value)| text + name + " = " + value + "\n")
+}
+
+/// Whether something reads the folder of sysctl; elsewhere a start script writes the values.
+pub(super) fn reads_sysctl(init: Option<Init>) -> bool {
+    !matches!(init, Some(Init::Busybox | Init::S6 | Init::Dinit) | None)
+}
+
+/// Settings of sysctl, where something reads that folder.
+pub(super) fn sysctls(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Why> {
+    if wanted.sysctls.is_empty() || !reads_sysctl(init) {
+        return Ok(());
+    }
+    let lines: Vec<String> = wanted.sysctls.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    lasted.steps.extend(list(tree, own_files::SYSCTL, &lines, sysctl_key)?);
+    Ok(())
+}
+
+/// A line of tmpfiles that writes a value to what is there. A per cent sign starts a specifier.
+pub(super) fn tmpfiles_line(path: &str, value: &str) -> String {
+    format!("w {path} - - - - {}", value.replace('%', "%%"))
+}
+
+/// The writes as a file of tmpfiles.
+pub(in crate::plan::lasting) fn tmpfiles_text(writes: &[(String, String)]) -> String {
+    let lines: String = writes.iter().map(|(path, value)| tmpfiles_line(path, value) + "\n").collect();
+    format!("{MADE_BY}{lines}")
+}
+
+pub(super) fn tmpfiles_path(line: &str) -> String {
+    line.split_whitespace().nth(1).unwrap_or_default().to_owned()
+}
+
+/// Values written at boot by systemd-tmpfiles.
+pub(super) fn tmpfiles(tree: &dyn Tree, writes: &[(String, String)]) -> Result<Option<Step>, Why> {
+    let lines: Vec<String> = writes.iter().map(|(path, value)| tmpfiles_line(path, value)).collect();
+    list(tree, own_files::TMPFILES, &lines, tmpfiles_path)
+}

@@ -1,0 +1,112 @@
+//! Files that the init and its helpers read at boot: of our own, each named after us and begun with a remark that says
+//! how it is undone.
+//!
+//! Where several files may say the same thing, ours is named so that it counts: the last one for sysctl, the first one
+//! for tmpfiles. Where somebody else's counts all the same, that value is left out. What an earlier plan of ours put
+//! into a file stays in it.
+
+mod lists;
+mod outweighed;
+mod script;
+mod systemd;
+
+pub(super) use lists::{sysctl_text, tmpfiles_text};
+pub(super) use systemd::units;
+
+use super::{Lasted, Wanted, Why, check};
+use crate::plan::Step;
+use punctual_facts::machine::{Init, Loader, Machine};
+use punctual_facts::tree::Tree;
+
+/// Everything that lasts and is no word for the kernel.
+pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+    checked(wanted)?;
+    if is_empty(wanted) {
+        return Ok(Lasted::default());
+    }
+    if let Some(container) = &machine.boot.container {
+        return Err(Why::Container(container.clone()));
+    }
+    made_elsewhere(machine, wanted)?;
+    let init = machine.boot.init.as_ref().map(|sign| sign.what);
+    let (wanted, lost) = outweighed::without(tree, init, wanted)?;
+    let wanted = &wanted;
+    let mut lasted = lists::steps(tree, wanted)?;
+    lasted
+        .limits
+        .extend(lost.iter().map(|lost| format!("{} is not kept for the boots to come: {}", lost.what, lost.why)));
+    lasted.lost = lost;
+    lists::sysctls(tree, init, wanted, &mut lasted)?;
+    match init {
+        Some(Init::Systemd) => systemd::steps(tree, wanted, &mut lasted)?,
+        other => script::steps(tree, other, wanted, &mut lasted)?,
+    }
+    Ok(lasted)
+}
+
+/// A unit of ours that goes on with the campaign in this folder once after each boot.
+///
+/// # Errors
+/// When this machine's init is another, or its files are made elsewhere; when the program or the folder have no plain
+/// names.
+pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Why> {
+    check::exe(exe)?;
+    check::exe(folder)?;
+    if let Some(container) = &machine.boot.container {
+        return Err(Why::Container(container.clone()));
+    }
+    made_elsewhere(machine, &Wanted::default())?;
+    if !machine.boot.is_systemd() {
+        return Err(Why::ByHand(format!("{exe} optimize --resume {folder}, after each boot")));
+    }
+    Ok(systemd::hook(exe, folder))
+}
+
+fn is_empty(wanted: &Wanted) -> bool {
+    let cmdline_only = Wanted { words: wanted.words.clone(), no_words: wanted.no_words.clone(), ..Wanted::default() };
+    let plain = Wanted { exe: String::new(), panic_seconds: 0, ..wanted.clone() };
+    plain == cmdline_only
+}
+
+/// Every value, before any of them is written.
+pub(super) fn checked(wanted: &Wanted) -> Result<(), Why> {
+    wanted.sysctls.iter().try_for_each(|(name, value)| check::sysctl(name, value))?;
+    wanted.writes.iter().try_for_each(|(path, value)| check::write(path, value))?;
+    wanted.udev.iter().try_for_each(|rule| check::rule(rule))?;
+    wanted.module_options.iter().try_for_each(|options| check::module_options(options))?;
+    wanted.no_modules.iter().try_for_each(|name| check::module(name))?;
+    wanted.limits.iter().try_for_each(|limit| check::limit(limit))?;
+    if wanted.manager_cpus.as_ref().is_some_and(punctual_facts::cpu_set::CpuSet::is_empty) {
+        return Err(Why::Unfit { value: String::new(), why: "the init needs a CPU to start programs on".to_owned() });
+    }
+    if wanted.boot_service || wanted.hold_latency_us.is_some() { check::exe(&wanted.exe) } else { Ok(()) }
+}
+
+/// Systems whose `/etc` is generated, or read-only, or replaced with the image.
+fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Why> {
+    let Some(loader) = machine.boot.loaders.first().map(|sign| sign.what) else { return Ok(()) };
+    let how = match loader {
+        Loader::NixOs => nixos(wanted),
+        Loader::Talos => "in the machine configuration: machine.sysctls and machine.sysfs, then talosctl apply-config".to_owned(),
+        Loader::MachineConfig => {
+            "in a MachineConfig of the node's pool: spec.config.storage.files (`punctual tune --print sysctl`, tmpfiles, \
+             systemd)"
+                .to_owned()
+        }
+        Loader::UbuntuCore => "in the gadget snap: system.kernel settings and a service of a snap of your own".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(Why::ByHand(how))
+}
+
+fn nixos(wanted: &Wanted) -> String {
+    let sysctls = wanted.sysctls.iter().map(|(name, value)| format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";"));
+    let rules = wanted
+        .writes
+        .iter()
+        .map(|(path, value)| format!("systemd.tmpfiles.rules = [ \"{}\" ];", lists::tmpfiles_line(path, value)));
+    let options =
+        wanted.module_options.iter().map(|options| format!("boot.extraModprobeConfig = \"options {options}\";"));
+    let all: Vec<String> = sysctls.chain(rules).chain(options).collect();
+    format!("in the configuration, then nixos-rebuild boot: {}", all.join(" "))
+}

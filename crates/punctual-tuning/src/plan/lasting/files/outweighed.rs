@@ -1,0 +1,86 @@
+//! Values of ours that would not count, since a file of somebody else counts more: each is left out and said, and the
+//! others are kept.
+
+use super::super::{Lost, Wanted, Why, ending, optional};
+use super::lists::{reads_sysctl, sysctl_name, tmpfiles_path};
+use crate::own_files;
+use punctual_facts::fact::printable;
+use punctual_facts::machine::Init;
+use punctual_facts::tree::Tree;
+
+/// What is wanted and would count, and what would not.
+pub(super) fn without(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> Result<(Wanted, Vec<Lost>), Why> {
+    let (mut kept, mut lost) = (wanted.clone(), Vec::new());
+    if !wanted.sysctls.is_empty() && reads_sysctl(init) {
+        sysctls(tree, init, &mut kept, &mut lost)?;
+    }
+    if !wanted.writes.is_empty() && init == Some(Init::Systemd) {
+        writes(tree, &mut kept, &mut lost)?;
+    }
+    Ok((kept, lost))
+}
+
+fn sysctls(tree: &dyn Tree, init: Option<Init>, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<(), Why> {
+    let mut later = Vec::new();
+    let ours = own_files::name(own_files::SYSCTL);
+    for folder in own_files::SYSCTL_FOLDERS {
+        let names = ending(tree, folder, ".conf")?;
+        later.extend(names.iter().filter(|name| name.as_str() > ours).map(|name| format!("{folder}/{name}")));
+    }
+    if init != Some(Init::Systemd) {
+        later.push("/etc/sysctl.conf".to_owned());
+    }
+    for path in later {
+        let text = optional(tree, &path)?.unwrap_or_default();
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+            let Some((name, value)) = line.split_once('=') else { continue };
+            kept.sysctls.retain(|(ours, wanted)| {
+                let counts = sysctl_name(ours) != sysctl_name(name) || wanted == value.trim();
+                if !counts {
+                    lost.push(Lost::new(ours, &path, line));
+                }
+                counts
+            });
+        }
+    }
+    Ok(())
+}
+
+fn writes(tree: &dyn Tree, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<(), Why> {
+    let ours = own_files::name(own_files::TMPFILES);
+    for folder in own_files::TMPFILES_FOLDERS {
+        for name in ending(tree, folder, ".conf")?.iter().filter(|name| *name != ours) {
+            let path = format!("{folder}/{name}");
+            let text = optional(tree, &path)?.unwrap_or_default();
+            for line in text.lines().filter(|line| line.starts_with(['w', 'f', 'F'])) {
+                let theirs = tmpfiles_path(line);
+                // For the same path, the first one counts; and any that names a file which ours only matches.
+                let is_first = name.as_str() < ours;
+                kept.writes.retain(|(ours, _)| {
+                    let is_same = *ours == theirs;
+                    let counts = !(is_same && is_first || !is_same && is_match(ours, &theirs));
+                    if !counts {
+                        lost.push(Lost::new(ours, &path, line));
+                    }
+                    counts
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Lost {
+    fn new(what: &str, path: &str, line: &str) -> Self {
+        let why = format!("{path} counts more than a file of ours and says {}; take that out", printable(line, 80));
+        Self { what: what.to_owned(), why }
+    }
+}
+
+/// Whether a path matches a pattern whose stars stand for part of a name.
+fn is_match(pattern: &str, path: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
+    let Some(rest) = path.strip_prefix(head) else { return false };
+    let name_end = rest.find('/').unwrap_or(rest.len());
+    (0..=name_end).any(|at| rest.get(at..).is_some_and(|rest| is_match(tail, rest)))
+}

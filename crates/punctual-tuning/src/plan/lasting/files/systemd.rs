@@ -1,0 +1,171 @@
+//! systemd: its own CPUs, and units of ours.
+//!
+//! Units are wanted by a drop-in of `basic.target` rather than by the link that `systemctl enable` makes: a drop-in is a
+//! file like any other, so that taking it away leaves nothing, and it needs no running systemd. Both units are done
+//! before `basic.target` is, and every service that says nothing else starts after that.
+
+use super::super::{LAST, Lasted, MADE_BY, Wanted, Why, doing, optional, own, undoing};
+use super::lists;
+use crate::plan::{Invocation, Step};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::tree::Tree;
+
+const UNITS: &str = "/etc/systemd/system";
+const TUNE: &str = "punctual-tune.service";
+const LATENCY: &str = "punctual-latency.service";
+const CAMPAIGN: &str = "punctual-campaign.service";
+/// File systems of the kernel that are mounted beside tmpfiles, and their units.
+const LATE: [(&str, &str); 2] =
+    [("/sys/kernel/debug/", "sys-kernel-debug.mount"), ("/sys/kernel/tracing/", "sys-kernel-tracing.mount")];
+
+/// Values written at boot, and everything that is a file of systemd's.
+pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Why> {
+    if !wanted.writes.is_empty() {
+        lasted.steps.extend(lists::tmpfiles(tree, &wanted.writes)?);
+    }
+    let mut files = units(wanted);
+    // A unit of an earlier plan stays wanted.
+    let drop_in = wanted_by(tree, wanted)?;
+    files.retain(|(path, _)| !path.starts_with(&format!("{UNITS}/basic.target.d")));
+    files.extend(drop_in);
+    let mut changed = Vec::new();
+    for (path, content) in files {
+        if optional(tree, &path)?.as_ref() != Some(&content) {
+            changed.push(own(&path, content));
+        }
+    }
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let reload = || Invocation::new("systemctl", ["daemon-reload"]);
+    lasted.steps.push(undoing(reload()));
+    lasted.steps.extend(changed);
+    lasted.steps.push(doing(reload()));
+    if wanted.hold_latency_us.is_some() {
+        lasted.steps.push(Step::Run {
+            doing: Some(Invocation::new("systemctl", ["restart", LATENCY])),
+            undoing: Some(Invocation::new("systemctl", ["stop", LATENCY])),
+        });
+    }
+    Ok(())
+}
+
+/// The files of systemd, by their paths.
+pub(in crate::plan::lasting) fn units(wanted: &Wanted) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    if let Some(cpus) = &wanted.manager_cpus {
+        files.push((format!("/etc/systemd/system.conf.d/{LAST}.conf"), manager(cpus)));
+    }
+    let after: Vec<&str> = LATE
+        .iter()
+        .filter(|(below, _)| wanted.writes.iter().any(|(path, _)| path.starts_with(below)))
+        .map(|(_, unit)| *unit)
+        .collect();
+    if !after.is_empty() {
+        let path = format!("{UNITS}/systemd-tmpfiles-setup.service.d/punctual.conf");
+        files.push((path, format!("{MADE_BY}[Unit]\nAfter={}\n", after.join(" "))));
+    }
+    let mut names = Vec::new();
+    if wanted.boot_service {
+        names.push(TUNE);
+        files.push((format!("{UNITS}/{TUNE}"), tune(&wanted.exe)));
+    }
+    if let Some(us) = wanted.hold_latency_us {
+        names.push(LATENCY);
+        files.push((format!("{UNITS}/{LATENCY}"), latency(&wanted.exe, us)));
+    }
+    if !names.is_empty() {
+        files.push((DROP_IN.to_owned(), wants(&names)));
+    }
+    files
+}
+
+const DROP_IN: &str = "/etc/systemd/system/basic.target.d/punctual.conf";
+
+fn wants(names: &[&str]) -> String {
+    format!("{MADE_BY}[Unit]\nWants={}\n", names.join(" "))
+}
+
+/// The drop-in that wants our units, with those it wants already.
+fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<(String, String)>, Why> {
+    let seen = optional(tree, DROP_IN)?.unwrap_or_default();
+    let is_wanted =
+        |name: &str, is_new: bool| is_new || seen.lines().any(|line| line.starts_with("Wants=") && line.contains(name));
+    let all = [(TUNE, wanted.boot_service), (LATENCY, wanted.hold_latency_us.is_some())];
+    let names: Vec<&str> =
+        all.into_iter().filter(|(name, is_new)| is_wanted(name, *is_new)).map(|(name, _)| name).collect();
+    Ok((!names.is_empty()).then(|| (DROP_IN.to_owned(), wants(&names))))
+}
+
+/// The unit of a campaign across boots, and the drop-in that wants it: when all else is up, so that it measures a
+/// machine as it is at work.
+pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
+    let reload = || Invocation::new("systemctl", ["daemon-reload"]);
+    let unit = format!(
+        "{MADE_BY}\
+         [Unit]\n\
+         Description=Go on with a campaign of measurements across boots\n\
+         RequiresMountsFor={exe} {folder} /var/lib\n\
+         After=multi-user.target\n\
+         \n\
+         [Service]\n\
+         ExecStart={exe} optimize --resume {folder} --at-boot\n"
+    );
+    vec![
+        undoing(reload()),
+        own(&format!("{UNITS}/{CAMPAIGN}"), unit),
+        own(&format!("{UNITS}/multi-user.target.d/punctual-campaign.conf"), wants(&[CAMPAIGN])),
+        doing(reload()),
+    ]
+}
+
+/// Lists of several files add up; the empty one starts anew.
+fn manager(cpus: &CpuSet) -> String {
+    let cpus = cpus.to_string().replace(',', " ");
+    format!("{MADE_BY}[Manager]\nCPUAffinity=\nCPUAffinity={cpus}\n")
+}
+
+/// So long may it take: a boot that takes an unconfirmed change back may have the boot loader's configuration made anew
+/// twice, and each program of that has five minutes on a slow board before we end it ourselves.
+const TUNE_SECONDS: u32 = 900;
+
+/// Runs once, when modules are loaded, sysctls are set and devices have appeared, and before ordinary services.
+fn tune(exe: &str) -> String {
+    format!(
+        "{MADE_BY}\
+         [Unit]\n\
+         Description=Tune this machine for punctuality\n\
+         DefaultDependencies=no\n\
+         RequiresMountsFor={exe} /var/lib\n\
+         After=sysinit.target local-fs.target systemd-modules-load.service systemd-sysctl.service\n\
+         After=systemd-tmpfiles-setup.service systemd-udev-trigger.service sys-kernel-debug.mount\n\
+         Before=basic.target shutdown.target\n\
+         Conflicts=shutdown.target\n\
+         \n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         ExecStartPre=-/bin/udevadm settle --timeout=20\n\
+         ExecStart={exe} __boot\n\
+         TimeoutStartSec={TUNE_SECONDS}\n"
+    )
+}
+
+/// Holds a file open, and with it what the kernel promises for as long.
+fn latency(exe: &str, us: u32) -> String {
+    format!(
+        "{MADE_BY}\
+         [Unit]\n\
+         Description=Keep CPUs from idling deeply, for punctuality\n\
+         DefaultDependencies=no\n\
+         RequiresMountsFor={exe}\n\
+         After=sysinit.target\n\
+         Before=shutdown.target\n\
+         Conflicts=shutdown.target\n\
+         \n\
+         [Service]\n\
+         ExecStart={exe} __hold-latency {us}\n\
+         Restart=always\n\
+         RestartSec=1\n"
+    )
+}

@@ -1,0 +1,203 @@
+//! GRUB: a trial is an entry of its own in a file that `grub.cfg` reads anyway, chosen once by GRUB's environment block;
+//! what is adopted is a fragment that `grub-mkconfig` reads.
+//!
+//! `grub.cfg` itself is never edited, and for a trial not even written anew: a machine whose trial fails has the very
+//! file it had. The entry is a copy of the one that booted the running kernel, so that disks, modules and the first
+//! file system are right.
+
+mod environment;
+mod menu;
+mod place;
+
+pub(super) use environment::Environment;
+pub use environment::grub_unchosen;
+pub(super) use place::{not_once, once};
+
+use super::line::{Settled, fitting};
+use super::{
+    ENTRY, LAST, Lasted, MADE_BY, Starts, Trial, Wanted, Why, block, doing, edit, ending, optional, own, required,
+    shell, tried, undoing,
+};
+use crate::plan::{Invocation, Step};
+use menu::Entry;
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::{Loader, Machine, configured};
+use punctual_facts::tree::Tree;
+
+const DEFAULTS: &str = "/etc/default/grub";
+const FRAGMENTS: &str = "/etc/default/grub.d";
+/// Words for all entries, and for those that are not for recovery; in this order on the line.
+const VARIABLES: [&str; 2] = ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"];
+/// What makes an entry of ours where `grub.cfg` reads no file of its user.
+const GENERATOR: &str = "/etc/grub.d/42_punctual";
+
+/// Where GRUB has its files.
+pub(super) fn folder(machine: &Machine) -> &'static str {
+    if machine.boot.is_grub2 { "/boot/grub2" } else { "/boot/grub" }
+}
+
+/// What writes `grub.cfg` anew.
+fn mkconfig(machine: &Machine) -> Invocation {
+    if machine.boot.loaders.iter().any(|sign| sign.what == Loader::UpdateGrub) {
+        return Invocation::new("update-grub", []);
+    }
+    let name = if machine.boot.is_grub2 { "grub2-mkconfig" } else { "grub-mkconfig" };
+    Invocation::new(name, ["-o", &format!("{}/grub.cfg", folder(machine))])
+}
+
+/// An entry of its own, booted once.
+pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+    let folder = folder(machine);
+    let path = format!("{folder}/grub.cfg");
+    let config = required(tree, &path)?;
+    let entry = Entry::running(&config, machine)
+        .ok_or_else(|| Why::Strange { path: path.clone(), why: "has no entry for the kernel that runs".to_owned() })?;
+    let args = entry.args().map_err(|why| Why::Strange { path: path.clone(), why })?;
+    if Settled::of(args, wanted)?.line == args {
+        return Ok(Trial::not_needed());
+    }
+    let line = tried(args, wanted)?;
+    fitting(format!("BOOT_IMAGE={} {line}", entry.image))?;
+    let text = entry.with(&line);
+    let mut steps = place_entry(tree, machine, &config, &text)?;
+    let once = once(tree, folder, &config, ENTRY)?;
+    steps.extend(once.steps);
+    let mut limits = once.limits;
+    if wanted.panic_seconds > 0 {
+        limits.push(only_panics(wanted.panic_seconds));
+    }
+    limits.extend(another_default(&config, &entry));
+    let starts = if once.by_itself { Starts::NextBoot } else { Starts::Menu(super::TITLE.to_owned()) };
+    Ok(Trial { steps, limits, starts })
+}
+
+/// The first entry is the default, and boots another kernel.
+fn another_default(config: &str, tried: &Entry<'_>) -> Option<String> {
+    let first = Entry::first(config).filter(|first| first.image != tried.image)?;
+    config.contains("set default=\"0\"").then(|| {
+        format!(
+            "what is tried is the kernel that runs ({}); the default entry boots another one ({}), which gets the words \
+             untried once they are adopted",
+            tried.image, first.image
+        )
+    })
+}
+
+/// What a trial cannot catch.
+pub(super) fn only_panics(seconds: u32) -> String {
+    format!(
+        "a kernel that panics boots the old entry {seconds} s later by itself; one that hangs does so when somebody, or a \
+         watchdog, resets the machine"
+    )
+}
+
+/// Puts the entry into the file that `grub.cfg` reads, or makes `grub.cfg` anew with it.
+fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> Result<Vec<Step>, Why> {
+    let custom = format!("{}/custom.cfg", folder(machine));
+    if !config.lines().any(|line| line.trim_start().starts_with("source ") && line.contains("/custom.cfg")) {
+        let script = format!("#!/bin/sh\n{MADE_BY}cat <<'PUNCTUAL'\n{text}PUNCTUAL\n");
+        let generator = Step::Own { path: GENERATOR.to_owned(), content: script, mode: 0o755 };
+        return Ok(vec![undoing(mkconfig(machine)), generator, doing(mkconfig(machine))]);
+    }
+    Ok(match optional(tree, &custom)? {
+        Some(seen) if !seen.starts_with(MADE_BY) => {
+            let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+            vec![edit(&custom, &seen, block::appended(&base, text))]
+        }
+        _ => vec![own(&custom, format!("{MADE_BY}{text}"))],
+    })
+}
+
+/// Takes away what a trial left.
+fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Why> {
+    let folder = folder(machine);
+    let custom = format!("{folder}/custom.cfg");
+    let mut steps = Vec::new();
+    if let Some(seen) = optional(tree, &custom)? {
+        if seen.starts_with(MADE_BY) {
+            steps.push(Step::Remove { path: custom });
+        } else if let Some(base) = block::without(&seen) {
+            steps.push(edit(&custom, &seen, base));
+        }
+    }
+    if optional(tree, GENERATOR)?.is_some() {
+        steps.push(Step::Remove { path: GENERATOR.to_owned() });
+    }
+    steps.extend(not_once(tree, folder, ENTRY)?);
+    Ok(steps)
+}
+
+/// A fragment of our own, as Debian and Ubuntu have them.
+pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+    let path = crate::own_files::GRUB.to_owned();
+    let earlier = optional(tree, &path)?.unwrap_or_default();
+    let all = shell::with_earlier(&earlier, &VARIABLES, wanted);
+    let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(&earlier))? else {
+        return Ok(wrapped(machine, Vec::new(), without_trial(tree, machine)?));
+    };
+    let ours = format!("{LAST}.cfg");
+    for name in ending(tree, FRAGMENTS, ".cfg")?.iter().filter(|name| **name > ours) {
+        let later = format!("{FRAGMENTS}/{name}");
+        if required(tree, &later)?.lines().any(|line| line.trim_start().starts_with(VARIABLES[0])) {
+            let why = format!("is read after {ours} and sets the kernel's words anew");
+            return Err(Why::Conflict { path: later, why });
+        }
+    }
+    let text = format!("{MADE_BY}{}", fragment(&settled));
+    Ok(wrapped(machine, vec![own(&path, text)], without_trial(tree, machine)?))
+}
+
+/// Marked lines at the end of the one file that others have: whoever reads it is a shell.
+pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+    let seen = required(tree, DEFAULTS)?;
+    let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+    let earlier = if base == seen { "" } else { &seen };
+    let all = shell::with_earlier(earlier, &VARIABLES, wanted);
+    let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(earlier))? else {
+        return Ok(wrapped(machine, Vec::new(), without_trial(tree, machine)?));
+    };
+    let content = block::appended(&base, &fragment(&settled));
+    Ok(wrapped(machine, vec![edit(DEFAULTS, &seen, content)], without_trial(tree, machine)?))
+}
+
+/// The words for every entry but those for recovery, which stay as they were: a way back that needs nobody's foresight.
+/// Only where words for the init stand in front of them do ours have to go to all entries.
+pub(super) fn fragment(settled: &Settled) -> String {
+    let [all, ordinary] = VARIABLES;
+    let has_inits = settled.line.split_whitespace().any(|word| word == "--");
+    if has_inits { shell::fragment(all, &[ordinary], settled) } else { shell::fragment(ordinary, &[all], settled) }
+}
+
+/// What the files of the user make of the words; `None` where they say already what is wanted.
+fn settle(
+    tree: &dyn Tree,
+    machine: &Machine,
+    wanted: &Wanted,
+    all: &Wanted,
+    before: &[String],
+) -> Result<Option<Settled>, Why> {
+    let booted = machine.cmdline.known().map(punctual_facts::machine::Cmdline::for_the_kernel).unwrap_or_default();
+    // The words of this boot are as long as those of the next one, apart from ours.
+    Settled::of(&booted, all)?;
+    let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
+    let line = match places.into_iter().next().map(|place| place.line) {
+        Some(Fact::Known(line)) => line,
+        Some(Fact::Denied) => return Err(Why::Denied { path: DEFAULTS.to_owned() }),
+        // Whatever the user's shell code says, the fragment takes its words out while it is read.
+        _ => return Settled::of(&booted, all).map(Some),
+    };
+    if Settled::of(&line, wanted)?.line == line {
+        return Ok(None);
+    }
+    Ok(Some(Settled::of(&line, all)?.stripping_only(&line, before)))
+}
+
+/// `grub.cfg` is written anew after the files were changed, and again after they were put back.
+fn wrapped(machine: &Machine, files: Vec<Step>, trial: Vec<Step>) -> Lasted {
+    let mut steps: Vec<Step> = files.into_iter().chain(trial).collect();
+    if !steps.is_empty() {
+        steps.insert(0, undoing(mkconfig(machine)));
+        steps.push(doing(mkconfig(machine)));
+    }
+    Lasted { steps, ..Lasted::default() }
+}

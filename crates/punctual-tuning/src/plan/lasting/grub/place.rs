@@ -1,0 +1,133 @@
+//! Whether GRUB can boot an entry just once, and how it is told to.
+//!
+//! GRUB forgets the choice by writing into its environment block. Where it cannot write (LVM, RAID, btrfs, ZFS), it
+//! would boot that entry again and again, a kernel that does not come up included: there the choice is left to whoever
+//! stands at the menu.
+
+use super::super::{Why, optional, own};
+use super::Environment;
+use super::environment::NEXT;
+use crate::plan::Step;
+use punctual_facts::tree::{Tree, text};
+
+/// File systems into whose files GRUB writes.
+const WRITTEN: &[&str] = &["ext2", "ext3", "ext4", "vfat", "xfs"];
+
+/// Steps that choose an entry for the next boot.
+pub(in crate::plan::lasting) struct Once {
+    pub(in crate::plan::lasting) steps: Vec<Step>,
+    pub(in crate::plan::lasting) limits: Vec<String>,
+    /// Whether the next boot takes it; otherwise it is in the menu and that is all.
+    pub(in crate::plan::lasting) by_itself: bool,
+}
+
+/// Chooses an entry for the next boot. `config` is GRUB's own.
+pub(in crate::plan::lasting) fn once(tree: &dyn Tree, folder: &str, config: &str, entry: &str) -> Result<Once, Why> {
+    let path = environment_path(tree, folder);
+    if let Some(why) = no_write(tree, &path).or_else(|| no_code(config)) {
+        let limit = format!("{why}: the entry is in the menu, and has to be chosen there by hand");
+        return Ok(Once { steps: Vec::new(), limits: vec![limit], by_itself: false });
+    }
+    let mut limits = Vec::new();
+    if text(tree, MOUNTS).known().is_none() {
+        limits.push(format!("whether GRUB can write to {path} could not be checked, since {MOUNTS} cannot be read"));
+    }
+    Ok(Once { steps: chosen(tree, &path, entry)?, limits, by_itself: true })
+}
+
+/// Takes back a choice that was not made use of.
+pub(in crate::plan::lasting) fn not_once(tree: &dyn Tree, folder: &str, entry: &str) -> Result<Option<Step>, Why> {
+    let path = environment_path(tree, folder);
+    let Some(seen) = optional(tree, &path)? else { return Ok(None) };
+    let Some(block) = Environment::parse(seen.as_bytes()).filter(|block| block.value(NEXT) == Some(entry)) else {
+        return Ok(None);
+    };
+    Ok(block.with(NEXT, "").to_text().map(|content| written(&path, &seen, content, Vec::new())))
+}
+
+fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Why> {
+    let strange = |why: &str| Why::Strange { path: path.to_owned(), why: why.to_owned() };
+    let Some(seen) = optional(tree, path)?.filter(|seen| !seen.is_empty()) else {
+        let content = Environment::new().with(NEXT, entry).to_text().unwrap_or_default();
+        return Ok(vec![own(path, content)]);
+    };
+    let block = Environment::parse(seen.as_bytes()).ok_or_else(|| strange("is no environment block of GRUB"))?;
+    match block.value(NEXT) {
+        Some(other) if other == entry => return Ok(Vec::new()),
+        Some(other) if !other.is_empty() => {
+            let why = format!(
+                "chooses another entry for the next boot already ({})",
+                punctual_facts::fact::printable(other, 80)
+            );
+            return Err(Why::Conflict { path: path.to_owned(), why });
+        }
+        _ => {}
+    }
+    let new = block.with(NEXT, entry);
+    let content = new.to_text().ok_or_else(|| strange("has no room left"))?;
+    let also_ours = left_by_grub(&new).iter().filter_map(Environment::to_text).map(String::into_bytes).collect();
+    Ok(vec![written(path, &seen, content, also_ours)])
+}
+
+/// What GRUB and the tools of its distributions make of the block by themselves: GRUB empties the choice, and its tools
+/// may take it out; Ubuntu notes a boot that has not succeeded yet, Fedora one that has.
+fn left_by_grub(new: &Environment) -> Vec<Environment> {
+    let mut left = vec![new.clone(), new.with(NEXT, ""), new.without(NEXT)];
+    for name in ["boot_success", "boot_indeterminate"] {
+        if new.value(name).is_some() {
+            left = left.iter().flat_map(|block| ["0", "1"].map(|value| block.with(name, value))).collect();
+        }
+    }
+    let noted: Vec<Environment> = left.iter().map(|block| block.with("recordfail", "1")).collect();
+    left.extend(noted);
+    left.retain(|block| block != new);
+    left
+}
+
+fn written(path: &str, seen: &str, content: String, also_ours: Vec<Vec<u8>>) -> Step {
+    let seen = seen.as_bytes().to_vec();
+    Step::Edit { path: path.to_owned(), seen, content: content.into_bytes(), also_ours, in_place: true }
+}
+
+/// Where the block really is: on some machines it is a link to the EFI partition.
+fn environment_path(tree: &dyn Tree, folder: &str) -> String {
+    let path = format!("{folder}/grubenv");
+    let Some(target) = tree.link(&path).known().cloned() else { return path };
+    if target.starts_with('/') {
+        return target;
+    }
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." | "" => {}
+            name => parts.push(name),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+const MOUNTS: &str = "/proc/mounts";
+
+/// Why GRUB cannot write that file, as far as that is known.
+fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
+    let mounts = text(tree, MOUNTS);
+    let below = |folder: &str| folder == "/" || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    let fields = mounts.known()?.lines().filter_map(|line| {
+        let mut fields = line.split(' ');
+        Some((fields.next()?, fields.next()?, fields.next()?))
+    });
+    // Of several mounts at one place, the last one is seen.
+    let (device, _, kind) = fields.filter(|(_, folder, _)| below(folder)).max_by_key(|(_, folder, _)| folder.len())?;
+    if !WRITTEN.contains(&kind) {
+        return Some(format!("GRUB cannot write to {path}, which is on {kind}"));
+    }
+    let is_mapped = ["/dev/mapper/", "/dev/dm-", "/dev/md"].iter().any(|start| device.starts_with(start));
+    is_mapped.then(|| format!("GRUB cannot write to {path}, which is on {device}"))
+}
+
+/// Why GRUB would not look at the choice.
+fn no_code(config: &str) -> Option<String> {
+    let asks = config.contains("${next_entry}") && config.contains("save_env next_entry");
+    (!asks).then(|| "GRUB's configuration knows no entry that is booted once".to_owned())
+}

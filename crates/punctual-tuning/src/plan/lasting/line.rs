@@ -1,0 +1,199 @@
+//! Wanted words merged into a command line, by the kernel's own rules: `-` is `_` in names, double quotes hold blanks,
+//! and what stands behind a lone `--` is for the init and left alone.
+
+use super::{Wanted, Why};
+use punctual_facts::cmdline::{KEPT_BYTES, Token, same_dashes, words};
+use punctual_facts::cpu_set::CpuSet;
+use std::collections::BTreeSet;
+
+/// Words that mean something each time they stand there, in their order.
+const ADD_UP: &[&str] = &[
+    "blacklist",
+    "console",
+    "crashkernel",
+    "dyndbg",
+    "earlycon",
+    "hugepages",
+    "hugepagesz",
+    "initcall_blacklist",
+    "memmap",
+    "module_blacklist",
+];
+
+/// The command line with the wanted words; the words of others keep their order.
+pub fn merge(current: &str, wanted: &Wanted) -> Result<String, Why> {
+    super::check::cmdline(wanted)?;
+    Ok(Settled::of(current, wanted)?.line)
+}
+
+/// A line, and what makes it from the one before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settled {
+    /// The whole new line.
+    pub(super) line: String,
+    /// Words to have, with the flags that were there before.
+    pub(super) add: Vec<String>,
+    /// Words to take off: `name` with any value, or `name=value`.
+    pub(super) strip: Vec<String>,
+}
+
+impl Settled {
+    /// Merges. The new line may be longer than the kernel keeps only where the old one was.
+    pub(super) fn of(current: &str, wanted: &Wanted) -> Result<Self, Why> {
+        if current.matches('"').count() % 2 == 1 {
+            let why = "the command line holds a quote that is not closed; words behind it would be lost".to_owned();
+            return Err(Why::Unfit { value: current.to_owned(), why });
+        }
+        let tokens = words(current.as_bytes());
+        let ours = tokens.iter().position(|token| token.raw == "--").unwrap_or(tokens.len());
+        let (kernels, inits) = tokens.split_at(ours);
+        let add = added(kernels, wanted);
+        let strip = stripped(&add, wanted);
+        let new: Vec<Token> = words(add.join(" ").as_bytes());
+        let stays = |token: &&Token| !is_stripped(token, &strip) || is_in_place(kernels, token, &new);
+        let kept: Vec<&Token> = kernels.iter().filter(stays).collect();
+        let all = kept.iter().copied().chain(missing(&kept, &new)).chain(inits);
+        let line = all.map(|token| token.raw.as_str()).collect::<Vec<_>>().join(" ");
+        let is_unchanged = words(line.as_bytes()).iter().map(|t| &t.raw).eq(tokens.iter().map(|t| &t.raw));
+        let line = if is_unchanged { current.to_owned() } else { fitting(line)? };
+        Ok(Self { line, add, strip })
+    }
+
+    /// Takes off only what stands in that line, or what was taken off before.
+    pub(super) fn stripping_only(mut self, line: &str, before: &[String]) -> Self {
+        let tokens = words(line.as_bytes());
+        let stands = |word: &String| tokens.iter().any(|token| is_stripped(token, std::slice::from_ref(word)));
+        self.strip.retain(|word| stands(word) || before.contains(word));
+        self
+    }
+
+    /// The line, with a word that makes a kernel that panics boot again.
+    pub(super) fn with_panic(self, seconds: u32) -> Result<String, Why> {
+        let tokens = words(self.line.as_bytes());
+        let last = tokens.iter().rev().find(|token| token.name == "panic" && !token.is_for_init);
+        let waits_for_ever = last.is_none_or(|token| matches!(token.value.as_deref(), None | Some("0" | "")));
+        if seconds == 0 || !waits_for_ever {
+            return Ok(self.line);
+        }
+        let wanted = Wanted { words: vec![format!("panic={seconds}")], ..Wanted::default() };
+        Ok(Self::of(&self.line, &wanted)?.line)
+    }
+}
+
+/// What has to fit into the kernel's buffer, and what a boot loader can carry.
+pub(super) fn fitting(line: String) -> Result<String, Why> {
+    if let Some(odd) = line.bytes().find(|b| !(b' '..=b'~').contains(b)) {
+        let why = format!("the command line holds the byte {odd:#04x}, which is not printable ASCII");
+        return Err(Why::Unfit { value: line, why });
+    }
+    let bytes = line.len() + 1;
+    if bytes > KEPT_BYTES { Err(Why::TooLong { bytes, kept: KEPT_BYTES }) } else { Ok(line) }
+}
+
+fn adds_up(name: &str) -> bool {
+    ADD_UP.contains(&name)
+}
+
+/// The name of a word as the kernel compares it.
+pub(super) fn name_of(word: &str) -> String {
+    same_dashes(word.split('=').next().unwrap_or(word))
+}
+
+/// Wanted words, the last of each name, with the flags that a list of isolated CPUs has already.
+fn added(kernels: &[Token], wanted: &Wanted) -> Vec<String> {
+    let is_last = |(at, word): &(usize, &String)| {
+        let name = name_of(word);
+        adds_up(&name) || !wanted.words[at + 1..].iter().any(|later| name_of(later) == name)
+    };
+    let words = wanted.words.iter().enumerate().filter(is_last).map(|(_, word)| word);
+    // Words that add up stay together, in their order.
+    let (last, first): (Vec<&String>, Vec<&String>) = words.partition(|word| adds_up(&name_of(word)));
+    let all = first.into_iter().chain(last);
+    all.map(|word| isolcpus(kernels, word).unwrap_or_else(|| word.clone())).collect()
+}
+
+/// `isolcpus=` with its flags and those that stand there: to take one away is not ours.
+fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
+    let cpus_and_flags = word.strip_prefix("isolcpus=")?;
+    let there = kernels.iter().rev().find(|token| token.name == "isolcpus")?.value.as_deref()?;
+    let (mut flags, cpus) = split_flags(cpus_and_flags);
+    let (others, _) = split_flags(there);
+    // Without flags, a list means this one.
+    let domain = |flags: &[&str]| flags.is_empty() || flags.contains(&"domain");
+    if domain(&others) && !domain(&flags) {
+        flags.push("domain");
+    }
+    let new: Vec<&str> = others.into_iter().filter(|flag| *flag != "domain" && !flags.contains(flag)).collect();
+    if flags.is_empty() && !new.is_empty() {
+        flags.push("domain");
+    }
+    flags.extend(new);
+    if is_the_same(&flags, cpus, there) {
+        return Some(format!("isolcpus={there}"));
+    }
+    flags.push(cpus);
+    Some(format!("isolcpus={}", flags.join(",")))
+}
+
+/// Whether what stands there says the same, in whatever order.
+fn is_the_same(flags: &[&str], cpus: &str, there: &str) -> bool {
+    let (others, theirs) = split_flags(there);
+    let all: BTreeSet<&str> = others.into_iter().collect();
+    let is_same_list = || match (CpuSet::parse_list(cpus), CpuSet::parse_list(theirs)) {
+        (Ok(ours), Ok(theirs)) => ours == theirs,
+        _ => cpus == theirs,
+    };
+    all == flags.iter().copied().collect() && is_same_list()
+}
+
+/// The flags in front of a list of CPUs, and the list.
+fn split_flags(value: &str) -> (Vec<&str>, &str) {
+    let is_flag = |part: &&str| matches!(*part, "nohz" | "domain" | "managed_irq");
+    let flags: Vec<&str> = value.split(',').take_while(is_flag).collect();
+    let behind: usize = flags.iter().map(|flag| flag.len() + 1).sum();
+    (flags, value.get(behind..).unwrap_or(""))
+}
+
+/// What is taken off: every word that is to go, and the older ones of those that are wanted.
+fn stripped(add: &[String], wanted: &Wanted) -> Vec<String> {
+    let plain = |word: &String| match word.split_once('=') {
+        Some((name, value)) => format!("{}={value}", same_dashes(name)),
+        None => same_dashes(word),
+    };
+    let replaced = add.iter().map(|word| name_of(word)).filter(|name| !adds_up(name));
+    let mut strip: Vec<String> = Vec::new();
+    for word in wanted.no_words.iter().map(plain).chain(replaced) {
+        if !strip.contains(&word) {
+            strip.push(word);
+        }
+    }
+    strip
+}
+
+fn is_stripped(token: &Token, strip: &[String]) -> bool {
+    strip.iter().any(|word| match word.split_once('=') {
+        Some((name, value)) => token.name == name && token.value.as_deref() == Some(value),
+        None => token.name == *word,
+    })
+}
+
+/// Whether this is a wanted word that stands there as it is wanted, and once unless it adds up: it stays where it is.
+fn is_in_place(kernels: &[Token], token: &Token, new: &[Token]) -> bool {
+    let is_once = || kernels.iter().filter(|other| other.name == token.name).count() == 1;
+    new.iter().any(|word| is_same(word, token)) && (adds_up(&token.name) || is_once())
+}
+
+/// Wanted words that do not stand there. Words that add up count as there only all together, since their order tells.
+fn missing<'a>(kept: &[&Token], new: &'a [Token]) -> impl Iterator<Item = &'a Token> {
+    let run: Vec<&Token> = new.iter().filter(|word| adds_up(&word.name)).collect();
+    let has_run = !run.is_empty()
+        && kept.windows(run.len()).any(|window| window.iter().zip(&run).all(|(there, word)| is_same(there, word)));
+    let is_missing = |word: &&Token| {
+        if adds_up(&word.name) { !has_run } else { !kept.iter().any(|token| is_same(token, word)) }
+    };
+    new.iter().filter(is_missing).collect::<Vec<_>>().into_iter()
+}
+
+fn is_same(a: &Token, b: &Token) -> bool {
+    a.name == b.name && a.value == b.value
+}

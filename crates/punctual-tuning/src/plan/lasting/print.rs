@@ -1,0 +1,81 @@
+//! The artefacts alone, for people who build images: what would be written, as text.
+
+use super::line::Settled;
+use super::{ENTRY, MADE_BY, TITLE, Wanted, Why, check, files, grub};
+use punctual_facts::machine::Machine;
+
+/// What can be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Artefact {
+    /// The words for the kernel.
+    Cmdline,
+    /// A fragment for `/etc/default/grub.d`.
+    Grub,
+    /// A label of `extlinux.conf`.
+    Extlinux,
+    /// U-Boot's environment.
+    Uboot,
+    /// An entry of systemd-boot.
+    SystemdBoot,
+    /// A file for `/etc/sysctl.d`.
+    Sysctl,
+    /// A file for `/etc/tmpfiles.d`.
+    Tmpfiles,
+    /// Units and their drop-ins.
+    Systemd,
+}
+
+impl Artefact {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Cmdline,
+        Self::Grub,
+        Self::Extlinux,
+        Self::Uboot,
+        Self::SystemdBoot,
+        Self::Sysctl,
+        Self::Tmpfiles,
+        Self::Systemd,
+    ];
+
+    /// Its name on our command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cmdline => "cmdline",
+            Self::Grub => "grub",
+            Self::Extlinux => "extlinux",
+            Self::Uboot => "uboot",
+            Self::SystemdBoot => "systemd-boot",
+            Self::Sysctl => "sysctl",
+            Self::Tmpfiles => "tmpfiles",
+            Self::Systemd => "systemd",
+        }
+    }
+}
+
+/// That artefact. Whole lines for the kernel are those this machine was booted with, with the wanted words.
+pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<String, Why> {
+    check::cmdline(wanted)?;
+    files::checked(wanted)?;
+    let booted = machine.cmdline.known().map(punctual_facts::machine::Cmdline::for_the_kernel).unwrap_or_default();
+    let current: Vec<&str> = booted.split(' ').filter(|word| !is_loaders(word)).collect();
+    let settled = Settled::of(&current.join(" "), wanted)?;
+    Ok(match kind {
+        Artefact::Cmdline => format!("{}\n", settled.add.join(" ")),
+        Artefact::Grub => format!("{MADE_BY}{}", grub::fragment(&settled)),
+        Artefact::Extlinux => format!("LABEL {ENTRY}\n    MENU LABEL {TITLE}\n    APPEND {}\n", settled.line),
+        Artefact::Uboot => format!("extraargs={}\n", settled.add.join(" ")),
+        Artefact::SystemdBoot => format!("title {TITLE}\noptions {}\n", settled.line),
+        Artefact::Sysctl => files::sysctl_text(&wanted.sysctls),
+        Artefact::Tmpfiles => files::tmpfiles_text(&wanted.writes),
+        Artefact::Systemd => {
+            let file = |(path, content): (String, String)| format!("# {path}\n{content}");
+            files::units(wanted).into_iter().map(file).collect::<Vec<_>>().join("\n")
+        }
+    })
+}
+
+/// Words that a boot loader puts there by itself.
+fn is_loaders(word: &str) -> bool {
+    ["BOOT_IMAGE=", "initrd="].iter().any(|start| word.starts_with(start))
+}

@@ -1,0 +1,94 @@
+//! Words for the kernel in files that a shell sources as root: GRUB's and u-boot-menu's.
+//!
+//! A word of the user that is in the way is taken out of the variable while it is read, and stays in the user's file:
+//! nothing of theirs is edited for it. Every text that gets in here was checked to mean only itself to a shell. The
+//! lines that take words out stand between marks, by which `machine::boot` reads them without running a shell.
+
+use super::Wanted;
+use super::line::{Settled, name_of};
+use punctual_facts::machine::{WITHOUT, WITHOUT_END};
+use std::fmt::Write as _;
+
+/// A fragment that changes variables set before it: `first` gets the new words, in front of what it holds, so that they
+/// stand before a lone `--`; from `others` words are only taken out.
+pub(super) fn fragment(first: &str, others: &[&str], settled: &Settled) -> String {
+    let mut text = String::new();
+    if let Some(pattern) = pattern(&settled.strip) {
+        push(&mut text, format_args!("{WITHOUT}{}\n", settled.strip.join(" ")));
+        text.push_str("set -f\n");
+        for name in std::iter::once(&first).chain(others) {
+            write_loop(&mut text, name, &pattern);
+        }
+        push(&mut text, format_args!("set +f\n{WITHOUT_END}\n"));
+    }
+    if !settled.add.is_empty() {
+        push(&mut text, format_args!("{first}=\"{} ${first}\"\n", settled.add.join(" ")));
+    }
+    text
+}
+
+/// What an earlier fragment of ours asks for and a new one keeps.
+pub(super) fn with_earlier(earlier: &str, variables: &[&str], wanted: &Wanted) -> Wanted {
+    let words_for = |name: &&str| {
+        let mut lines = earlier.lines().rev();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix(&format!(" ${name}\"")))
+    };
+    let assigned = variables.iter().find_map(words_for);
+    let is_to_go = |word: &String| {
+        let is_named = |gone: &String| if gone.contains('=') { gone == word } else { name_of(gone) == name_of(word) };
+        wanted.no_words.iter().any(is_named)
+    };
+    let mut words = list(assigned);
+    words.retain(|word| !is_to_go(word) && !wanted.words.contains(word));
+    words.extend(wanted.words.iter().cloned());
+    let mut no_words = stripped(earlier);
+    no_words.retain(|word| !wanted.no_words.contains(word));
+    no_words.extend(wanted.no_words.iter().cloned());
+    Wanted { words, no_words, ..Wanted::default() }
+}
+
+/// What an earlier fragment of ours takes out.
+pub(super) fn stripped(earlier: &str) -> Vec<String> {
+    list(earlier.lines().find_map(|line| line.strip_prefix(WITHOUT)))
+}
+
+fn list(text: Option<&str>) -> Vec<String> {
+    text.unwrap_or("").split_whitespace().map(str::to_owned).collect()
+}
+
+/// Copies the variable word by word, without those that match, up to a lone `--`.
+fn write_loop(text: &mut String, name: &str, pattern: &str) {
+    push(
+        text,
+        format_args!(
+            "punctual_line= punctual_end=\n\
+             for punctual_word in ${name}; do\n\
+             \x20   case \"$punctual_end$punctual_word\" in\n\
+             \x20       {pattern}) continue ;;\n\
+             \x20       --) punctual_end=' ' ;;\n\
+             \x20   esac\n\
+             \x20   punctual_line=\"$punctual_line${{punctual_line:+ }}$punctual_word\"\n\
+             done\n\
+             {name}=\"$punctual_line\"\n"
+        ),
+    );
+}
+
+fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = text.write_fmt(more);
+}
+
+/// What a shell's `case` takes off, in either spelling of the kernel.
+fn pattern(strip: &[String]) -> Option<String> {
+    let each = strip.iter().map(|word| match word.split_once('=') {
+        Some((name, value)) => format!("{}={value}", spelled(name)),
+        None => format!("{0}|{0}=*", spelled(word)),
+    });
+    let all: Vec<String> = each.collect();
+    (!all.is_empty()).then(|| all.join("|"))
+}
+
+fn spelled(name: &str) -> String {
+    name.replace('_', "[-_]")
+}

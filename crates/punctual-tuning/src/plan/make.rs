@@ -1,0 +1,355 @@
+//! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
+
+use super::changes::{Left, Reason, changes};
+use super::choice::{Choice, Refusal, choose};
+use super::conflicts::{Conflict, conflicts};
+use super::lasting::{self, Lasted, Lost, Starts, Wanted, Why};
+use super::remedies::{Needs, Site};
+use super::{Change, Keep, Lasts, Step, Takes};
+use crate::audit;
+use crate::knobs::Blast;
+use punctual_facts::finding::{Finding, Severity};
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::Need;
+use punctual_facts::tree::Tree;
+
+/// After so long a kernel that panics in its trial starts the machine again.
+const PANIC_SECONDS: u32 = 10;
+/// The change that writes files for the init.
+pub const FILES: &str = "boot.files";
+/// The change that puts the new command line on a boot entry.
+pub const ENTRY: &str = "boot.entry";
+/// The change that has a campaign go on after a boot.
+pub const HOOK: &str = "boot.campaign";
+/// The change that makes the new command line the default.
+pub const DEFAULT: &str = "boot.default";
+
+/// What the user asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// What the machine has to do; CPUs may be left to us.
+    pub need: Need,
+    /// Knobs to change, and no others; empty for those that matter.
+    pub only: Vec<String>,
+    /// Knobs to leave alone.
+    pub except: Vec<String>,
+    /// What a change may do to the machine at work.
+    pub blast: Blast,
+    /// What is wanted of the changes themselves.
+    pub needs: Needs,
+    /// Whether anything is to outlive the next boot.
+    pub lasting: bool,
+    /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
+    pub holds: bool,
+    /// What earlier tunings, which stand, keep for the boots to come.
+    pub standing: Vec<Keep>,
+    /// Where this program is found at boot, or why the superuser's services must not run it from where it is.
+    pub exe: Result<String, String>,
+}
+
+/// What is done about a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Which CPUs do what, and why.
+    pub choice: Choice,
+    /// What is changed, in order.
+    pub changes: Vec<Change>,
+    /// What is bad and stays so.
+    pub left: Vec<Left>,
+    /// Who else has a hand in it.
+    pub conflicts: Vec<Conflict>,
+    /// What is to hold after the next boot.
+    pub wanted: Wanted,
+    /// How the new command line is booted.
+    pub starts: Starts,
+    /// What somebody who relies on it has to know, one sentence each.
+    pub limits: Vec<String>,
+}
+
+/// Makes a plan for a machine. What cannot be made to last is said and does not keep the rest from being done.
+pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, Refusal> {
+    let choice = choose(tree, machine, &wishes.need)?;
+    let need = Need { cpus: choice.cpus.clone(), ..wishes.need.clone() };
+    let siblings = siblings(&choice, wishes);
+    let mut case = audit::begun(tree, machine, &need);
+    if siblings.is_some() {
+        // Nothing is sent to CPUs that are about to go.
+        case = case.keeping_house(choice.housekeeping.clone());
+    }
+    let findings = audit::judged(&case);
+    let site = Site::new(&case, &wishes.needs);
+    let (mut changes, mut left) = changes(&site, &findings, wishes);
+    changes.extend(siblings);
+    if !wishes.lasting {
+        left.extend(until_reboot(&mut changes, wishes.holds));
+    }
+    let keeps = wishes.standing.iter().chain(changes.iter().flat_map(|change| &change.keeps));
+    let wanted = wanted(keeps, wishes.exe.as_deref().unwrap_or_default());
+    let conflicts = conflicts(&case, &changes);
+    let mut plan = Plan { choice, changes, left, conflicts, wanted, starts: Starts::NotNeeded, limits: Vec::new() };
+    if wishes.lasting {
+        if let Err(why) = &wishes.exe {
+            plan.do_without_program(why, &findings);
+        }
+        plan.last(tree, machine, &findings);
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// Leaves out what this program itself would have to do at each boot.
+    fn do_without_program(&mut self, why: &str, findings: &[Finding]) {
+        let is_ours = |keep: &Keep| matches!(keep, Keep::Anew | Keep::Hold(_));
+        if !self.changes.iter().any(|change| change.keeps.iter().any(is_ours)) {
+            return;
+        }
+        self.wanted.boot_service = false;
+        self.wanted.hold_latency_us = None;
+        self.limits.push(format!("What this program sets anew at each boot lasts until the next one only: {why}"));
+        self.forgo(is_ours, "a service of ours would have to do it", findings);
+    }
+
+    /// Adds what makes it last.
+    fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
+        match lasting::files(tree, machine, &self.wanted) {
+            Ok(Lasted { steps, limits, lost }) => {
+                for Lost { what, why } in lost {
+                    self.forgo(|keep| value_kept(keep) == Some(what.as_str()), &why, findings);
+                }
+                self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits);
+            }
+            Err(why) => {
+                self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
+                if !matches!(why, Why::Denied { .. }) {
+                    self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
+                }
+            }
+        }
+        match lasting::trial(tree, machine, &self.wanted) {
+            Ok(trial) => {
+                self.starts = trial.starts;
+                self.add(
+                    ENTRY,
+                    "The new command line has a boot entry of its own, booted once",
+                    Takes::NextBoot,
+                    trial.steps,
+                    trial.limits,
+                );
+            }
+            Err(why) => {
+                self.limits.push(not_lasting("The command line stays as it is", &why));
+                // What cannot be tried can be adopted all the same, and root may see more.
+                if !matches!(why, Why::NoTrial(_) | Why::Denied { .. }) {
+                    self.forgo(is_word, "the command line stays as it is", findings);
+                }
+            }
+        }
+    }
+
+    /// What cannot be kept is asked for no more: such a change holds until the next boot, and one that is nothing else
+    /// is none.
+    fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
+        let mut kept = Vec::new();
+        for mut change in std::mem::take(&mut self.changes) {
+            let asked_for = change.keeps.len();
+            change.keeps.retain(|keep| !is_lost(keep));
+            let is_bare = change.keeps.is_empty() && asked_for > 0;
+            if !(is_bare && change.steps.is_empty()) {
+                change.lasts = if is_bare { Lasts::Reboot } else { change.lasts };
+                kept.push(change);
+                continue;
+            }
+            let severity = severity(findings, &change.id);
+            self.left.push(Left {
+                id: change.id,
+                title: change.title,
+                severity,
+                reason: Reason::NotHere(why.to_owned()),
+            });
+        }
+        self.changes = kept;
+    }
+
+    fn add(&mut self, id: &str, title: &str, takes: Takes, steps: Vec<Step>, limits: Vec<String>) {
+        self.limits.extend(limits);
+        if !steps.is_empty() {
+            self.changes.push(lasting_change(id, title, takes, steps));
+        }
+    }
+}
+
+/// The change that makes the command line of a trial the default.
+pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(Option<Change>, Vec<String>), Why> {
+    let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
+    let title = "The new command line is the default";
+    Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+}
+
+/// The change that gives these words to the next boot alone, how that boot comes, and what somebody who relies on it has
+/// to know, one sentence each.
+///
+/// # Errors
+/// When this boot loader cannot try a command line, or these words are not to be written.
+pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<(Option<Change>, Starts, Vec<String>), Why> {
+    let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
+    let title = "The command line of a measurement has a boot entry, booted once";
+    let change = (!trial.steps.is_empty()).then(|| lasting_change(ENTRY, title, Takes::NextBoot, trial.steps));
+    Ok((change, trial.starts, trial.limits))
+}
+
+/// The change that has this program go on with a campaign after each boot.
+///
+/// # Errors
+/// When nothing here starts programs at boot that we know of.
+pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Change, Why> {
+    let steps = lasting::hook(machine, exe, folder)?;
+    Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
+}
+
+/// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change
+/// nothing. What is kept and no word stands on no line.
+pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
+    let wanted = wanted(keeps, "");
+    lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
+}
+
+/// The value that is kept: the name for sysctl, or the file of the kernel.
+fn value_kept(keep: &Keep) -> Option<&str> {
+    match keep {
+        Keep::Sysctl { name, .. } => Some(name),
+        Keep::Write { path, .. } => Some(path),
+        _ => None,
+    }
+}
+
+fn is_word(keep: &Keep) -> bool {
+    matches!(keep, Keep::Word(_) | Keep::NoWord(_))
+}
+
+fn severity(findings: &[Finding], id: &str) -> Severity {
+    findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
+}
+
+fn not_lasting(what: &str, why: &Why) -> String {
+    format!("{what}: {why}")
+}
+
+fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Step>) -> Change {
+    let places: Vec<String> = steps.iter().filter_map(place).collect();
+    let places = places.join(", ");
+    Change {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        before: "as it was".to_owned(),
+        after: places.clone(),
+        why: "What is written to a running kernel is gone with it.".to_owned(),
+        cost: "none".to_owned(),
+        risk: "the next boot is another one; what was there is kept and put back by revert".to_owned(),
+        blast: Blast::Harmless,
+        lasts: Lasts::ForGood,
+        takes,
+        undo: "The files are taken away or put back as they were.".to_owned(),
+        proof: places,
+        steps,
+        keeps: Vec::new(),
+        also: Vec::new(),
+        is_apart: false,
+    }
+}
+
+/// The file a step is about, or the program it runs.
+fn place(step: &Step) -> Option<String> {
+    match step {
+        Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),
+        Step::Run { doing, .. } => doing.as_ref().map(|run| run.program.clone()),
+        _ => None,
+    }
+}
+
+/// Threads of chosen cores that do no real-time work are taken off line.
+fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
+    let id = "agree.siblings";
+    let is_wanted = wishes.only.is_empty() || wishes.only.iter().any(|only| only == id);
+    if choice.offline.is_empty() || !is_wanted || wishes.except.iter().any(|except| except == id) {
+        return None;
+    }
+    if wishes.blast < Blast::Disturbing {
+        return None;
+    }
+    let write = |cpu| Step::Write {
+        path: format!("/sys/devices/system/cpu/cpu{cpu}/online"),
+        value: "0".to_owned(),
+        expected: super::Expected::same(super::Reading::Plain),
+    };
+    Some(Change {
+        id: id.to_owned(),
+        title: "Nobody shares a core with real-time work".to_owned(),
+        before: format!("CPUs {} are on line", choice.offline),
+        after: format!("CPUs {} are off line", choice.offline),
+        why: "A thread on the other half of a core takes its caches and units away, at any time.".to_owned(),
+        cost: "what these CPUs could do".to_owned(),
+        risk: "taking a CPU off line stops all others for a moment".to_owned(),
+        blast: Blast::Disturbing,
+        lasts: Lasts::ForGood,
+        takes: Takes::Now,
+        undo: "They are taken on line again.".to_owned(),
+        proof: "/sys/devices/system/cpu/online".to_owned(),
+        steps: choice.offline.iter().map(write).collect(),
+        keeps: vec![Keep::Anew],
+        also: Vec::new(),
+        is_apart: false,
+    })
+}
+
+/// Leaves out all that would outlive the next boot, and changes that are nothing else; those that a process has to
+/// hold, where none is there to.
+fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
+    let is_held = |keep: &Keep| matches!(keep, Keep::Hold(_));
+    let mut left = Vec::new();
+    changes.retain_mut(|change| {
+        change.keeps.retain(is_held);
+        change.lasts = if change.keeps.is_empty() { Lasts::Reboot } else { Lasts::Process };
+        if !holds && !change.keeps.is_empty() {
+            left.push(Left {
+                id: change.id.clone(),
+                title: change.title.clone(),
+                severity: Severity::Medium,
+                reason: Reason::NotHere("a process has to hold it; tune for good makes a service of that".to_owned()),
+            });
+            return false;
+        }
+        !change.steps.is_empty() || !change.keeps.is_empty()
+    });
+    left
+}
+
+/// Of those that decide the same, the last.
+pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
+    let mut last: Vec<&Keep> = Vec::new();
+    for keep in keeps {
+        last.retain(|earlier| earlier.subject() != keep.subject());
+        last.push(keep);
+    }
+    last
+}
+
+/// What is to hold after the next boot. Of two that decide the same, the later counts.
+pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
+    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
+    for keep in last_of_each(keeps).into_iter().cloned() {
+        match keep {
+            Keep::Word(word) => wanted.words.push(word),
+            Keep::NoWord(name) => wanted.no_words.push(name),
+            Keep::Sysctl { name, value } => wanted.sysctls.push((name, value)),
+            Keep::Write { path, value } => wanted.writes.push((path, value)),
+            Keep::ModuleOptions(line) => wanted.module_options.push(line),
+            Keep::NoModule(name) => wanted.no_modules.push(name),
+            Keep::Udev(rule) => wanted.udev.push(rule),
+            Keep::Limit(line) => wanted.limits.push(line),
+            Keep::Manager(cpus) => wanted.manager_cpus = Some(cpus),
+            Keep::Hold(limit) => wanted.hold_latency_us = Some(limit),
+            Keep::Anew => wanted.boot_service = true,
+        }
+    }
+    wanted
+}

@@ -1,0 +1,44 @@
+//! What is never changed unasked, and why: changes whose price only the owner of the machine can judge.
+//!
+//! Everything else is judged by what the catalogue says of a knob.
+
+use punctual_facts::finding::{Confidence, Finding, Severity};
+use punctual_facts::profile::Kind;
+
+/// A name that ends in a dot stands for all knobs of that prefix.
+const ASKED_FOR_ONLY: &[(&str, &str)] = &[
+    ("cpu.smt", "it halves what the other cores can do; CPUs are chosen by whole cores instead"),
+    ("fw.smt", "it halves what the other cores can do; CPUs are chosen by whole cores instead"),
+    ("sec.", "it takes away some protection of the machine"),
+    ("kconf.", "it asks for another kernel"),
+    ("fw.", "it is set in the firmware"),
+    ("cat.", "it takes cache away from everything else"),
+    ("lim.", "it is a right of users, which you grant"),
+    ("proc.", "it belongs to the application"),
+    ("mem.lock", "it belongs to the application"),
+    ("log.console", "it can leave you without a console"),
+    ("log.nbcon", "it can leave you without a console"),
+    ("tick.idle", "it costs power on every CPU"),
+    ("wd.", "it decides how the machine behaves when something hangs"),
+    ("ras.", "it decides what you hear of failing hardware"),
+    ("clk.", "it decides by what the machine reads its time"),
+];
+
+/// Those of such a prefix that are changed all the same.
+const NEVERTHELESS: &[&str] = &["wd.nmi", "wd.soft", "wd.cpumask"];
+
+/// Why a bad finding is left as it is, unless it is asked for by name.
+pub(super) fn left_unasked(finding: &Finding, kind: Kind) -> Option<&'static str> {
+    if finding.id == "iso.nohz_full" && kind != Kind::Poll {
+        return Some("it takes a word off the command line that somebody put there on purpose");
+    }
+    let stands_for = |name: &str| finding.id == name || (name.ends_with('.') && finding.id.starts_with(name));
+    let kept_back = ASKED_FOR_ONLY.iter().find(|(name, _)| stands_for(name)).map(|(_, why)| *why);
+    let kept_back = kept_back.filter(|_| !NEVERTHELESS.contains(&finding.id.as_str()));
+    let weighs_little = match (finding.severity, finding.confidence) {
+        (Severity::Info, _) => Some("it matters little here"),
+        (_, Confidence::Low) => Some("it is usual advice that nobody has verified"),
+        _ => None,
+    };
+    kept_back.or(weighs_little)
+}

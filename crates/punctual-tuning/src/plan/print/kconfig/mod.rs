@@ -1,0 +1,191 @@
+//! A fragment of kernel configuration for whoever builds the kernel, with a reason and a source for every line.
+//!
+//! Which symbols exist differs between versions; three were looked at, and the fragment says which of them it follows.
+//! It knows nothing of the running kernel.
+
+mod lines;
+
+use lines::{LINES, Line, NOTES, Value};
+use punctual_facts::machine::{Arch, Flavour, Version};
+use std::fmt;
+
+/// Versions whose Kconfig files were looked at, oldest first.
+const CHECKED: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
+/// The first version that has `PREEMPT_RT` without patches.
+const RT_IN_MAINLINE: Version = Version::new(6, 12);
+/// Longest line of a remark.
+const WIDTH_CHARS: usize = 110;
+
+/// Why there is no fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KconfigRefusal {
+    /// Not a flavour for which a kernel is built anew.
+    Flavour(Flavour),
+    /// Not an architecture that is known here.
+    Arch(Arch),
+}
+
+impl fmt::Display for KconfigRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flavour(flavour) => {
+                write!(f, "a fragment for a {} kernel is not known here; name rt, cobalt or evl", flavour.name())
+            }
+            Self::Arch(arch) => write!(f, "{} is not known here; fragments are for x86-64 and arm64", arch.name()),
+        }
+    }
+}
+
+impl std::error::Error for KconfigRefusal {}
+
+/// The fragment for a kernel of that flavour, version and architecture.
+pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String, KconfigRefusal> {
+    if !matches!(flavour, Flavour::Rt | Flavour::Cobalt | Flavour::Evl) {
+        return Err(KconfigRefusal::Flavour(flavour));
+    }
+    if arch == Arch::Other {
+        return Err(KconfigRefusal::Arch(arch));
+    }
+    let checked = followed(version);
+    let mut out = head(flavour, version, arch, CHECKED[checked]);
+    let mut section = "";
+    for line in LINES.iter().filter(|line| line.applies(flavour, checked, arch)) {
+        if line.section != section {
+            section = line.section;
+            out += "\n# ---- ";
+            out += section;
+            out.push('\n');
+            for note in NOTES.iter().filter(|n| n.section == section && n.applies(flavour, checked, arch)) {
+                out += &remark(&format!("{} [{}]", note.text, note.source));
+            }
+        }
+        out += &remark(&format!("{} [{}]", line.why, line.source));
+        out += &setting(line);
+    }
+    Ok(out)
+}
+
+/// The checked version to go by: the newest that is not newer, or the oldest.
+fn followed(version: Version) -> usize {
+    CHECKED.iter().rposition(|checked| *checked <= version).unwrap_or(0)
+}
+
+fn setting(line: &Line) -> String {
+    match line.value {
+        Value::On => format!("CONFIG_{}=y\n", line.symbol),
+        Value::Off => format!("# CONFIG_{} is not set\n", line.symbol),
+    }
+}
+
+fn head(flavour: Flavour, version: Version, arch: Arch, checked: Version) -> String {
+    let Version { major, minor } = version;
+    let mut out = format!("# Kernel configuration: {}, {major}.{minor}, {}\n", flavour.name(), arch.name());
+    out += &remark(
+        "A fragment: merge it into a configuration that boots (scripts/kconfig/merge_config.sh .config FRAGMENT), and \
+         look at what it says was not taken.",
+    );
+    out += &remark(&if checked == version {
+        format!("Checked against the Kconfig files of {major}.{minor}.")
+    } else {
+        format!(
+            "Follows the Kconfig files of {}.{}, the nearest that were looked at; {major}.{minor} may lack some of \
+             these symbols and drop them.",
+            checked.major, checked.minor
+        )
+    });
+    match flavour {
+        Flavour::Rt if version < RT_IN_MAINLINE => {
+            out += &remark("Needs the PREEMPT_RT patches of that version: without them PREEMPT_RT cannot be chosen.");
+        }
+        Flavour::Cobalt | Flavour::Evl => {
+            out += &remark(
+                "Needs a kernel tree with Dovetail and that core for that version; the symbols of these two were taken \
+                 from their own files, and tried on other versions only.",
+            );
+        }
+        _ => {}
+    }
+    out
+}
+
+/// The text as remarks of a bearable width.
+fn remark(text: &str) -> String {
+    let mut out = String::new();
+    let mut line = String::from("#");
+    for word in text.split_whitespace() {
+        if line.len() + 1 + word.len() > WIDTH_CHARS {
+            out += &line;
+            out.push('\n');
+            "#".clone_into(&mut line);
+        }
+        line.push(' ');
+        line += word;
+    }
+    out + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const FLAVOURS: [Flavour; 3] = [Flavour::Rt, Flavour::Cobalt, Flavour::Evl];
+    const ARCHES: [Arch; 2] = [Arch::X86, Arch::Arm64];
+
+    #[test]
+    fn no_symbol_is_set_twice_and_every_remark_fits() {
+        for flavour in FLAVOURS {
+            for (version, arch) in CHECKED.into_iter().flat_map(|v| ARCHES.map(|arch| (v, arch))) {
+                let fragment = kconfig(flavour, version, arch).unwrap();
+                let symbols: Vec<&str> = fragment
+                    .lines()
+                    .filter_map(|l| l.strip_prefix("CONFIG_").or(l.strip_prefix("# CONFIG_")))
+                    .map(|l| l.split(['=', ' ']).next().unwrap())
+                    .collect();
+                assert_eq!(symbols.iter().collect::<BTreeSet<_>>().len(), symbols.len(), "{fragment}");
+                assert!(symbols.len() >= 20);
+                assert!(fragment.lines().all(|line| line.chars().count() <= WIDTH_CHARS), "{fragment}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_versions_do_not_have_is_not_set_there() {
+        let has = |flavour, minor: (u32, u32), arch, line: &str| {
+            kconfig(flavour, Version::new(minor.0, minor.1), arch).unwrap().lines().any(|l| l == line)
+        };
+        let (rt, cobalt) = (Flavour::Rt, Flavour::Cobalt);
+        assert!(has(rt, (6, 12), Arch::X86, "CONFIG_PREEMPT_RT=y"));
+        assert!(has(rt, (6, 12), Arch::X86, "# CONFIG_SLUB_CPU_PARTIAL is not set"));
+        assert!(!has(rt, (7, 3), Arch::X86, "# CONFIG_SLUB_CPU_PARTIAL is not set"));
+        assert!(has(cobalt, (6, 1), Arch::X86, "# CONFIG_MIGRATION is not set"));
+        assert!(!has(cobalt, (7, 3), Arch::X86, "# CONFIG_MIGRATION is not set"));
+        assert!(!has(rt, (6, 1), Arch::X86, "# CONFIG_MIGRATION is not set"));
+        assert!(has(rt, (7, 3), Arch::Arm64, "CONFIG_ARM64_MPAM=y"));
+        assert!(!has(rt, (6, 12), Arch::Arm64, "CONFIG_ARM64_MPAM=y"));
+        assert!(has(Flavour::Evl, (6, 12), Arch::X86, "# CONFIG_FTRACE is not set"));
+        assert!(has(rt, (6, 12), Arch::X86, "CONFIG_OSNOISE_TRACER=y"));
+    }
+
+    #[test]
+    fn versions_between_follow_the_one_before() {
+        let head = |major, minor| kconfig(Flavour::Rt, Version::new(major, minor), Arch::X86).unwrap();
+        assert!(
+            head(6, 6).contains("Follows the Kconfig files of 6.1,") && head(6, 6).contains("Needs the PREEMPT_RT")
+        );
+        assert!(head(6, 12).contains("Checked against") && !head(6, 12).contains("Needs the PREEMPT_RT"));
+        assert!(head(5, 10).contains("Follows the Kconfig files of 6.1,"));
+        assert!(head(9, 0).contains("Follows the Kconfig files of 7.3,"));
+        assert!(kconfig(Flavour::Stock, Version::new(6, 12), Arch::X86).is_err());
+        assert!(kconfig(Flavour::Rt, Version::new(6, 12), Arch::Other).is_err());
+    }
+
+    #[test]
+    fn every_remark_of_a_section_has_lines_to_stand_before() {
+        let sections: BTreeSet<&str> = LINES.iter().map(|line| line.section).collect();
+        assert!(NOTES.iter().all(|note| sections.contains(note.section)));
+        let mut order: Vec<&str> = LINES.iter().map(|line| line.section).collect();
+        order.dedup();
+        assert_eq!(order.len(), sections.len(), "lines of a section stand together");
+    }
+}

@@ -1,0 +1,122 @@
+//! A remedy while it is being put together: its steps, and what each finds and leaves, told in one line each.
+
+use super::super::{Expected, Reading, Step};
+use super::{Notes, Remedy};
+use crate::knobs::Case;
+use punctual_facts::fact::{Fact, printable};
+use std::collections::BTreeMap;
+
+/// So many subjects are named; the rest is counted.
+const MOST_NAMED: usize = 12;
+/// Longest line.
+const LINE_CHARS: usize = 400;
+
+/// Steps, with what each finds and leaves.
+#[derive(Default)]
+pub(super) struct Draft {
+    steps: Vec<Step>,
+    before: BTreeMap<String, Vec<String>>,
+    after: BTreeMap<String, Vec<String>>,
+}
+
+impl Draft {
+    /// One step, about this subject.
+    pub(super) fn step(&mut self, subject: &str, before: &str, after: &str, step: Step) {
+        let told = |values: &mut BTreeMap<String, Vec<String>>, value: &str| {
+            let subjects = values.entry(value.to_owned()).or_default();
+            if !subjects.iter().any(|known| known == subject) {
+                subjects.push(subject.to_owned());
+            }
+        };
+        told(&mut self.before, before);
+        told(&mut self.after, after);
+        self.steps.push(step);
+    }
+
+    /// A step that nobody is told of: it only makes room for the others.
+    pub(super) fn silent(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    /// A value for a file that reads back as it was written. What is not there, or is so already, is left out; what may
+    /// not be read now is written all the same, for who plans may not be who writes.
+    pub(super) fn write(&mut self, case: &Case<'_>, subject: &str, path: &str, value: &str) -> bool {
+        self.write_as(case, subject, path, value, Expected::same(Reading::Plain))
+    }
+
+    /// The same, for a file that reads back in another way.
+    pub(super) fn write_as(
+        &mut self,
+        case: &Case<'_>,
+        subject: &str,
+        path: &str,
+        value: &str,
+        expected: Expected,
+    ) -> bool {
+        let before = match case.peek(path) {
+            // What makes no sense could not be put back.
+            Fact::Absent | Fact::Garbled(_) => return false,
+            Fact::Known(text) => expected.reading.value(&text, value),
+            Fact::Denied => "not known".to_owned(),
+        };
+        if expected.reading.same(&before, value) {
+            return true;
+        }
+        let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
+        let step = Step::Write { path: path.to_owned(), value: value.to_owned(), expected };
+        self.step(subject, &before, value, step);
+        true
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The remedy, with what can go wrong and what will show that it worked.
+    pub(super) fn remedy(self, risk: &str, proof: &str) -> Remedy {
+        let notes = Notes {
+            before: told(&self.before),
+            after: told(&self.after),
+            risk: risk.to_owned(),
+            proof: proof.to_owned(),
+            ..Notes::default()
+        };
+        Remedy::Steps(self.steps, notes)
+    }
+
+    /// The same, of steps that stand for themselves.
+    pub(super) fn apart(self, risk: &str, proof: &str) -> Remedy {
+        match self.remedy(risk, proof) {
+            Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { apart: true, ..notes }),
+            other => other,
+        }
+    }
+}
+
+fn told(values: &BTreeMap<String, Vec<String>>) -> String {
+    let one = |(value, subjects): (&String, &Vec<String>)| {
+        let named = subjects.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = subjects.len().saturating_sub(MOST_NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let value = if value.is_empty() { "(empty)" } else { value };
+        format!("{value} ({named}{more})")
+    };
+    printable(&values.iter().map(one).collect::<Vec<_>>().join("; "), LINE_CHARS)
+}
+
+impl super::Site<'_> {
+    /// A file for each of these CPUs (`{cpu}` in the path stands for the number), all to hold the same value.
+    pub(super) fn per_cpu(
+        &self,
+        draft: &mut Draft,
+        cpus: impl IntoIterator<Item = u32>,
+        path: &str,
+        value: &str,
+    ) -> bool {
+        let mut any = false;
+        for cpu in cpus {
+            any |= draft.write(self.case, &format!("CPU {cpu}"), &path.replace("{cpu}", &cpu.to_string()), value);
+        }
+        any
+    }
+}

@@ -1,0 +1,297 @@
+//! One clock for the real-time CPUs, for what shares it with them, and for what they reach memory through.
+
+use super::draft::Draft;
+use super::{Found, Remedy, Site, by_hand};
+use crate::knobs::{Case, Doubt, Missing};
+use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
+use punctual_facts::fact::Fact;
+
+const CPUS: &str = "/sys/devices/system/cpu";
+const HEAT: &str = "More heat: look at thermal throttling under full load.";
+const NO_DRIVER: &str = "no driver of frequencies here";
+
+fn of(cpu: u32, file: &str) -> String {
+    format!("{CPUS}/cpu{cpu}/cpufreq/{file}")
+}
+
+fn khz(case: &Case<'_>, cpu: u32, file: &str) -> Option<u64> {
+    case.peek(&of(cpu, file)).known()?.trim().parse().ok()
+}
+
+/// The CPUs that a file of this CPU names.
+fn members(case: &Case<'_>, cpu: u32, file: &str) -> CpuSet {
+    let text = case.peek(&of(cpu, file));
+    let numbers = text.known().map(String::as_str).unwrap_or_default().split_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).filter(|cpu| *cpu < CPU_LIMIT).collect()
+}
+
+/// One CPU of each group that is set together: what is written for one holds for all of them.
+fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Vec<(u32, String)> {
+    let mut seen = CpuSet::new();
+    let mut chosen = Vec::new();
+    for cpu in cpus.iter().filter(|cpu| case.peek(&of(*cpu, "scaling_governor")) != Fact::Absent) {
+        if seen.contains(cpu) {
+            continue;
+        }
+        let together = members(case, cpu, "affected_cpus");
+        let subject = if together.len() > 1 { format!("CPUs {together}") } else { format!("CPU {cpu}") };
+        seen = seen.union(&together);
+        chosen.push((cpu, subject));
+    }
+    chosen
+}
+
+/// CPUs that share a clock with real-time ones and are none themselves.
+fn neighbours(case: &Case<'_>) -> CpuSet {
+    let mut all = CpuSet::new();
+    for cpu in case.rt.iter() {
+        all = all.union(&members(case, cpu, "freqdomain_cpus")).union(&members(case, cpu, "affected_cpus"));
+    }
+    let online = case.online().cloned().unwrap_or_default();
+    all.intersection(&online).difference(&case.rt)
+}
+
+fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
+    let case = site.case;
+    let groups = one_each(case, cpus);
+    if groups.is_empty() {
+        return Doubt::not_applicable(NO_DRIVER);
+    }
+    let mut draft = Draft::default();
+    for (cpu, subject) in groups {
+        let offered = case.peek(&of(cpu, "scaling_available_governors"));
+        if offered.known().is_some_and(|names| !names.split_whitespace().any(|name| name == "performance")) {
+            return Ok(Remedy::ByHand(format!(
+                "{subject} does not offer the governor performance: modprobe cpufreq_performance, or build the kernel with it"
+            )));
+        }
+        draft.write(case, &subject, &of(cpu, "scaling_governor"), "performance");
+    }
+    Ok(draft.remedy(HEAT, "scaling_governor, and scaling_cur_freq under load"))
+}
+
+/// The governor of the real-time CPUs.
+pub(super) fn governor(site: &Site<'_>) -> Found {
+    performance(site, &site.case.rt)
+}
+
+/// The governor of whoever drives the same clock.
+pub(super) fn clock_domain(site: &Site<'_>) -> Found {
+    let others = neighbours(site.case);
+    if others.is_empty() {
+        return Doubt::not_applicable("nobody else drives the clock of these CPUs");
+    }
+    performance(site, &others)
+}
+
+/// What the CPU is told where it chooses its own clock.
+pub(super) fn preference(site: &Site<'_>) -> Found {
+    let mut draft = Draft::default();
+    if !site.per_cpu(&mut draft, site.case.rt.iter(), &of_each("cpufreq/energy_performance_preference"), "performance")
+    {
+        return Doubt::not_applicable("the CPU does not choose its clock by a preference here");
+    }
+    Ok(draft.remedy(HEAT, "energy_performance_preference"))
+}
+
+/// The older hint of the same kind.
+pub(super) fn bias(site: &Site<'_>) -> Found {
+    let mut draft = Draft::default();
+    if !site.per_cpu(&mut draft, site.case.rt.iter(), &of_each("power/energy_perf_bias"), "0") {
+        return Doubt::not_applicable("this CPU has no energy bias");
+    }
+    Ok(draft.remedy(HEAT, "energy_perf_bias"))
+}
+
+fn of_each(file: &str) -> String {
+    format!("{CPUS}/cpu{{cpu}}/{file}")
+}
+
+/// The switch for turbo that exists.
+pub(super) fn turbo(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.not_a_guest()?;
+    let risk = "Single-threaded work gets slower.";
+    let mut draft = Draft::default();
+    for (path, value) in [("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")] {
+        let path = format!("{CPUS}/{path}");
+        if draft.write(case, "all CPUs", &path, value) {
+            return Ok(draft.remedy(risk, &path));
+        }
+    }
+    if !site.per_cpu(&mut draft, case.rt.iter(), &of_each("cpufreq/boost"), "0") {
+        return Doubt::not_applicable("the kernel knows no turbo on this machine");
+    }
+    Ok(draft.remedy(risk, "cpufreq/boost of each CPU"))
+}
+
+/// The driver, where it was told to keep out.
+pub(super) fn driver(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.not_a_guest()?;
+    let mut draft = Draft::default();
+    for (path, off) in [("intel_pstate/status", "off"), ("amd_pstate/status", "disable")] {
+        let path = format!("{CPUS}/{path}");
+        if case.peek(&path).known().is_some_and(|status| status == off) {
+            draft.write(case, "frequency driver", &path, "active");
+        }
+    }
+    if draft.is_empty() {
+        return Doubt::not_applicable("no driver here can be switched on at run time");
+    }
+    Ok(draft.remedy("All CPUs change their clock while the driver takes over.", "scaling_driver"))
+}
+
+/// The highest clock that a CPU keeps up, below turbo; `None` where nothing tells it.
+fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
+    let top = khz(case, cpu, "cpuinfo_max_freq")?;
+    let base = khz(case, cpu, "base_frequency");
+    let is = |path: &str, value: &str| case.peek(&format!("{CPUS}/{path}")).known().is_some_and(|text| text == value);
+    let has = |path: &str| case.peek(&format!("{CPUS}/{path}")) != Fact::Absent;
+    let has_turbo = has("intel_pstate/no_turbo") || has("cpufreq/boost") || has(&format!("cpu{cpu}/cpufreq/boost"));
+    let is_off = is("intel_pstate/no_turbo", "1") || is("cpufreq/boost", "0");
+    // Tables of frequencies leave turbo out, which is listed apart.
+    let listed = case.peek(&of(cpu, "scaling_available_frequencies"));
+    let listed = listed.known().and_then(|list| list.split_whitespace().filter_map(|one| one.parse().ok()).max());
+    base.or(listed).or((!has_turbo || is_off).then_some(top)).filter(|khz| *khz <= top)
+}
+
+/// One frequency for lowest and highest.
+pub(super) fn pin(site: &Site<'_>) -> Found {
+    let case = site.case;
+    let groups = one_each(case, &case.rt);
+    if groups.is_empty() {
+        return Doubt::not_applicable(NO_DRIVER);
+    }
+    let mut draft = Draft::default();
+    for (cpu, subject) in groups {
+        let Some(wanted) = sustained(case, cpu) else {
+            return Ok(Remedy::ByHand(format!(
+                "nothing tells which frequency {subject} keeps up without turbo: choose one, and write it into \
+                    scaling_max_freq and scaling_min_freq"
+            )));
+        };
+        let lowest = khz(case, cpu, "scaling_min_freq").unwrap_or_default();
+        // The kernel refuses a lowest above the highest, so whichever makes room goes first.
+        let files = if wanted < lowest {
+            ["scaling_min_freq", "scaling_max_freq"]
+        } else {
+            ["scaling_max_freq", "scaling_min_freq"]
+        };
+        for file in files {
+            draft.write(
+                case,
+                &format!("{subject} {}", if file == "scaling_min_freq" { "lowest" } else { "highest" }),
+                &of(cpu, file),
+                &wanted.to_string(),
+            );
+        }
+    }
+    Ok(draft.remedy(HEAT, "scaling_min_freq and scaling_max_freq, and scaling_cur_freq under load"))
+}
+
+/// The highest frequency, where somebody lowered it.
+pub(super) fn limits(site: &Site<'_>) -> Found {
+    let case = site.case;
+    let groups = one_each(case, &case.rt);
+    if groups.is_empty() {
+        return Doubt::not_applicable(NO_DRIVER);
+    }
+    let mut draft = Draft::default();
+    for (cpu, subject) in groups {
+        let Some(top) = khz(case, cpu, "cpuinfo_max_freq") else { continue };
+        if sustained(case, cpu).is_some_and(|wanted| wanted != top) {
+            return Doubt::not_applicable("pm.freq_pin sets one frequency below turbo, which is as good");
+        }
+        draft.write(case, &subject, &of(cpu, "scaling_max_freq"), &top.to_string());
+    }
+    Ok(draft.remedy(HEAT, "scaling_max_freq"))
+}
+
+/// The power limit is the maker's, and what keeps the machine whole.
+pub(super) fn rapl(_: &Site<'_>) -> Found {
+    by_hand(
+        "limits of power keep the hardware whole, so no program changes them here: improve cooling, or raise them in the \
+            firmware within what the maker allows",
+    )
+}
+
+/// One file of each place in the uncore, to hold what another of it says.
+fn uncore_file(site: &Site<'_>, file: &str) -> Found {
+    let case = site.case;
+    let folder = format!("{CPUS}/intel_uncore_frequency");
+    let none = Missing::CannotBe("no control of the uncore frequency here");
+    let mut draft = Draft::default();
+    let mut any = false;
+    for name in case.known(&folder, case.list(&folder), none)? {
+        if !name.starts_with("package_") && !name.starts_with("uncore") {
+            continue;
+        }
+        let Fact::Known(highest) = case.peek(&format!("{folder}/{name}/max_freq_khz")) else { continue };
+        if highest.parse::<u64>().is_ok() {
+            any |= draft.write(case, &name, &format!("{folder}/{name}/{file}"), &highest);
+        }
+    }
+    if !any {
+        return Doubt::not_applicable("no control of the uncore frequency here");
+    }
+    Ok(draft.remedy(HEAT, &format!("{folder}/*/current_freq_khz")))
+}
+
+/// The lower limit of the uncore's clock.
+pub(super) fn uncore(site: &Site<'_>) -> Found {
+    uncore_file(site, "min_freq_khz")
+}
+
+/// The clock of the uncore while CPUs are idle.
+pub(super) fn uncore_elc(site: &Site<'_>) -> Found {
+    uncore_file(site, "elc_floor_freq_khz")
+}
+
+/// Devices whose names hold one of these parts, each at its highest clock.
+fn devfreq(site: &Site<'_>, parts: &[&str]) -> Found {
+    let case = site.case;
+    let folder = "/sys/class/devfreq";
+    let none = Missing::CannotBe("no device here changes its frequency by devfreq");
+    let mut draft = Draft::default();
+    for device in case.known(folder, case.list(folder), none)? {
+        let is_memory_bus = device.contains("mbus") && !parts.contains(&"mbus");
+        if is_memory_bus || !parts.iter().any(|part| device.contains(part)) {
+            continue;
+        }
+        let read = |file: &str| case.peek(&format!("{folder}/{device}/{file}"));
+        if read("governor").known().is_some_and(|now| matches!(now.as_str(), "performance" | "powersave")) {
+            continue;
+        }
+        let offers = |names: &String| names.split_whitespace().any(|name| name == "performance");
+        if read("available_governors").known().is_none_or(offers) {
+            draft.write(case, &device, &format!("{folder}/{device}/governor"), "performance");
+        } else if let Fact::Known(highest) = read("max_freq") {
+            if highest.parse::<u64>().is_ok() {
+                draft.write(case, &device, &format!("{folder}/{device}/min_freq"), &highest);
+            }
+        }
+    }
+    Ok(draft
+        .remedy("The change itself stops whoever uses the device for a moment; more heat.", "cur_freq stands still"))
+}
+
+/// The memory controller.
+pub(super) fn memory(site: &Site<'_>) -> Found {
+    devfreq(site, &["dmc", "ddr", "dram", "memory", "mbus"])
+}
+
+/// Buses.
+pub(super) fn bus(site: &Site<'_>) -> Found {
+    devfreq(site, &["bus", "noc", "interconnect", "cci", "uncore"])
+}
+
+/// Graphics.
+pub(super) fn gpu(site: &Site<'_>) -> Found {
+    devfreq(site, &["gpu", "mali"])
+}
+
+/// Neural units.
+pub(super) fn npu(site: &Site<'_>) -> Found {
+    devfreq(site, &["npu"])
+}

@@ -1,0 +1,85 @@
+//! How deep the real-time CPUs may sleep.
+
+use super::draft::Draft;
+use super::{Found, Notes, Remedy, Site};
+use crate::knobs::{Case, Doubt};
+use punctual_facts::fact::Fact;
+use punctual_hist::Nanos;
+
+const LIMIT: &str = "/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us";
+const DEVICE: &str = "/dev/cpu_dma_latency";
+/// What the device says while nobody limits anything.
+const NO_LIMIT_US: u64 = 2_000_000_000;
+/// The first sleep state takes this long to leave, or less; enough where nobody stated a budget.
+const FIRST_STATE_US: u64 = 2;
+
+/// What the need can live with: a quarter of its budget.
+fn wanted_us(case: &Case<'_>) -> u64 {
+    case.need.budget.map_or(FIRST_STATE_US, |budget| budget.whole(Nanos::from_us(1)) / 4)
+}
+
+/// The limit of one CPU that is in force; `None` where there is none.
+fn limit_us(text: &str) -> Option<u64> {
+    if text == "n/a" { Some(0) } else { text.parse().ok().filter(|limit| *limit > 0) }
+}
+
+/// A limit for each real-time CPU, which nobody has to keep open.
+pub(super) fn limit(site: &Site<'_>) -> Found {
+    let case = site.case;
+    let wanted_us = wanted_us(case);
+    // In this file, 0 means that there is no limit.
+    let value = if wanted_us == 0 { "n/a".to_owned() } else { wanted_us.to_string() };
+    let (mut draft, mut any) = (Draft::default(), false);
+    for cpu in case.rt.iter() {
+        let path = LIMIT.replace("{cpu}", &cpu.to_string());
+        let now = case.peek(&path);
+        any |= now != Fact::Absent;
+        if now.known().and_then(|text| limit_us(text)).is_some_and(|limit_us| limit_us <= wanted_us) {
+            continue;
+        }
+        draft.write(case, &format!("CPU {cpu}"), &path, &value);
+    }
+    if !any {
+        return Doubt::not_applicable("this kernel has no limit of sleep per CPU; see pm.qos_global");
+    }
+    let risk = if wanted_us == 0 {
+        "These CPUs spin while idle: heat, and less for an SMT sibling. The kernel takes 'n/a' for no latency at all."
+    } else {
+        "More heat; the rest of the package gets less turbo."
+    };
+    Ok(draft.remedy(risk, "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage of deeper states stands still"))
+}
+
+/// A limit for all CPUs, held by a process, where there is none per CPU.
+pub(super) fn hold(site: &Site<'_>) -> Found {
+    let case = site.case;
+    let has_own = |cpu: u32| case.peek(&LIMIT.replace("{cpu}", &cpu.to_string())) != Fact::Absent;
+    if case.rt.iter().any(has_own) {
+        return Doubt::not_applicable("each CPU has a limit of its own here, see pm.idle_state");
+    }
+    let now = case.aside(|case| case.peek_bytes(DEVICE)).and_then(|bytes| {
+        let four = <[u8; 4]>::try_from(bytes.as_slice());
+        four.map_or_else(|e| Fact::Garbled(e.to_string()), |four| Fact::Known(i32::from_le_bytes(four)))
+    });
+    if now == Fact::Absent {
+        return Doubt::not_applicable(format!("{DEVICE} is not there"));
+    }
+    let wanted_us = u32::try_from(wanted_us(case)).unwrap_or(u32::MAX);
+    let limit_us = now.known().and_then(|limit| u32::try_from(*limit).ok());
+    if limit_us.is_some_and(|limit_us| limit_us <= wanted_us) {
+        return Doubt::not_applicable("a program holds such a limit already");
+    }
+    let before = match limit_us {
+        Some(limit_us) if u64::from(limit_us) >= NO_LIMIT_US => "no limit".to_owned(),
+        Some(limit_us) => format!("{limit_us} us"),
+        None => "not known".to_owned(),
+    };
+    let notes = Notes {
+        before,
+        after: format!("{wanted_us} us, while a process of ours keeps the file open"),
+        risk: "All CPUs stay warm, and with them the whole package.".to_owned(),
+        proof: format!("the four bytes read from {DEVICE}"),
+        ..Notes::default()
+    };
+    Ok(Remedy::Hold(wanted_us, notes))
+}

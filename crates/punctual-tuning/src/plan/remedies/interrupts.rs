@@ -1,0 +1,153 @@
+//! Interrupts, each to the CPUs that may have it.
+//!
+//! All three remedies that move interrupts ask the same function where one belongs, so they never disagree.
+
+use super::super::{Expected, Reading, Step};
+use super::draft::Draft;
+use super::{Found, Site, by_hand};
+use crate::knobs::{Doubt, InterruptLine, interrupt_lines};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::Arch;
+
+/// Numbers of the interrupts whose file nobody may write; whoever reads the live machine puts it there. Kernels before
+/// 6.12 let everybody try, and refuse then.
+const FIXED: &str = "punctual:/irq/fixed";
+const RISK: &str = "Moved while busy, an interrupt is handled on another CPU from the next one on; a CPU that gets all of \
+    them may be too slow for a fast device.";
+
+/// An interrupt that may be moved.
+struct Movable {
+    number: u32,
+    handlers: String,
+    /// Where it may go now, where the kernel tells.
+    asked: Option<CpuSet>,
+    delivered: Option<CpuSet>,
+    /// Where it belongs.
+    wanted: CpuSet,
+}
+
+impl Site<'_> {
+    /// Whether somebody wants an interrupt to stay: by its number, its handler or its device.
+    fn keeps(&self, number: u32, handlers: &[String]) -> bool {
+        let number = number.to_string();
+        self.needs.devices.iter().chain(&self.needs.keep_irqs).any(|kept| {
+            *kept == number || handlers.iter().any(|handler| handler == kept || InterruptLine::device(handler) == kept)
+        })
+    }
+
+    /// Whether the kernel keeps an interrupt to itself, as far as it says so.
+    fn is_fixed(&self, line: &InterruptLine) -> bool {
+        let (case, number) = (self.case, line.number);
+        let fixed = case.aside(|case| case.peek(FIXED));
+        let is_listed = |list: &String| list.split_whitespace().any(|one| one.parse() == Ok(number));
+        let state = case.aside(|case| case.peek(&format!("/sys/kernel/debug/irq/irqs/{number}")));
+        let is_held = |text: &String| {
+            ["IRQD_AFFINITY_MANAGED", "IRQD_PER_CPU", "IRQD_NO_BALANCING"].iter().any(|flag| text.contains(flag))
+        };
+        fixed.known().is_some_and(is_listed) || state.known().is_some_and(is_held) || line.is_managed_queue(case)
+    }
+
+    /// Every interrupt that somebody handles and that may be moved, and where it belongs: to all housekeeping CPUs, or to
+    /// one after the other where the controller delivers to the first of many.
+    fn movable(&self) -> Result<Vec<Movable>, Doubt> {
+        let case = self.case;
+        case.has_housekeeping()?;
+        let one_each = case.arch() == Some(&Arch::Arm64);
+        let others: Vec<u32> = case.housekeeping.iter().collect();
+        let mut found: Vec<Movable> = Vec::new();
+        for line in interrupt_lines(case)? {
+            let handlers = line.handlers(case);
+            if handlers.is_empty() || self.keeps(line.number, handlers) || self.is_fixed(line) {
+                continue;
+            }
+            let asked = match case.peek(&format!("/proc/irq/{}/smp_affinity_list", line.number)) {
+                Fact::Absent | Fact::Garbled(_) => continue,
+                Fact::Known(list) => CpuSet::parse_list(&list).ok(),
+                Fact::Denied => None,
+            };
+            let wanted = match others.get(found.len() % others.len()) {
+                Some(one) if one_each => CpuSet::from_iter([*one]),
+                _ => CpuSet::clone(&case.housekeeping),
+            };
+            let handlers = handlers.join(", ");
+            found.push(Movable { number: line.number, handlers, asked, delivered: line.delivered.clone(), wanted });
+        }
+        Ok(found)
+    }
+
+    fn moves(&self, meant: impl Fn(&Movable) -> bool) -> Found {
+        let mut draft = Draft::default();
+        for line in self.movable()?.iter().filter(|line| meant(line)) {
+            let folder = format!("/proc/irq/{}", line.number);
+            // What is delivered nowhere yet settles when it first comes.
+            let is_delivered = line.delivered.as_ref().is_some_and(|cpus| !cpus.is_empty());
+            let settles_at = is_delivered.then(|| format!("{folder}/effective_affinity_list"));
+            let step = Step::Write {
+                path: format!("{folder}/smp_affinity_list"),
+                value: line.wanted.to_string(),
+                expected: Expected { reading: Reading::CpuList, settles_at, or_fewer: true },
+            };
+            let asked = line.asked.as_ref().map_or("not known".to_owned(), CpuSet::to_string);
+            let before = match &line.delivered {
+                Some(delivered) if delivered.is_empty() => format!("nowhere yet, of {asked}"),
+                Some(delivered) => format!("{delivered} of {asked}"),
+                None => asked,
+            };
+            draft.step(&format!("{} {}", line.number, line.handlers), &before, &line.wanted.to_string(), step);
+        }
+        Ok(draft.apart(
+            RISK,
+            "/proc/irq/N/effective_affinity_list names none of the real-time CPUs; some interrupts move only when they \
+                come next",
+        ))
+    }
+}
+
+fn touches(cpus: Option<&CpuSet>, site: &Site<'_>) -> bool {
+    cpus.is_some_and(|cpus| !cpus.intersection(&site.case.rt).is_empty())
+}
+
+/// Those that come to real-time CPUs now.
+pub(super) fn affinity(site: &Site<'_>) -> Found {
+    site.moves(|line| touches(line.delivered.as_ref(), site))
+}
+
+/// Those that come to others and may come to real-time CPUs any day.
+pub(super) fn requested(site: &Site<'_>) -> Found {
+    site.moves(|line| !touches(line.delivered.as_ref(), site) && touches(line.asked.as_ref(), site))
+}
+
+/// All of them, one after the other, where the controller knows one target only.
+pub(super) fn spread(site: &Site<'_>) -> Found {
+    site.case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
+    site.moves(|line| line.asked.as_ref() != Some(&line.wanted))
+}
+
+/// What comes later.
+pub(super) fn default(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.has_housekeeping()?;
+    let path = "/proc/irq/default_smp_affinity";
+    let before = case.peek(path);
+    if matches!(before, Fact::Absent | Fact::Garbled(_)) {
+        return Doubt::not_applicable("this kernel does not show such a mask");
+    }
+    let before = before.known().cloned().unwrap_or_else(|| "not known".to_owned());
+    if CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping) {
+        return Doubt::not_applicable("it is so already");
+    }
+    let mut draft = Draft::default();
+    let mask = case.housekeeping.mask();
+    let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };
+    draft.step("interrupts requested from now on", &before, &mask, step);
+    Ok(draft.remedy("None: it counts for interrupts requested from now on.", path))
+}
+
+/// Those the kernel spreads itself: nothing at run time moves them.
+pub(super) fn managed(_: &Site<'_>) -> Found {
+    by_hand(
+        "the kernel lets nobody move these; fewer queues help (net.queues; a parameter of the storage driver), or no I/O \
+            from these CPUs, and isolcpus=managed_irq at the next boot",
+    )
+}

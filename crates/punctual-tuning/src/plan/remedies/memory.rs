@@ -1,0 +1,94 @@
+//! Memory that is set aside.
+
+use super::super::{Expected, Reading, Step};
+use super::draft::Draft;
+use super::{Found, Remedy, Site};
+use crate::knobs::{Blast, Doubt, Missing};
+use punctual_facts::fact::Fact;
+
+/// Huge pages to be reserved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HugePages {
+    /// The size of one, in kB: 2048, 1048576.
+    pub size_kb: u64,
+    /// How many there are to be, on that node or in all.
+    pub count: u64,
+    /// The memory node; `None` leaves it to the kernel.
+    pub node: Option<u32>,
+}
+
+impl HugePages {
+    fn folder(&self) -> String {
+        let size = format!("hugepages/hugepages-{}kB", self.size_kb);
+        match self.node {
+            None => format!("/sys/kernel/mm/{size}"),
+            Some(node) => format!("/sys/devices/system/node/node{node}/{size}"),
+        }
+    }
+}
+
+/// The reservation that was asked for. Without one, what is reserved and unused is somebody's to give back.
+pub(super) fn huge_pages(site: &Site<'_>) -> Found {
+    let case = site.case;
+    if site.needs.huge_pages.is_empty() {
+        return Ok(Remedy::ByHand(
+            "whoever reserved the pages may still map them; if nobody will, write 0 to \
+                /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages"
+                .to_owned(),
+        ));
+    }
+    let mut draft = Draft::default();
+    for wish in &site.needs.huge_pages {
+        let path = format!("{}/nr_hugepages", wish.folder());
+        let subject = match wish.node {
+            None => format!("{} kB pages", wish.size_kb),
+            Some(node) => format!("{} kB pages of node {node}", wish.size_kb),
+        };
+        match case.peek(&path) {
+            Fact::Absent | Fact::Garbled(_) => return Doubt::not_applicable(format!("this machine has no {subject}")),
+            // More than that are somebody else's.
+            Fact::Known(now) if now.parse::<u64>().is_ok_and(|now| now >= wish.count) => {}
+            now => {
+                let before = now.known().cloned().unwrap_or_else(|| "not known".to_owned());
+                let value = wish.count.to_string();
+                let step = Step::Write { path, value: value.clone(), expected: Expected::same(Reading::Plain) };
+                draft.step(&subject, &before, &value, step);
+            }
+        }
+    }
+    let risk = "Memory is moved about to make room, which takes a while; where it is scattered the kernel gives fewer than \
+        asked, and only a reservation at boot gives all.";
+    Ok(disturbing(draft.remedy(risk, "HugePages_Total of /proc/meminfo, nr_hugepages of each node")))
+}
+
+fn disturbing(remedy: Remedy) -> Remedy {
+    match remedy {
+        Remedy::Steps(steps, mut notes) => {
+            notes.blast = Some(Blast::Disturbing);
+            Remedy::Steps(steps, notes)
+        }
+        other => other,
+    }
+}
+
+/// The smaller of 64 MB and a hundredth of the memory kept free.
+pub(super) fn watermark(site: &Site<'_>) -> Found {
+    const MOST_KB: u64 = 65_536;
+    let case = site.case;
+    let missing = Missing::TellsNothing("how much memory there is is not shown");
+    let table = case.known("/proc/meminfo", case.peek("/proc/meminfo"), missing)?;
+    let total =
+        table.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok());
+    let Some(total_kb) = total else { return Doubt::unknown("/proc/meminfo does not tell MemTotal") };
+    let wanted_kb = MOST_KB.min(total_kb / 100);
+    let path = "/proc/sys/vm/min_free_kbytes";
+    let now = case.peek(path);
+    if now.known().and_then(|text| text.parse::<u64>().ok()).is_some_and(|kb| kb >= wanted_kb) {
+        return Doubt::not_applicable("it is so already");
+    }
+    let mut draft = Draft::default();
+    if !draft.write(case, "free memory, in kB", path, &wanted_kb.to_string()) {
+        return Doubt::not_applicable("this kernel does not show how much it keeps free");
+    }
+    Ok(draft.remedy("That memory is lost to programs.", path))
+}

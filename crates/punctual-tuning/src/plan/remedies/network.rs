@@ -1,0 +1,162 @@
+//! Network devices: only those of the real-time work are set up for it; packets of the others are kept away from its
+//! CPUs.
+
+use super::super::{Expected, Reading, SchedPolicy, Step};
+use super::draft::Draft;
+use super::{Found, Notes, Remedy, Site};
+use crate::knobs::{Blast, Case, Doubt, Missing};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+
+const FOLDER: &str = "/sys/class/net";
+const ETHTOOL: &str = "punctual:/ethtool";
+const NAME_IT: &str = "name the network device of the real-time traffic first: only that one is to be changed";
+
+fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    case.known(FOLDER, case.list(FOLDER), Missing::CannotBe("there is no network"))
+}
+
+/// The devices of the real-time work that are here; without any, somebody has to name one.
+fn named(site: &Site<'_>) -> Result<Option<Vec<String>>, Doubt> {
+    let all = devices(site.case)?;
+    if site.needs.devices.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(all.into_iter().filter(|device| site.is_named(device)).collect()))
+}
+
+/// A setting of a device, as ethtool tells it.
+fn setting(case: &Case<'_>, device: &str, subject: &str, name: &str) -> Option<u32> {
+    let text = case.peek(&format!("{ETHTOOL}/{device}/{subject}"));
+    let value = |line: &str| line.split_once(' ').filter(|(found, _)| *found == name)?.1.trim().parse().ok();
+    text.known()?.lines().find_map(value)
+}
+
+/// Packets announced at once.
+pub(super) fn coalesce(site: &Site<'_>) -> Found {
+    let case = site.case;
+    let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
+    let mut draft = Draft::default();
+    for device in devices {
+        let now = |name: &str| setting(case, &device, "coalesce", name);
+        // One packet at least, where packets are counted: some drivers take 0 for never.
+        let wanted = [("adaptive-rx", 0), ("rx-usecs", 0), ("rx-frames", 1)];
+        let is_due = |name: &str, value: u32| match now(name) {
+            Some(now) if name == "rx-frames" => now > 1,
+            Some(now) => now != value,
+            None => false,
+        };
+        let settings: Vec<(String, u32)> = wanted
+            .iter()
+            .filter(|(name, value)| is_due(name, *value))
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect();
+        if settings.is_empty() {
+            continue;
+        }
+        let told = |value: &dyn Fn(&str, u32) -> u32| {
+            settings
+                .iter()
+                .map(|(name, wanted)| format!("{name} {}", value(name, *wanted)))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let (before, after) = (told(&|name, _| now(name).unwrap_or_default()), told(&|_, wanted| wanted));
+        draft.step(&device, &before, &after, Step::Nic { device: device.clone(), settings });
+    }
+    Ok(draft.remedy("More interrupts; some drivers reset the device for it.", "ethtool -c DEVICE"))
+}
+
+/// No more queues than CPUs that handle them.
+pub(super) fn queues(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.has_housekeeping()?;
+    let most = u32::try_from(case.housekeeping.len()).unwrap_or(u32::MAX);
+    let mut draft = Draft::default();
+    for device in devices(case)? {
+        let now = |name: &str| setting(case, &device, "channels", name).unwrap_or_default();
+        if now("combined") <= most {
+            continue;
+        }
+        let settings = vec![("channels/combined".to_owned(), most)];
+        let (before, after) = (format!("{} queues", now("combined")), format!("{most} queues"));
+        draft.step(&device, &before, &after, Step::Nic { device: device.clone(), settings });
+    }
+    if draft.is_empty() {
+        return Doubt::not_applicable("no device here has combined queues to give up");
+    }
+    Ok(breaking(draft.apart(
+        "The device is reset: its link goes down for seconds, and what talks over it with it.",
+        "ethtool -l DEVICE",
+    )))
+}
+
+fn breaking(remedy: Remedy) -> Remedy {
+    match remedy {
+        Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { blast: Some(Blast::Breaking), ..notes }),
+        other => other,
+    }
+}
+
+/// Packets handled in threads, which can be ranked; those that exist already are.
+pub(super) fn threaded(site: &Site<'_>) -> Found {
+    let case = site.case;
+    let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
+    let mut draft = Draft::default();
+    for device in &devices {
+        draft.write(case, device, &format!("{FOLDER}/{device}/threaded"), "1");
+    }
+    let priority = site.device_priority();
+    for thread in site.kernel_threads().unwrap_or_default() {
+        let of_device = |device: &String| {
+            thread.name.comm.strip_prefix("napi/").is_some_and(|rest| rest.starts_with(&format!("{device}-")))
+        };
+        if devices.iter().any(of_device) && thread.policy != SchedPolicy::Fifo(priority) {
+            let step = Step::Policy { task: thread.name.clone(), policy: SchedPolicy::Fifo(priority) };
+            draft.step(&thread.name.comm, &thread.policy.to_string(), &format!("fifo {priority}"), step);
+        }
+    }
+    if draft.is_empty() {
+        return Doubt::not_applicable("no device that was named has this switch, or all is so already");
+    }
+    Ok(draft.remedy(
+        "Threads that appear only now have ordinary priority until they are ranked by a second run.",
+        "threads napi/DEVICE-N with their priority",
+    ))
+}
+
+/// No deferring, for the devices of the real-time work.
+pub(super) fn defer(site: &Site<'_>) -> Found {
+    let case = site.case;
+    let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
+    let mut draft = Draft::default();
+    for device in &devices {
+        for file in ["napi_defer_hard_irqs", "gro_flush_timeout"] {
+            draft.write(case, device, &format!("{FOLDER}/{device}/{file}"), "0");
+        }
+    }
+    Ok(draft.remedy("More interrupts.", "napi_defer_hard_irqs and gro_flush_timeout"))
+}
+
+/// Received packets steered to others.
+pub(super) fn steering(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.has_housekeeping()?;
+    let mut draft = Draft::default();
+    for device in devices(case)? {
+        let queues = case.list(&format!("{FOLDER}/{device}/queues"));
+        for queue in queues.known().into_iter().flatten().filter(|name| name.starts_with("rx-")) {
+            let path = format!("{FOLDER}/{device}/queues/{queue}/rps_cpus");
+            let Fact::Known(text) = case.peek(&path) else { continue };
+            let Ok(now) = CpuSet::parse_mask(&text) else { continue };
+            if now.intersection(&case.rt).is_empty() {
+                continue;
+            }
+            let kept = now.intersection(&case.housekeeping);
+            let wanted = if kept.is_empty() { CpuSet::clone(&case.housekeeping) } else { kept };
+            let expected = Expected::same(Reading::CpuMask);
+            draft.write_as(case, &format!("{device} {queue}"), &path, &wanted.mask(), expected);
+        }
+    }
+    Ok(draft.apart("The other CPUs get the packets.", "queues/rx-N/rps_cpus"))
+}

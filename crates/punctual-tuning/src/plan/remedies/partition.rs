@@ -1,0 +1,127 @@
+//! CPUs set apart while the machine runs: an isolated cpuset partition, as the alternative to `isolcpus=`.
+//!
+//! Where systemd runs, it owns the tree of control groups and takes controllers away that none of its units needs; so
+//! the group is a slice of its own, which needs the controller, and only the partition's state is written by us.
+
+use super::super::{Expected, Invocation, Reading, Step};
+use super::draft::Draft;
+use super::slices::group_file;
+use super::{Found, Notes, Remedy, Site, by_hand};
+use crate::knobs::{Blast, Doubt};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::Version;
+
+/// The slice that holds the real-time work.
+pub const SLICE: &str = "punctual.slice";
+/// Its control group.
+pub const GROUP: &str = "/sys/fs/cgroup/punctual.slice";
+const ROOT: &str = "/sys/fs/cgroup";
+const UNIT: &str = "/run/systemd/system/punctual.slice";
+/// The first kernel that knows isolated partitions.
+const SINCE: Version = Version::new(6, 1);
+/// From here on kernel threads and unbound work keep off them, too.
+const WHOLE_SINCE: Version = Version::new(7, 0);
+const STATE: &str = "cpuset.cpus.partition";
+
+fn offers_cpusets(site: &Site<'_>, file: &str) -> bool {
+    let names = group_file(site, ROOT, file);
+    names.known().is_some_and(|names| names.split_whitespace().any(|name| name == "cpuset"))
+}
+
+/// A control group whose own CPUs overlap with those to be set apart: the kernel would refuse the partition.
+fn in_the_way(site: &Site<'_>) -> Option<String> {
+    let groups = site.case.list(ROOT);
+    groups.known().into_iter().flatten().map(|name| format!("{ROOT}/{name}")).find(|group| {
+        let own = group_file(site, group, "cpuset.cpus");
+        let cpus = own.known().and_then(|list| CpuSet::parse_list(list).ok());
+        group != GROUP && cpus.is_some_and(|cpus| !cpus.intersection(&site.case.rt).is_empty())
+    })
+}
+
+/// The steps that make the group, for the init that runs.
+fn group(site: &Site<'_>, draft: &mut Draft) {
+    let case = site.case;
+    if case.machine.boot.is_systemd() {
+        let cpus = &*case.rt;
+        let content = format!(
+            "# Made by punctual; undone by: punctual revert\n[Unit]\nDescription=CPUs {cpus} for real-time work\n\n[Slice]\n\
+                AllowedCPUs={cpus}\n"
+        );
+        let reload = || Some(Invocation::new("systemctl", ["daemon-reload"]));
+        let unit = |verb: &str| Some(Invocation::new("systemctl", [verb, SLICE]));
+        draft.silent(Step::Run { doing: None, undoing: reload() });
+        draft.silent(Step::Own { path: UNIT.to_owned(), content, mode: 0o644 });
+        draft.silent(Step::Run { doing: reload(), undoing: None });
+        draft.silent(Step::Run { doing: unit("start"), undoing: unit("stop") });
+        return;
+    }
+    if !offers_cpusets(site, "cgroup.subtree_control") {
+        let (path, value) = (format!("{ROOT}/cgroup.subtree_control"), "+cpuset".to_owned());
+        draft.silent(Step::Write { path, value, expected: Expected::same(Reading::Switches) });
+    }
+    if !case.exists(GROUP) {
+        draft.silent(Step::Folder { path: GROUP.to_owned() });
+    }
+    let (path, value) = (format!("{GROUP}/cpuset.cpus"), case.rt.to_string());
+    draft.silent(Step::Write { path, value, expected: Expected::same(Reading::CpuList) });
+}
+
+/// The partition, where it was asked for.
+pub(super) fn domain(site: &Site<'_>) -> Found {
+    let case = site.case;
+    if !site.needs.partition {
+        return Doubt::not_applicable(
+            "isolcpus= does it from the next boot on; a cpuset partition, if asked for, does it now",
+        );
+    }
+    case.has_housekeeping()?;
+    if let Some(container) = case.container() {
+        return Doubt::not_applicable(format!("a container ({container}) cannot set CPUs of the machine apart"));
+    }
+    if case.version()? < SINCE {
+        return Doubt::not_applicable("isolated partitions came with kernel 6.1");
+    }
+    if !offers_cpusets(site, "cgroup.controllers") {
+        return Doubt::unknown(format!(
+            "{ROOT}/cgroup.controllers does not offer cpuset: control groups of the first kind, or none"
+        ));
+    }
+    if let Some(other) = in_the_way(site) {
+        return Doubt::unknown(format!(
+            "{other}/cpuset.cpus holds some of these CPUs, and the kernel lets only one group have them"
+        ));
+    }
+    let mut draft = Draft::default();
+    group(site, &mut draft);
+    let now = group_file(site, GROUP, STATE);
+    let before = now.known().map_or("no partition", String::as_str);
+    let (path, value) = (format!("{GROUP}/{STATE}"), "isolated".to_owned());
+    let step = Step::Write { path, value, expected: Expected::same(Reading::Plain) };
+    draft.step(&format!("CPUs {}", *case.rt), before, "isolated partition", step);
+    let risk = "Whatever runs on these CPUs now is moved off, real-time work included: it has to be started in the slice \
+        (Slice=punctual.slice, systemd-run --slice=punctual.slice).";
+    let more = if case.version()? < WHOLE_SINCE {
+        " Kernel threads still roam there before 7.0, see kthr.affinity."
+    } else {
+        ""
+    };
+    let proof = format!("{GROUP}/{STATE} reads 'isolated', and nothing after it");
+    Ok(match draft.remedy(&format!("{risk}{more}"), &proof) {
+        Remedy::Steps(steps, notes) => {
+            let has_work = site.real_time_work().is_ok_and(|work| !work.is_empty());
+            Remedy::Steps(steps, Notes { blast: has_work.then_some(Blast::Breaking), ..notes })
+        }
+        other => other,
+    })
+}
+
+/// A partition that somebody made and the kernel does not honour: ours is written again, others' are theirs.
+pub(super) fn broken(site: &Site<'_>) -> Found {
+    match group_file(site, GROUP, STATE) {
+        Fact::Known(text) if text.contains("invalid") => {
+            by_hand(&format!("{GROUP}/{STATE} reads '{text}': take that away, then punctual revert and tune again"))
+        }
+        _ => by_hand("somebody else made the partition: the reason stands in its file, and its owner has to mend it"),
+    }
+}

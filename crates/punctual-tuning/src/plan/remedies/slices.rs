@@ -1,0 +1,94 @@
+//! Where systemd lets everything run: the first process, whose children inherit it, and the slices, which bind.
+
+use super::super::{Invocation, Step};
+use super::draft::Draft;
+use super::{Found, Notes, Remedy, Site};
+use crate::knobs::{Blast, Doubt};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+
+const CGROUPS: &str = "/sys/fs/cgroup";
+/// What systemd puts everything into.
+const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
+
+/// The first process: what it starts from now on inherits where it may run, and may choose otherwise.
+pub(super) fn first_process(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.has_housekeeping()?;
+    if let Some(container) = case.container() {
+        return Doubt::not_applicable(format!("the first process of a container ({container}) is not the machine's"));
+    }
+    let Some(first) = site.thread(1)? else { return Doubt::unknown("the first process cannot be seen") };
+    let mut draft = Draft::default();
+    if !first.cpus.intersection(&case.rt).is_empty() {
+        site.send_away(&mut draft, first);
+    }
+    Ok(draft.remedy(
+        "Real-time work that is started from now on must choose its CPUs itself: CPUAffinity= in its unit, or taskset.",
+        "Cpus_allowed_list in /proc/1/status",
+    ))
+}
+
+/// The slice a process is in, out of its `cgroup` file: the first part of the path.
+fn slice_of(cgroup: &str) -> Option<&str> {
+    cgroup.lines().find_map(|line| line.strip_prefix("0::/"))?.split('/').next()
+}
+
+/// The slices, for as long as the machine runs. What they hold can then use no real-time CPU at all, so a slice in which
+/// real-time work lives already is left alone.
+pub(super) fn slices(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.has_housekeeping()?;
+    if !case.machine.boot.is_systemd() {
+        return Doubt::not_applicable("systemd does not run this machine");
+    }
+    let controllers = case.peek(&format!("{CGROUPS}/cgroup.controllers"));
+    if !controllers.known().is_some_and(|names| names.split_whitespace().any(|name| name == "cpuset")) {
+        return Doubt::unknown("the cpuset controller is not offered to control groups of the second kind here");
+    }
+    let mut busy: Vec<(String, String)> = Vec::new();
+    for thread in site.real_time_work().unwrap_or_default() {
+        let cgroup = case.peek(&format!("/proc/{}/cgroup", thread.process));
+        let slice = cgroup.known().and_then(|text| slice_of(text));
+        busy.extend(slice.map(|slice| (slice.to_owned(), thread.name.comm.clone())));
+    }
+    let mut draft = Draft::default();
+    for slice in SLICES.iter().filter(|slice| case.exists(&format!("{CGROUPS}/{slice}"))) {
+        if busy.iter().any(|(held, _)| held == slice) {
+            continue;
+        }
+        let own = case.peek(&format!("{CGROUPS}/{slice}/cpuset.cpus"));
+        let Ok(before) = CpuSet::parse_list(own.known().map_or("", String::as_str)) else { continue };
+        if !before.is_empty() && before.intersection(&case.rt).is_empty() {
+            continue;
+        }
+        let set = |cpus: &str| {
+            let value = format!("AllowedCPUs={cpus}");
+            Some(Invocation::new("systemctl", ["set-property", "--runtime", slice, &value]))
+        };
+        let kept = before.intersection(&case.housekeeping);
+        let after = if kept.is_empty() { case.housekeeping.to_string() } else { kept.to_string() };
+        let shown = if before.is_empty() { "no limit".to_owned() } else { before.to_string() };
+        draft.step(slice, &shown, &after, Step::Run { doing: set(&after), undoing: set(&before.to_string()) });
+    }
+    if draft.is_empty() {
+        return Ok(match busy.first() {
+            Some((slice, thread)) => Remedy::ByHand(format!(
+                "{thread} does real-time work in {slice}: give its unit a slice of its own (Slice=, AllowedCPUs={}) first",
+                *case.rt
+            )),
+            None => Remedy::NotHere("no slice here may use the real-time CPUs".to_owned()),
+        });
+    }
+    let risk = "Nothing in these slices can use the real-time CPUs any more: real-time work started from a login or as a \
+        service needs a slice of its own with AllowedCPUs=.";
+    Ok(match draft.apart(risk, "cpuset.cpus.effective of each slice") {
+        Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { blast: Some(Blast::Breaking), ..notes }),
+        other => other,
+    })
+}
+
+/// Whether a file of a control group can be seen, and what it holds.
+pub(super) fn group_file(site: &Site<'_>, group: &str, file: &str) -> Fact<String> {
+    site.case.peek(&format!("{group}/{file}"))
+}

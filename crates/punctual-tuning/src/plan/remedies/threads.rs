@@ -1,0 +1,207 @@
+//! Every thread by its number, and those of them that are moved off the real-time CPUs.
+//!
+//! A number alone may be another thread's tomorrow, so each is named with the moment it was started, as its `stat` tells.
+
+use super::super::{SchedPolicy, Step, TaskName};
+use super::draft::Draft;
+use super::{Found, Remedy, Site};
+use crate::knobs::Doubt;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::{Fact, printable};
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+/// More threads than this are not looked at.
+const MOST_THREADS: usize = 16_384;
+const NAME_CHARS: usize = 64;
+const KERNEL_THREAD: u64 = 0x0020_0000;
+const NO_SETAFFINITY: u64 = 0x0400_0000;
+const FIFO: u32 = 1;
+const RR: u32 = 2;
+const DEADLINE: u32 = 6;
+/// What this program and whoever reads in its place are called; they end with it.
+const THIS_PROGRAM: [&str; 2] = ["punctual", "punctual-reader"];
+const UNSEEN: &str = "the numbers of threads are not shown here (a captured machine does not tell them)";
+
+/// What is read once for all remedies.
+pub(super) type Threads = OnceCell<Result<Vec<Thread>, Doubt>>;
+
+/// One thread.
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    pub(super) name: TaskName,
+    /// The process it belongs to.
+    pub(super) process: u32,
+    pub(super) is_kernel: bool,
+    /// Whether the kernel lets nobody move it.
+    is_fixed: bool,
+    /// The CPU it ran on last.
+    cpu: u32,
+    /// Its policy, as far as one can be set.
+    pub(super) policy: SchedPolicy,
+    /// Whether it is of the real-time or the deadline class.
+    pub(super) is_real_time: bool,
+    /// Where it may run.
+    pub(super) cpus: CpuSet,
+}
+
+impl Thread {
+    /// Out of a `stat` and a `Cpus_allowed_list`. The name stands in parentheses and may hold some itself.
+    fn parse(process: u32, stat: &str, allowed: impl FnOnce() -> Option<CpuSet>) -> Option<Self> {
+        let (before, after) = stat.rsplit_once(')')?;
+        let (pid, comm) = before.split_once('(')?;
+        // Field 3 of proc_pid_stat(5) is the first after the name.
+        let fields: Vec<&str> = after.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3).copied();
+        let small = |number: usize| field(number)?.parse::<u32>().ok();
+        let flags: u64 = field(9)?.parse().ok()?;
+        let (priority, policy) = (small(40)?, small(41)?);
+        let is_fixed = flags & NO_SETAFFINITY != 0;
+        Some(Self {
+            name: TaskName {
+                pid: pid.trim().parse().ok()?,
+                started: field(22)?.parse().ok()?,
+                comm: printable(comm, NAME_CHARS),
+            },
+            process,
+            is_kernel: flags & KERNEL_THREAD != 0,
+            is_fixed,
+            cpu: small(39)?,
+            policy: match policy {
+                FIFO => SchedPolicy::Fifo(priority),
+                RR => SchedPolicy::Rr(priority),
+                _ => SchedPolicy::Other(field(19)?.parse().ok()?),
+            },
+            is_real_time: [FIFO, RR, DEADLINE].contains(&policy),
+            cpus: if is_fixed { CpuSet::new() } else { allowed().unwrap_or_default() },
+        })
+    }
+
+    fn touches(&self, cpus: &CpuSet) -> bool {
+        !self.cpus.intersection(cpus).is_empty()
+    }
+}
+
+impl Site<'_> {
+    /// Every thread of the machine.
+    fn threads(&self) -> Result<&[Thread], Doubt> {
+        self.threads.get_or_init(|| self.read_threads()).as_deref().map_err(Clone::clone)
+    }
+
+    /// The kernel's own.
+    pub(super) fn kernel_threads(&self) -> Result<Vec<&Thread>, Doubt> {
+        Ok(self.threads()?.iter().filter(|thread| thread.is_kernel).collect())
+    }
+
+    fn read_threads(&self) -> Result<Vec<Thread>, Doubt> {
+        let case = self.case;
+        let names = case.list("/proc");
+        let mut processes: Vec<u32> =
+            names.known().into_iter().flatten().filter_map(|name| name.parse().ok()).collect();
+        processes.sort_unstable();
+        let mut threads = Vec::new();
+        for process in processes {
+            let folder = format!("/proc/{process}");
+            let Some(first) = self.read_thread(process, &folder) else { continue };
+            let others = if first.is_kernel { Fact::Absent } else { case.list(&format!("{folder}/task")) };
+            threads.push(first);
+            let others = others.known().into_iter().flatten().filter_map(|name| name.parse::<u32>().ok());
+            threads.extend(
+                others
+                    .filter(|thread| *thread != process)
+                    .filter_map(|thread| self.read_thread(process, &format!("{folder}/task/{thread}"))),
+            );
+            if threads.len() > MOST_THREADS {
+                return Doubt::unknown(format!("there are more than {MOST_THREADS} threads"));
+            }
+        }
+        if threads.is_empty() {
+            return Doubt::unknown(UNSEEN);
+        }
+        if !threads.iter().any(|thread| thread.is_kernel) {
+            return Doubt::unknown("only the tasks of this container can be seen");
+        }
+        Ok(threads)
+    }
+
+    fn read_thread(&self, process: u32, folder: &str) -> Option<Thread> {
+        let read = |file: &str| self.case.peek(&format!("{folder}/{file}"));
+        Thread::parse(process, read("stat").known()?, || {
+            let status = read("status");
+            let list = status.known()?.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+            CpuSet::parse_list(list).ok()
+        })
+    }
+
+    /// Processes of the real-time work: one of their threads has a real-time policy and may run on its CPUs. All their
+    /// threads stay where they are, and so do we.
+    fn ours(&self) -> Result<BTreeSet<u32>, Doubt> {
+        let is_ours = |thread: &&Thread| {
+            !thread.is_kernel
+                && (thread.is_real_time && thread.touches(&self.case.rt) || thread.name.comm == "punctual")
+        };
+        Ok(self.threads()?.iter().filter(is_ours).map(|thread| thread.process).collect())
+    }
+
+    /// Real-time threads of programs that may run on the real-time CPUs.
+    pub(super) fn real_time_work(&self) -> Result<Vec<&Thread>, Doubt> {
+        let is_ours = |thread: &&Thread| !thread.is_kernel && thread.is_real_time && thread.touches(&self.case.rt);
+        Ok(self.threads()?.iter().filter(is_ours).collect())
+    }
+
+    /// The thread of that number.
+    pub(super) fn thread(&self, pid: u32) -> Result<Option<&Thread>, Doubt> {
+        Ok(self.threads()?.iter().find(|thread| thread.name.pid == pid))
+    }
+
+    /// Moves a thread off the real-time CPUs: to those of its own that remain, or else to all others.
+    pub(super) fn send_away(&self, draft: &mut Draft, thread: &Thread) {
+        let kept = thread.cpus.intersection(&self.case.housekeeping);
+        let cpus = if kept.is_empty() { CpuSet::clone(&self.case.housekeeping) } else { kept };
+        let subject = format!("{} ({})", thread.name.comm, thread.name.pid);
+        let (before, after) = (thread.cpus.to_string(), cpus.to_string());
+        draft.step(&subject, &before, &after, Step::Affinity { task: thread.name.clone(), cpus });
+    }
+}
+
+/// Kernel threads that roam. Bound to one CPU is bound on purpose, and threads of interrupts follow their interrupt.
+pub(super) fn kernel(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.has_housekeeping()?;
+    let mut draft = Draft::default();
+    for thread in site.kernel_threads()? {
+        let roams = !thread.is_fixed && thread.cpus.len() > 1 && thread.touches(&case.rt);
+        if roams && !thread.name.comm.starts_with("irq/") {
+            site.send_away(&mut draft, thread);
+        }
+    }
+    Ok(draft.apart(
+        "None worth mentioning; threads made later start on the kernel's own mask again.",
+        "Cpus_allowed_list in /proc/PID/status",
+    ))
+}
+
+/// Ordinary threads that ran on the real-time CPUs and may do so again; where no cpuset of systemd's keeps the others
+/// away, those that merely may as well.
+pub(super) fn leftovers(site: &Site<'_>) -> Found {
+    let case = site.case;
+    case.has_housekeeping()?;
+    let ours = site.ours()?;
+    let has_slices = case.machine.boot.is_systemd();
+    let mut draft = Draft::default();
+    for thread in site.threads()? {
+        let is_this_program = THIS_PROGRAM.contains(&thread.name.comm.as_str());
+        let is_meant = !thread.is_kernel && !thread.is_real_time && !is_this_program && !ours.contains(&thread.process);
+        let was_there = case.rt.contains(thread.cpu);
+        if is_meant && !thread.is_fixed && thread.touches(&case.rt) && (was_there || !has_slices) {
+            site.send_away(&mut draft, thread);
+        }
+    }
+    if draft.is_empty() && !ours.is_empty() {
+        return Ok(Remedy::NotHere("what runs there belongs to the real-time work itself".to_owned()));
+    }
+    Ok(draft.apart(
+        "A program that chose these CPUs on purpose is moved against its will, and may choose them again.",
+        "Cpus_allowed_list in /proc/PID/status",
+    ))
+}

@@ -1,0 +1,355 @@
+//! What became of what was asked for: per knob, what is configured for the next boot, what this boot was given, and
+//! what is in force.
+//!
+//! Requested is not effective: only what the kernel itself shows now makes a row good.
+
+mod word;
+
+use super::{Expected, Keep, Reading, SchedPolicy, Step, TaskName};
+use crate::knobs::Case;
+use punctual_facts::cmdline::same_dashes;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::Machine;
+use punctual_facts::profile::Need;
+use punctual_facts::tree::{Tree, text};
+use std::collections::BTreeMap;
+use word::word_row;
+
+/// Something that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A word on the kernel's command line.
+    Word {
+        /// The knob it is for.
+        id: String,
+        /// The word.
+        word: String,
+    },
+    /// No such word on the kernel's command line.
+    NoWord {
+        /// The knob it is for.
+        id: String,
+        /// Its name.
+        name: String,
+    },
+    /// Something that was done while the machine ran.
+    Done {
+        /// The knob it is for.
+        id: String,
+        /// What was done.
+        step: Step,
+        /// Whether that was in this boot.
+        is_this_boot: bool,
+    },
+}
+
+impl Asked {
+    /// A word that is to be kept, or to be gone.
+    pub fn of_word(id: &str, keep: &Keep) -> Option<Self> {
+        let id = id.to_owned();
+        match keep {
+            Keep::Word(word) => Some(Self::Word { id, word: word.clone() }),
+            Keep::NoWord(name) => Some(Self::NoWord { id, name: name.clone() }),
+            _ => None,
+        }
+    }
+}
+
+/// One line of the status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The knob.
+    pub id: String,
+    /// What it is about: a word, a file, a thread.
+    pub what: String,
+    /// What the files say for the next boot; `None` where no file says anything.
+    pub configured: Option<String>,
+    /// What this boot was given; `None` where boots are not given such things.
+    pub booted: Option<String>,
+    /// What is in force; `None` where that cannot be seen.
+    pub effective: Option<String>,
+    /// What that comes to.
+    pub standing: Standing,
+}
+
+/// What became of one thing that was asked for. Ordered from the best to the worst.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It is in force.
+    InForce,
+    /// It went with what it was about: a thread that ended, a device that was unplugged.
+    Gone,
+    /// It is set, and counts from the next interrupt on.
+    WaitsForInterrupt,
+    /// It counts from the next boot on.
+    WaitsForBoot,
+    /// It could not be told, because of this.
+    Unknown(String),
+    /// It was in force, and somebody changed it since.
+    Drifted,
+    /// The kernel was given it, and did not honour it, because of this.
+    NotHonoured(String),
+}
+
+impl Standing {
+    /// The words for it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::InForce => "in force",
+            Self::Gone => "gone",
+            Self::WaitsForInterrupt => "waits for its next interrupt",
+            Self::WaitsForBoot => "waits for a reboot",
+            Self::Unknown(_) => "unknown",
+            Self::Drifted => "drifted",
+            Self::NotHonoured(_) => "not honoured",
+        }
+    }
+
+    /// Why, where there is more to say.
+    pub fn because(&self) -> Option<&str> {
+        match self {
+            Self::Unknown(why) | Self::NotHonoured(why) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// How everything that was asked for stands, earliest first. What was asked for again since stands as it was asked for
+/// last.
+pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Asked]) -> Vec<Row> {
+    let case = Case::new(tree, machine, need);
+    let mut last: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, asked) in asked.iter().enumerate() {
+        last.insert(about(asked), at);
+    }
+    let is_last = |(at, asked): &(usize, &Asked)| last.get(&about(asked)) == Some(at);
+    asked.iter().enumerate().filter(is_last).map(|(_, asked)| row(asked, &case)).collect()
+}
+
+/// What it is about: of two that are about the same, the later one is laid over the earlier.
+fn about(asked: &Asked) -> String {
+    match asked {
+        Asked::Word { word: name, .. } | Asked::NoWord { name, .. } => {
+            format!("word {}", same_dashes(name.split('=').next().unwrap_or(name)))
+        }
+        // Lines of such a file stand beside each other, and so do settings of a device and calls of a program.
+        Asked::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
+            Reading::Switches | Reading::Schemata => format!("{path} {value}"),
+            _ => subject(step),
+        },
+        Asked::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
+        Asked::Done { step, .. } => subject(step),
+    }
+}
+
+fn row(asked: &Asked, case: &Case<'_>) -> Row {
+    match asked {
+        Asked::Word { id, word } => word_row(id, &Keep::Word(word.clone()), case),
+        Asked::NoWord { id, name } => word_row(id, &Keep::NoWord(name.clone()), case),
+        Asked::Done { id, step, is_this_boot } => {
+            let (what, seen) = (subject(step), seen(step, case));
+            let mut row = Row {
+                id: id.clone(),
+                what,
+                configured: None,
+                booted: None,
+                effective: seen.as_ref().known().map(|seen| seen.text.clone()),
+                standing: Standing::InForce,
+            };
+            row.standing = match seen {
+                Fact::Known(seen) if seen.is_wanted => Standing::InForce,
+                Fact::Known(_) if *is_this_boot && is_set(step, case) => Standing::WaitsForInterrupt,
+                // A value of the kernel's is another one after each boot until somebody writes it again.
+                Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
+                Fact::Known(_) => Standing::Drifted,
+                Fact::Absent => Standing::Gone,
+                other => Standing::Unknown(other.trouble().unwrap_or_default()),
+            };
+            row
+        }
+    }
+}
+
+/// Whether a file that takes effect elsewhere, later, holds what was written to it.
+fn is_set(step: &Step, tree: &dyn Tree) -> bool {
+    let Step::Write { path, value, expected: expected @ Expected { settles_at: Some(_), .. } } = step else {
+        return false;
+    };
+    text(tree, path).known().is_some_and(|seen| expected.met(value, &expected.reading.value(seen, value)))
+}
+
+/// What is there now, and whether that is what was wanted.
+struct Seen {
+    text: String,
+    is_wanted: bool,
+}
+
+/// What a step is about: a file, a thread, a device, a unit, a program.
+pub fn subject(step: &Step) -> String {
+    match step {
+        Step::Write { path, .. }
+        | Step::Own { path, .. }
+        | Step::Edit { path, .. }
+        | Step::Remove { path }
+        | Step::Folder { path } => path.clone(),
+        Step::Affinity { task, .. } => of_task("affinity", task),
+        Step::Policy { task, .. } => of_task("policy", task),
+        Step::Nic { device, .. } => device.clone(),
+        Step::Silence { unit, .. } => unit.clone(),
+        Step::Run { doing, undoing } => {
+            doing.as_ref().or(undoing.as_ref()).map_or_else(String::new, |run| run.program.clone())
+        }
+    }
+}
+
+/// What is seen of what a step was about.
+fn seen(step: &Step, tree: &dyn Tree) -> Fact<Seen> {
+    match step {
+        Step::Write { path, value, expected } => {
+            let place = expected.settles_at.as_deref().unwrap_or(path);
+            text(tree, place).map(|seen| {
+                let text = expected.reading.value(&seen, value);
+                Seen { is_wanted: expected.met(value, &text), text }
+            })
+        }
+        Step::Own { path, content, .. } => file(tree, path, content.as_bytes()),
+        Step::Edit { path, content, also_ours, .. } => {
+            tree.read(path).map(|bytes| see_file(bytes == *content || also_ours.contains(&bytes)))
+        }
+        Step::Remove { path } => Fact::Known(see_file(tree.read(path) == Fact::Absent)),
+        Step::Folder { path } => tree.list(path).map(|_| Seen { text: "there".to_owned(), is_wanted: true }),
+        Step::Affinity { task, cpus } => affinity(tree, task, cpus),
+        Step::Policy { task, policy } => policy_of(tree, task, *policy),
+        Step::Nic { .. } => Fact::Garbled("is not looked at again".to_owned()),
+        Step::Silence { unit, lasting } => service(tree, unit, *lasting),
+        Step::Run { .. } => Fact::Known(Seen { text: "was run".to_owned(), is_wanted: true }),
+    }
+}
+
+/// A service that is to be silent: masked, and without a control group, which systemd makes for what it starts.
+fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Seen> {
+    let groups = SLICES.iter().find_map(|slice| tree.list(slice).known().cloned());
+    let Some(groups) = groups else { return Fact::Garbled("only systemd knows".to_owned()) };
+    let is_masked = |folder: &&str| {
+        let link = tree.link(&format!("{folder}/{unit}"));
+        link.known().is_some_and(|target| target == "/dev/null")
+    };
+    let masks = if lasting { &MASKS[..1] } else { &MASKS[..] };
+    let text = if groups.iter().any(|group| group == unit) {
+        "runs"
+    } else if masks.iter().any(is_masked) {
+        "silent"
+    } else {
+        "silent, but not masked"
+    };
+    Fact::Known(Seen { text: text.to_owned(), is_wanted: text == "silent" })
+}
+
+/// Where systemd keeps the control groups of services, with the second version of these and with the first.
+const SLICES: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
+/// Where a unit is masked: for good, and until the next boot.
+const MASKS: [&str; 2] = ["/etc/systemd/system", "/run/systemd/system"];
+
+fn of_task(what: &str, task: &TaskName) -> String {
+    format!("{what} of {} ({})", task.comm, task.pid)
+}
+
+fn file(tree: &dyn Tree, path: &str, content: &[u8]) -> Fact<Seen> {
+    tree.read(path).map(|bytes| see_file(bytes == content))
+}
+
+fn see_file(is_wanted: bool) -> Seen {
+    Seen { text: if is_wanted { "as written" } else { "changed" }.to_owned(), is_wanted }
+}
+
+/// A thread, if it is still the same one: its line of `stat` behind the name, which may hold anything.
+fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
+    let fields = text(tree, &format!("/proc/{}/stat", task.pid)).map(|stat| {
+        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        rest.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    });
+    fields.and_then(|fields| {
+        // Field 22 of the line; the first one here is field 3.
+        let is_same = fields.get(19).and_then(|started| started.parse().ok()) == Some(task.started);
+        if is_same { Fact::Known(fields) } else { Fact::Absent }
+    })
+}
+
+fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Seen> {
+    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(|status| {
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        match list.map(CpuSet::parse_list) {
+            Some(Ok(cpus)) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
+            _ => Fact::Garbled("its status names no CPUs".to_owned()),
+        }
+    })
+}
+
+fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen> {
+    stat(tree, task).and_then(|fields| {
+        let number = |field: usize| fields.get(field - 3).and_then(|value| value.parse::<i64>().ok());
+        let (Some(nice), Some(priority), Some(policy)) = (number(19), number(40), number(41)) else {
+            return Fact::Garbled("its stat is too short".to_owned());
+        };
+        let priority = u32::try_from(priority).unwrap_or_default();
+        let now = match policy {
+            0 => SchedPolicy::Other(i32::try_from(nice).unwrap_or_default()),
+            1 => SchedPolicy::Fifo(priority),
+            2 => SchedPolicy::Rr(priority),
+            other => return Fact::Garbled(format!("policy {other} is none we set")),
+        };
+        Fact::Known(Seen { text: now.to_string(), is_wanted: now == wanted })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Reading;
+    use punctual_facts::tree::MemTree;
+
+    /// How a step of this boot stands on that machine.
+    fn standing_of(machine: &str, step: Step) -> Standing {
+        let tree = MemTree::parse(&format!("punctual-machine 1\n{machine}")).unwrap();
+        let asked = [Asked::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];
+        standing(&tree, &Machine::read(&tree), &Need::default(), &asked).remove(0).standing
+    }
+
+    #[test]
+    fn an_interrupt_that_has_yet_to_come_is_no_drift() {
+        let folder = "/proc/irq/1";
+        let expected = Expected {
+            reading: Reading::CpuList,
+            settles_at: Some(format!("{folder}/effective_affinity_list")),
+            or_fewer: true,
+        };
+        let step = Step::Write { path: format!("{folder}/smp_affinity_list"), value: "0-1".to_owned(), expected };
+        let machine = |mask: &str, is: &str| {
+            format!("{folder}/smp_affinity_list = {mask}\n{folder}/effective_affinity_list = {is}\n")
+        };
+        assert_eq!(standing_of(&machine("0-1", "1"), step.clone()), Standing::InForce);
+        assert_eq!(standing_of(&machine("0-1", "3"), step.clone()), Standing::WaitsForInterrupt);
+        assert_eq!(standing_of(&machine("0-3", "3"), step), Standing::Drifted);
+    }
+
+    #[test]
+    fn a_service_is_silent_where_it_is_masked_and_has_no_control_group() {
+        let found = |lines: &str| {
+            let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}")).unwrap();
+            service(&tree, "irqbalance.service", true)
+        };
+        let groups = "/sys/fs/cgroup/system.slice/dbus.service/\n";
+        let mask = "/etc/systemd/system/irqbalance.service -> /dev/null\n";
+        let run = "/sys/fs/cgroup/system.slice/irqbalance.service/\n";
+        for (lines, text, is_wanted) in [
+            (format!("{groups}{mask}"), "silent", true),
+            (groups.to_owned(), "silent, but not masked", false),
+            (format!("{groups}{mask}{run}"), "runs", false),
+        ] {
+            let Fact::Known(seen) = found(&lines) else { panic!("{lines}") };
+            assert_eq!((seen.text.as_str(), seen.is_wanted), (text, is_wanted));
+        }
+        assert!(matches!(found(mask), Fact::Garbled(_)));
+    }
+}

@@ -1,0 +1,136 @@
+//! How a word of the command line stands: whether this boot was given it, and what the kernel made of it.
+//!
+//! A word is judged by its own effect, where the kernel shows that, and by the linter's verdict elsewhere; never by all
+//! that its knob looks at, which may be bad for another reason.
+
+use super::{Row, Standing};
+use crate::audit;
+use crate::knobs::{self, Case};
+use crate::plan::{Keep, is_given};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::finding::State;
+use punctual_facts::lint::{Evidence, Target, Verdict, Word, lint};
+use punctual_facts::machine::{BOOT_CPU, Cmdline};
+use punctual_facts::tree::text;
+
+/// A word that is to be there, or to be gone.
+pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> Row {
+    let (Keep::Word(word) | Keep::NoWord(word)) = keep else { return nothing(id) };
+    let name = word.split('=').next().unwrap_or(word);
+    let lines: Vec<&String> = case.configured().iter().filter_map(|place| place.line.known()).collect();
+    let configured = lines.iter().find_map(|line| Cmdline::parse(line).value(name).map(str::to_owned));
+    let shown = |value: Option<String>| match value {
+        None => "none".to_owned(),
+        Some(value) if value.is_empty() => name.to_owned(),
+        Some(value) => value,
+    };
+    let line = case.machine.cmdline.known();
+    let booted = line.map(|line| line.value(name).map(str::to_owned));
+    let is_given = line.is_some_and(|line| is_given(&line.for_the_kernel(), [keep]));
+    let (standing, effective) = match &booted {
+        None => (Standing::Unknown("what the kernel was booted with cannot be read".to_owned()), None),
+        Some(value) => {
+            let effect = value.as_deref().and_then(|value| effect(name, value, case));
+            let seen = match &effect {
+                Some(Fact::Known(effect)) => Some(effect.text.clone()),
+                _ => None,
+            };
+            let standing = match value {
+                _ if !is_given => Standing::WaitsForBoot,
+                None => Standing::InForce,
+                Some(value) => given(id, name, value, effect, case),
+            };
+            (standing, seen)
+        }
+    };
+    Row {
+        id: id.to_owned(),
+        what: if matches!(keep, Keep::Word(_)) { name.to_owned() } else { format!("no {name}") },
+        configured: (!lines.is_empty()).then(|| shown(configured)),
+        booted: booted.map(shown),
+        effective: effective.or_else(|| evidence(id, case)),
+        standing,
+    }
+}
+
+/// Only words stand on a line.
+fn nothing(id: &str) -> Row {
+    let standing = Standing::Unknown("it is no word of the command line".to_owned());
+    Row { id: id.to_owned(), what: String::new(), configured: None, booted: None, effective: None, standing }
+}
+
+/// What became of a word this boot was given.
+fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Effect>>, case: &Case<'_>) -> Standing {
+    let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
+    let judged = Target::of(case.machine)
+        .and_then(|target| lint(word.as_bytes(), &target, &Evidence::live(case, case.machine)).pop());
+    let said = |judged: &Word| format!("{}: {}", judged.verdict.name(), judged.why);
+    match (effect, judged) {
+        (Some(Fact::Known(effect)), _) if effect.is_there => Standing::InForce,
+        (Some(Fact::Known(effect)), Some(judged)) if is_dead(judged.verdict) => {
+            Standing::NotHonoured(format!("{}; {}", effect.text, said(&judged)))
+        }
+        (Some(Fact::Known(effect)), _) => Standing::NotHonoured(format!("{} is what is in force", effect.text)),
+        (Some(unseen), _) => Standing::Unknown(unseen.trouble().unwrap_or_default()),
+        (None, Some(judged)) if is_dead(judged.verdict) => Standing::NotHonoured(said(&judged)),
+        (None, Some(judged)) if judged.verdict == Verdict::Effective => Standing::InForce,
+        // It was taken; where its knob cannot tell, nobody knows what came of it.
+        (None, _) => match knobs::find(id).map(|knob| audit::examine(knob, case).state) {
+            Some(State::Unknown(why)) => Standing::Unknown(why),
+            _ => Standing::InForce,
+        },
+    }
+}
+
+fn is_dead(verdict: Verdict) -> bool {
+    !matches!(verdict, Verdict::Effective | Verdict::Accepted | Verdict::ForUserSpace)
+}
+
+/// What the knob saw last.
+fn evidence(id: &str, case: &Case<'_>) -> Option<String> {
+    let finding = knobs::find(id).map(|knob| audit::examine(knob, case))?;
+    finding.evidence.last().map(|evidence| evidence.value.clone())
+}
+
+/// What the kernel shows of a word.
+struct Effect {
+    text: String,
+    /// Whether that is what the word asks for.
+    is_there: bool,
+}
+
+/// The effect of a word on CPUs, where the kernel has one to show; `None` for all others, and for lists that only the
+/// kernel's own reading tells.
+fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Effect>> {
+    let (flags, list) = value.split_at(value.find(|c: char| c.is_ascii_digit())?);
+    let asked = CpuSet::parse_list(list).ok()?;
+    let online = case.machine.topology.online.known()?;
+    let asked = asked.intersection(online);
+    let holds = |seen: CpuSet| Effect { is_there: asked.is_subset(&seen), text: seen.to_string() };
+    Some(match name {
+        "isolcpus" if flags.is_empty() || flags.contains("domain") => case.machine.isolated.clone().map(holds),
+        "nohz_full" => case.machine.nohz_full.clone().map(holds),
+        "irqaffinity" => {
+            text(case, "/proc/irq/default_smp_affinity").and_then(|mask| match CpuSet::parse_mask(&mask) {
+                // The kernel adds the CPU it boots on.
+                Ok(seen) => {
+                    let allowed = asked.union(&[BOOT_CPU].into_iter().collect());
+                    Fact::Known(Effect { is_there: seen.is_subset(&allowed), text: seen.to_string() })
+                }
+                Err(e) => Fact::Garbled(e.to_string()),
+            })
+        }
+        "rcu_nocbs" => offloaders(case).map(holds),
+        _ => return None,
+    })
+}
+
+/// The CPUs that have a thread for their RCU callbacks.
+fn offloaders(case: &Case<'_>) -> Fact<CpuSet> {
+    let cpu = |name: &str| name.strip_prefix("rcuop/").and_then(|cpu| cpu.parse::<u32>().ok());
+    match case.tasks(|task| task.is_kernel && cpu(&task.name).is_some()) {
+        Ok(threads) => Fact::Known(threads.iter().filter_map(|thread| cpu(&thread.name)).collect()),
+        Err(knobs::Doubt::Unknown(why) | knobs::Doubt::NotApplicable(why)) => Fact::Garbled(why),
+    }
+}

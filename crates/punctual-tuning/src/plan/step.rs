@@ -1,0 +1,225 @@
+//! The whole vocabulary of what may be done to a machine. Each word names everything needed to do it, to see whether it
+//! took effect, and to undo it once its [`Before`] is known.
+//!
+//! A step decides nothing and knows nothing of knobs.
+
+use punctual_facts::cpu_set::CpuSet;
+use std::fmt;
+
+/// One thing that is done to the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. Undone by
+    /// writing the value that was there.
+    Write {
+        /// The file.
+        path: String,
+        /// What to write, without a line end.
+        value: String,
+        /// What is to be seen afterwards.
+        expected: Expected,
+    },
+    /// A file of our own, whole. Undone by removing it, or by putting back what was there.
+    Own {
+        /// The file; folders above it are made (and unmade) as needed.
+        path: String,
+        /// Its content.
+        content: String,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A file of somebody else, changed. A copy is saved first. Undone by putting back the bytes that were there, but
+    /// only where the file still holds what we wrote (or one of `also_ours`): else somebody else changed it meanwhile,
+    /// and that is said.
+    Edit {
+        /// The file.
+        path: String,
+        /// What it held when the change was planned; with anything else in it the step is refused.
+        seen: Vec<u8>,
+        /// What it is to hold.
+        content: Vec<u8>,
+        /// What a boot loader may make of our content by itself.
+        also_ours: Vec<Vec<u8>>,
+        /// Whether the bytes must be written into the file as it lies on disk (a boot loader writes there by block
+        /// number), instead of replacing the file by another.
+        in_place: bool,
+    },
+    /// A file is taken away. A copy is saved first. Undone by putting it back.
+    Remove {
+        /// The file.
+        path: String,
+    },
+    /// A folder of the kernel's own making is made: a control group, a resctrl group. Undone by removing it.
+    Folder {
+        /// The folder.
+        path: String,
+    },
+    /// A thread is moved to CPUs. Undone by moving it back; a thread that is gone needs nothing.
+    Affinity {
+        /// The thread.
+        task: TaskName,
+        /// Where to.
+        cpus: CpuSet,
+    },
+    /// A thread gets another policy and priority.
+    Policy {
+        /// The thread.
+        task: TaskName,
+        /// `other`, `fifo` or `rr`.
+        policy: SchedPolicy,
+    },
+    /// Settings of a network device, by ethtool's names: `("rx-usecs", 0)` is a coalescing one; others carry their
+    /// subject: `channels/combined`, `pause/rx`, `eee/enabled`.
+    Nic {
+        /// The device.
+        device: String,
+        /// What to set.
+        settings: Vec<(String, u32)>,
+    },
+    /// A unit of systemd is stopped and kept from starting. Undone by unmasking it, and starting it if it ran.
+    Silence {
+        /// The unit.
+        unit: String,
+        /// Whether it stays stopped after the next boot as well.
+        lasting: bool,
+    },
+    /// Programs are run. Nothing goes through a shell.
+    Run {
+        /// When it is done.
+        doing: Option<Invocation>,
+        /// When it is undone.
+        undoing: Option<Invocation>,
+    },
+}
+
+impl Step {
+    /// Whether what it does outlives the boot in which it is done: it is about a file on a disk.
+    pub fn is_kept(&self) -> bool {
+        matches!(self, Self::Own { .. } | Self::Edit { .. } | Self::Remove { .. } | Self::Silence { lasting: true, .. })
+    }
+}
+
+/// A program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// Its name, to be looked for in the system's own folders of programs.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Invocation {
+    /// A program with these arguments.
+    pub fn new<const N: usize>(program: &str, arguments: [&str; N]) -> Self {
+        Self { program: program.to_owned(), arguments: arguments.map(str::to_owned).to_vec() }
+    }
+}
+
+/// Which thread: a number alone may be another one's tomorrow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskName {
+    /// Its number.
+    pub pid: u32,
+    /// When it was started, in clock ticks since boot (field 22 of `stat`).
+    pub started: u64,
+    /// Its name.
+    pub comm: String,
+}
+
+/// A scheduling policy with its priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedPolicy {
+    /// `SCHED_OTHER`, with its nice value.
+    Other(i32),
+    /// `SCHED_FIFO`.
+    Fifo(u32),
+    /// `SCHED_RR`.
+    Rr(u32),
+}
+
+impl fmt::Display for SchedPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(0) => f.write_str("other"),
+            Self::Other(nice) => write!(f, "other, nice {nice}"),
+            Self::Fifo(priority) => write!(f, "fifo {priority}"),
+            Self::Rr(priority) => write!(f, "rr {priority}"),
+        }
+    }
+}
+
+/// How the text of a kernel's file stands for its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Word for word; white space between words is all one.
+    Plain,
+    /// The choices are listed and the one in force is in brackets: `a [b] c`.
+    Marked,
+    /// A list of CPUs: `0-3`.
+    CpuList,
+    /// A mask of CPUs: `f`.
+    CpuMask,
+    /// What is on is listed, and switched by signs: `+cpuset` is written, `cpu cpuset` is read (a control group's
+    /// `cgroup.subtree_control`).
+    Switches,
+    /// Lines of resctrl's `schemata`: only those of the names written are kept and compared.
+    Schemata,
+}
+
+/// What is to be seen after a value was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// How the file that was written is read (and its value saved).
+    pub reading: Reading,
+    /// Another file that tells what is in force, where the kernel has one: `effective_affinity_list`.
+    pub settles_at: Option<String>,
+    /// For CPUs: a part of them is as good, since the kernel chooses among them.
+    pub or_fewer: bool,
+}
+
+impl Expected {
+    /// The same file, read in this way, holds the same value.
+    pub fn same(reading: Reading) -> Self {
+        Self { reading, settles_at: None, or_fewer: false }
+    }
+}
+
+/// What was there before a step, as the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing was there; folders that had to be made for it, outermost first.
+    Nothing {
+        /// The folders.
+        folders_made: Vec<String>,
+    },
+    /// A value of a kernel's file.
+    Value(String),
+    /// A file: its bytes are in a saved copy of that name.
+    File {
+        /// The copy.
+        copy: String,
+        /// Permission bits.
+        mode: u32,
+        /// Owner.
+        uid: u32,
+        /// Group.
+        gid: u32,
+        /// Checksum of the bytes (CRC-32), so that a damaged copy is not put back.
+        sum: u32,
+    },
+    /// CPUs a thread could run on.
+    Cpus(CpuSet),
+    /// A thread's policy.
+    Policy(SchedPolicy),
+    /// Settings of a network device.
+    Nic(Vec<(String, u32)>),
+    /// A unit: whether it ran, and whether it was masked already (by us or others).
+    Unit {
+        /// It ran.
+        was_active: bool,
+        /// It was masked.
+        was_masked: bool,
+    },
+    /// Nothing that could be saved: a program is run.
+    Program,
+}

@@ -1,0 +1,129 @@
+//! The linter on whole lines: a table of verdicts by version, flavour and architecture, and the lines distributions
+//! ship, which must raise no alarm.
+
+use crate::{check, repository};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::lint::{Evidence, Target, Verdict, Word, lint};
+use punctual_facts::machine::{Arch, Flavour, Version};
+use std::fmt::Write;
+
+const VERSIONS: [(u32, u32); 3] = [(6, 1), (6, 12), (7, 3)];
+const KERNELS: [(Arch, Flavour); 4] = [
+    (Arch::X86, Flavour::Dynamic),
+    (Arch::X86, Flavour::Rt),
+    (Arch::Arm64, Flavour::Dynamic),
+    (Arch::Arm64, Flavour::Rt),
+];
+
+fn target(version: (u32, u32), (arch, flavour): (Arch, Flavour)) -> Target {
+    let version = Version::new(version.0, version.1);
+    Target { version, flavour, arch, possible: CpuSet::parse_list("0-3").ok() }
+}
+
+fn judged(line: &str, target: &Target) -> Vec<Word> {
+    lint(line.as_bytes(), target, &Evidence::none())
+}
+
+fn letter(word: &Word) -> char {
+    match word.verdict {
+        Verdict::Harmful => 'H',
+        Verdict::Unknown => '?',
+        Verdict::RejectedValue => 'R',
+        Verdict::Inert => 'I',
+        Verdict::Clamped => 'C',
+        Verdict::ModuleNotLoaded => 'M',
+        Verdict::ForUserSpace => 'U',
+        Verdict::Accepted if word.is_trap => 'T',
+        Verdict::Accepted => 'a',
+        Verdict::Effective => 'E',
+    }
+}
+
+fn table(line: &str, out: &mut String) {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut told: Vec<Word> = Vec::new();
+    for version in VERSIONS {
+        for kernel in KERNELS {
+            let words = judged(line, &target(version, kernel));
+            rows.resize(words.len(), (String::new(), String::new()));
+            for (row, word) in rows.iter_mut().zip(&words) {
+                row.0 = word.word.clone();
+                row.1.push(letter(word));
+            }
+            if version == (6, 12) && kernel == KERNELS[0] {
+                told = words;
+            }
+        }
+        for row in &mut rows {
+            row.1.push(' ');
+        }
+    }
+    for ((word, verdicts), told) in rows.iter().zip(&told) {
+        let instead = told.instead.as_ref().map(|i| format!(" -> {i}")).unwrap_or_default();
+        writeln!(out, "{word:<42} {verdicts} {}{instead}", told.why).unwrap();
+    }
+}
+
+#[test]
+fn the_truth_table_is_what_the_linter_says() {
+    let read = |name: &str| std::fs::read_to_string(repository(&format!("fixtures/cmdlines/{name}"))).unwrap();
+    let mut out = String::from(
+        "# Verdicts for 6.1, 6.12 and 7.3; each: x86-64 stock, x86-64 PREEMPT_RT, arm64 stock, arm64 PREEMPT_RT; four CPUs.\n\
+         # a accepted, T accepted and a trap, C clamped, I inert, H harmful, R rejected value, ? unknown,\n\
+         # M module not loaded (or not the kernel's), U for user space. The text is that of 6.12 on x86-64, stock.\n\n\
+         # A published line, as one line:\n",
+    );
+    table(&read("guide-2025.txt"), &mut out);
+    out.push_str("\n# Words of other guides and tools, each line by itself:\n");
+    for line in read("words.txt").lines().filter(|line| !line.starts_with('#')) {
+        table(line, &mut out);
+    }
+    check(&repository("fixtures/cmdlines/truth-table.txt"), &out);
+}
+
+/// `# kernel: 6.12 stock x86_64` in the header, then lines, of which each is a whole command line.
+#[test]
+fn lines_that_distributions_ship_raise_no_alarm() {
+    let folder = repository("fixtures/cmdlines/distributions");
+    let mut alarms = Vec::new();
+    let mut lines = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut kernel = None;
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            if let Some(words) = line.strip_prefix("# kernel: ") {
+                kernel = Some(parse_kernel(words));
+            }
+            if line.starts_with('#') {
+                continue;
+            }
+            lines += 1;
+            let target = kernel.clone().unwrap_or_else(|| panic!("{} names no kernel", path.display()));
+            for word in judged(line, &target) {
+                let is_alarm = word.is_trap
+                    || matches!(
+                        word.verdict,
+                        Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::Harmful
+                    );
+                if is_alarm {
+                    alarms.push(format!("{}: {} is {}: {}", path.display(), word.word, word.verdict.name(), word.why));
+                }
+            }
+        }
+    }
+    assert!(alarms.is_empty(), "\n{}", alarms.join("\n"));
+    assert!(lines >= 20, "only {lines} lines");
+}
+
+fn parse_kernel(words: &str) -> Target {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let (major, minor) = words[0].split_once('.').unwrap();
+    let arch = match words[2] {
+        "x86_64" => Arch::X86,
+        "aarch64" => Arch::Arm64,
+        _ => Arch::Other,
+    };
+    let flavour = if words[1] == "rt" { Flavour::Rt } else { Flavour::Stock };
+    Target { possible: None, ..target((major.parse().unwrap(), minor.parse().unwrap()), (arch, flavour)) }
+}
