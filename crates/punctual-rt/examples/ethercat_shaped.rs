@@ -120,7 +120,7 @@ impl Bus {
 
     /// The bus clock's time at one of ours.
     fn clock_at(&self, at: MonoTime) -> u64 {
-        let passed = at.minus_instant(self.began).as_ns();
+        let passed = at.signed_since(self.began).as_ns();
         let into = passed.rem_euclid(10_000_000_000);
         let wander = into.min(10_000_000_000 - into) * 4 / 1_000_000;
         (at.as_ns() + 400_000).saturating_add_signed(passed * 30 / 1_000_000 + wander)

@@ -141,8 +141,8 @@ impl Watched {
             (self.seen, self.silent, self.excused, self.missed) = (beats, Nanos::ZERO, Nanos::ZERO, false);
             return None;
         }
-        self.silent = self.silent.plus(counted);
-        self.excused = self.excused.plus(excused);
+        self.silent += counted;
+        self.excused += excused;
         if self.missed || self.silent <= self.limit {
             return None;
         }
@@ -171,13 +171,13 @@ impl Watch {
     fn run(&self, interval: Nanos, action: &mut Action) {
         let mut last = now();
         // Ends early only when told to stop.
-        while !self.stop.wait_until(last.plus(interval)) {
+        while !self.stop.wait_until(last + interval) {
             let at = now();
-            let passed = at.since(last);
-            let excused = passed.minus(interval);
+            let passed = at - last;
+            let excused = passed - interval;
             last = at;
             self.excused.store(self.excused.load(Relaxed).saturating_add(excused.as_ns()), Relaxed);
-            for miss in self.look(passed.minus(excused), excused, at) {
+            for miss in self.look(passed - excused, excused, at) {
                 if self.stop.pending() != 0 {
                     return;
                 }

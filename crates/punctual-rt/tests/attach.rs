@@ -47,7 +47,7 @@ fn child() {
     let _slow = create("slow");
     for index in 0..100 {
         let release = MonoTime::from_ns(1_000_000 * (index + 1));
-        writer.woke(&Wake { index, release, woke: release.plus(Nanos::from_ns(index)), ..Wake::default() });
+        writer.woke(&Wake { index, release, woke: release + Nanos::from_ns(index), ..Wake::default() });
     }
     println!("ready");
     let _ = std::io::stdin().read_line(&mut String::new());

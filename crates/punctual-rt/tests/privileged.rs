@@ -174,15 +174,15 @@ fn privileged_a_rival_that_runs_instead_is_named() {
         // Kept for as long as the thread lives, which is not long.
         std::mem::forget(Setup::new().policy(Policy::Fifo(priority)).cpus(&[cpu]).apply().unwrap());
         both.wait();
-        let first = *first.get_or_init(|| now().plus(Nanos::from_ms(20)));
-        let pacer = Pacer::new(Grid::new(first.minus(ahead), period), wait, Sleeper::Absolute).unwrap();
-        (pacer, first.plus(period.times(RELEASES)))
+        let first = *first.get_or_init(|| now() + Nanos::from_ms(20));
+        let pacer = Pacer::new(Grid::new(first - ahead, period), wait, Sleeper::Absolute).unwrap();
+        (pacer, first + period * RELEASES)
     };
     let of_rival = pacer.clone();
     let rival = std::thread::spawn(move || {
         let (mut rival, end_of_all) = of_rival(20, Nanos::from_us(100), &Wait::Sleep);
         while rival.wait().release < end_of_all {
-            let end = now().plus(Nanos::from_us(300));
+            let end = now() + Nanos::from_us(300);
             while now() < end {}
         }
     });

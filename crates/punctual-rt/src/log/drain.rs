@@ -153,7 +153,7 @@ impl Drain {
     pub fn drain(&mut self) {
         let now = now();
         self.gather(now);
-        let ready = self.held.partition_point(|line| line.at <= now.minus(HOLD));
+        let ready = self.held.partition_point(|line| line.at <= now - HOLD);
         self.write(ready);
     }
 

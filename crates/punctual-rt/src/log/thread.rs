@@ -28,7 +28,7 @@ impl DrainThread {
             // A thread is born with the policy of the one that made it; going down to this one is always allowed.
             let _ = set_policy(Policy::Other);
             let mut drain = drain;
-            while !stopped.wait_until(now().plus(interval)) {
+            while !stopped.wait_until(now() + interval) {
                 drain.drain();
             }
             drain.finish()

@@ -38,13 +38,13 @@ fn config(name: &str) -> StatsConfig {
 }
 
 fn release(index: u64) -> MonoTime {
-    MonoTime::from_ns(EPOCH).plus(MS.times(index))
+    MonoTime::from_ns(EPOCH) + MS * index
 }
 
 fn wake(index: u64, error_ns: i64, missed: u64) -> Wake {
     let release = release(index);
-    let woke = release.moved(Delta::from_ns(error_ns));
-    let overshoot = Some(woke.since(release));
+    let woke = release + Delta::from_ns(error_ns);
+    let overshoot = Some(woke - release);
     Wake { index, release, woke, interval: MS, missed, class: Class::LateFromSleep, overshoot, polled: Nanos::ZERO }
 }
 
@@ -79,8 +79,8 @@ fn a_cycle_is_counted_in_all_its_aspects() {
     let (mut writer, reader) = Stats::create(&config("axis ö")).unwrap();
     assert_eq!(reader.name(), "axis ö");
     writer.woke(&wake(0, 60_000, 0));
-    writer.finished(release(0).plus(Nanos::from_us(600)));
-    writer.finished(release(0).plus(Nanos::from_us(900)));
+    writer.finished(release(0) + Nanos::from_us(600));
+    writer.finished(release(0) + Nanos::from_us(900));
     writer.woke(&Wake { class: Class::Early, polled: Nanos::from_ns(300), overshoot: None, ..wake(1, -2_000, 0) });
     let s = reader.snapshot();
     assert!(s.coherent);
@@ -122,7 +122,7 @@ fn the_flight_recorder_keeps_the_last_and_what_was_around_the_worst() {
     let (mut writer, reader) = Stats::create(&StatsConfig { flight_cycles: 64, ..config("flight") }).unwrap();
     for index in 0..500 {
         writer.woke(&wake(index, if index == 200 { 900_000 } else { 1_000 }, 0));
-        writer.finished(release(index).plus(Nanos::from_us(950)));
+        writer.finished(release(index) + Nanos::from_us(950));
     }
     let s = reader.snapshot();
     let indices = |records: &[CycleRecord]| records.iter().map(|r| r.index).collect::<Vec<_>>();
@@ -142,7 +142,7 @@ fn what_timed_out_is_counted_and_that_is_all() {
         let index = index as u64;
         let error = if class == Class::TimedOut { 700_000 } else { 3_000 };
         writer.woke(&Wake { class, ..came(index, error) });
-        writer.finished(release(index).plus(Nanos::from_us(750)));
+        writer.finished(release(index) + Nanos::from_us(750));
     }
     let s = reader.snapshot();
     assert_eq!((s.counters.activations, s.counters.of(Class::TimedOut), s.lateness.count()), (4, 1, 3));
@@ -301,7 +301,7 @@ fn copies_belong_together_while_the_loop_writes() {
             for index in 0..cycles {
                 let error = i64::try_from(index % 5_000).unwrap() - 100;
                 writer.woke(&wake(index, error, 0));
-                writer.finished(release(index).plus(Nanos::from_us(100)));
+                writer.finished(release(index) + Nanos::from_us(100));
                 if pause_us > 0 {
                     std::thread::sleep(std::time::Duration::from_micros(pause_us));
                 }

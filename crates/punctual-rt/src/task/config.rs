@@ -236,9 +236,7 @@ impl TaskConfig {
         let waits = match &self.wait {
             Wait::Sleep | Wait::Anticipate | Wait::External { .. } => Waits::Sleeps,
             Wait::Hybrid(Margin::Fixed(margin)) => Waits::Polls(*margin),
-            Wait::Hybrid(Margin::Auto { spin_ppm }) => {
-                Waits::Polls(self.period.times((*spin_ppm).into()).divided_by(1_000_000))
-            }
+            Wait::Hybrid(Margin::Auto { spin_ppm }) => Waits::Polls((self.period * (*spin_ppm).into()) / 1_000_000),
             Wait::Spin => Waits::Spins,
         };
         let phase = match self.phase {

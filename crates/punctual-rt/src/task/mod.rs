@@ -249,7 +249,7 @@ impl Group {
         let epoch = self.epoch.soon();
         let begin = |waiting: Waiting| {
             // A thread that died shows as one that panicked.
-            let _ = waiting.go.send(epoch.plus(waiting.offset));
+            let _ = waiting.go.send(epoch + waiting.offset);
             waiting.task
         };
         self.waiting.into_iter().map(begin).collect()

@@ -70,8 +70,8 @@ fn a_steered_task_has_the_releases_that_steering_says() {
     for (pair, (moved, next)) in seen.windows(2).zip(moved.lock().unwrap().iter()) {
         assert!(moved.length() <= Nanos::from_us(5));
         assert_eq!(pair[1].release, *next);
-        let periods = MS.times(1 + pair[0].missed);
-        assert!(pair[0].missed > 0 || pair[1].release == pair[0].release.plus(periods).moved(*moved));
+        let periods = MS * (1 + pair[0].missed);
+        assert!(pair[0].missed > 0 || pair[1].release == pair[0].release + periods + *moved);
     }
 }
 
@@ -82,7 +82,7 @@ fn a_period_can_be_set_while_running_and_before() {
     let first = cyclic.wait().unwrap();
     assert_eq!(first.release.as_ns() % 700_000, 0, "the phase is that of the period in force");
     cyclic.set_period(Nanos::from_us(300)).unwrap();
-    let (next, asked) = (cyclic.grid().release(), first.release.plus(Nanos::from_us(700 * first.missed + 300)));
+    let (next, asked) = (cyclic.grid().release(), first.release + Nanos::from_us(700 * first.missed + 300));
     // Where asked for, unless that has passed.
     assert!(next == asked || (next > asked && asked <= crate::now()), "{next:?} instead of {asked:?}");
     let second = cyclic.wait().unwrap();
@@ -118,7 +118,7 @@ fn a_group_keeps_its_phases_on_one_epoch() {
     }
     let mut firsts = firsts.lock().unwrap().clone();
     firsts.sort_unstable();
-    let from_first: Vec<u64> = firsts.iter().map(|(_, release)| release.since(firsts[0].1).as_ns()).collect();
+    let from_first: Vec<u64> = firsts.iter().map(|(_, release)| (*release - firsts[0].1).as_ns()).collect();
     assert_eq!(from_first, [0, 250_000, 600_000]);
 }
 
@@ -219,7 +219,7 @@ fn a_plug_that_was_pulled_makes_no_loop_spin() {
         let mut cyclic = Cyclic::new(&quick().wait(wait)).unwrap();
         let began = crate::now();
         assert!((0..3).all(|_| cyclic.wait().unwrap().class == Class::TimedOut));
-        assert!(crate::now().since(began) >= Nanos::from_ms(60));
+        assert!(crate::now() - began >= Nanos::from_ms(60));
     }
 }
 
@@ -235,7 +235,7 @@ fn silence_outside_is_one_outage() {
             std::thread::sleep(std::time::Duration::from_millis(pause_ms));
             signal.post();
             cyclic.wait().unwrap();
-            kept_away |= crate::now().since(began) > Nanos::from_ms(pause_ms + 40);
+            kept_away |= crate::now() - began > Nanos::from_ms(pause_ms + 40);
         }
         cyclic.finish();
         // A busy machine that kept this thread away made outages of its own: anew.
@@ -278,7 +278,7 @@ fn stalled(overrun: Overrun) -> Vec<Wake> {
 fn a_task_that_catches_up_runs_each_release_at_once() {
     let seen = stalled(Overrun::CatchUp { max: 10_000 });
     assert!(seen.iter().all(|wake| wake.missed == 0), "none is left out");
-    assert!(seen.windows(2).all(|pair| pair[1].release == pair[0].release.plus(MS)));
+    assert!(seen.windows(2).all(|pair| pair[1].release == pair[0].release + MS));
     assert!(seen[8..12].iter().all(|wake| wake.class == Class::PastOnArrival), "four were owed: {seen:?}");
 }
 
@@ -288,7 +288,7 @@ fn a_task_that_anchors_anew_goes_on_a_period_after_it_came_back() {
     assert!(seen.iter().any(|wake| wake.missed > 0));
     for pair in seen.windows(2) {
         let from = if pair[0].missed > 0 { pair[0].woke } else { pair[0].release };
-        assert_eq!(pair[1].release, from.plus(MS), "{pair:?}");
+        assert_eq!(pair[1].release, from + MS, "{pair:?}");
     }
 }
 

@@ -79,7 +79,7 @@ impl Clock for Monotonic {
     fn sleep_until(&mut self, at: MonoTime) {
         match &self.call {
             Call::Absolute => sys::sleep_until(at),
-            Call::Relative => sys::sleep_for(at.since(now())),
+            Call::Relative => sys::sleep_for(at - now()),
             Call::Timerfd(timer) => timer.wait_until(at),
             Call::Futex => sys::futex_wait_until(at),
         }
@@ -103,7 +103,7 @@ impl Clock for Monotonic {
 
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival {
         match event {
-            Event::Readable(fd) => sys::wait_readable(*fd, until.since(now())),
+            Event::Readable(fd) => sys::wait_readable(*fd, until - now()),
             Event::Signal(signal) if signal.wait_until(until) => Arrival::Came,
             Event::Signal(_) => Arrival::Missing,
         }

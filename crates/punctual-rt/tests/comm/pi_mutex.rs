@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 fn soon() -> MonoTime {
-    now().plus(Nanos::from_ms(5))
+    now() + Nanos::from_ms(5)
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_circle_of_owners_is_told() {
         });
         has_second.wait();
         // Whoever closes the circle is told; the other then gets its lock.
-        let closed = second.lock_until(now().plus(Nanos::from_ms(5_000)));
+        let closed = second.lock_until(now() + Nanos::from_ms(5_000));
         let here = closed.as_ref().err().copied();
         drop(closed);
         drop(mine);
@@ -153,7 +153,7 @@ fn on_one_cpu(policy: Policy) -> bool {
 fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sync) -> Nanos {
     let (ready, held, spinning) = (Signal::new(), Signal::new(), Signal::new());
     let spin = |length: u64| {
-        let end = now().plus(Nanos::from_ms(length));
+        let end = now() + Nanos::from_ms(length);
         while now() < end {
             std::hint::spin_loop();
         }
@@ -178,7 +178,7 @@ fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sy
             spinning.post();
             let start = now();
             lock();
-            now().since(start)
+            now() - start
         });
         scope.spawn(|| {
             assert!(on_one_cpu(Policy::Fifo(20)));

@@ -135,7 +135,7 @@ fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
     assert!(without_kernel(lock_once, || (0..100).for_each(|n| work.borrow_mut().cycle(n))));
     assert!(!without_kernel(|| {}, || drop(work.borrow().mutex.lock())), "a call is noticed");
     let signal = &work.get_mut().signal;
-    let deadline = punctual_rt::now().plus(Nanos::from_ms(1_000));
+    let deadline = punctual_rt::now() + Nanos::from_ms(1_000);
     assert!(!without_kernel(|| {}, || _ = signal.wait_until(deadline)));
     let quiet = std::thread::scope(|scope| {
         let waiter = scope.spawn(|| signal.wait());

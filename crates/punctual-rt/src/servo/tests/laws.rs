@@ -142,7 +142,7 @@ fn a_second_without_samples_costs_little() {
 #[test]
 fn missed_releases_do_not_disturb_it() {
     let (mut world, mut servo) = locked_pair(30.0);
-    world.release = world.release.plus(MS.times(300));
+    world.release += MS * 300;
     let drifted = world.phase_ns();
     assert!((drifted - 9_000.0).abs() < 10.0, "300 ms at 30 ppm");
     follow(&mut world, &mut servo, 2_000);
@@ -356,7 +356,7 @@ proptest! {
             };
             prop_assert!(steer.length() <= config.limits.step);
             prop_assert!(servo.ppm().is_finite() && servo.ppm().abs() <= 1_000.0);
-            prop_assert!(servo.error().length().times(2) <= servo.config.period);
+            prop_assert!(servo.error().length() * 2 <= servo.config.period);
             prop_assert!(servo.walk.is_finite() && servo.error.is_finite());
         }
     }
