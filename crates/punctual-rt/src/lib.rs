@@ -39,7 +39,7 @@ mod wake;
 pub mod watchdog;
 
 pub use channel::{Receiver, Sender, spsc};
-pub use error::Error;
+pub use error::{ConfigError, Error, LockError, PageError, SetupError};
 pub use grid::{Grid, Overrun};
 pub use latest::{LatestReader, LatestWriter, Reading, latest};
 pub use memory::{Memory, lock_memory, prefault_stack};

@@ -38,7 +38,7 @@ impl Pacer {
     /// A pacer for the current thread.
     ///
     /// # Errors
-    /// [`Error::Timer`] when no timer file descriptor can be had.
+    /// [`SetupError::Timer`](crate::SetupError::Timer) when no timer file descriptor can be had.
     ///
     /// # Real-time
     /// May enter the kernel: call before the loop.
@@ -174,7 +174,7 @@ impl Delay {
     /// A delay for the current thread; what it learns of sleeps it keeps from one to the next.
     ///
     /// # Errors
-    /// [`Error::Timer`].
+    /// [`SetupError::Timer`](crate::SetupError::Timer).
     ///
     /// # Real-time
     /// May enter the kernel: call before the loop.

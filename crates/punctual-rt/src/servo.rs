@@ -52,7 +52,7 @@ mod filter;
 mod tests;
 mod widen;
 
-use crate::Error;
+use crate::{ConfigError, Error};
 use config::WIDEST;
 pub use config::{ServoConfig, ServoLimits, ServoRefusal};
 use filter::Filter;
@@ -100,12 +100,12 @@ impl PhaseServo {
     /// A servo that has seen nothing yet.
     ///
     /// # Errors
-    /// [`Error::Servo`] says which value cannot be used.
+    /// [`ConfigError::Servo`] says which value cannot be used.
     ///
     /// # Real-time
     /// Allocates nothing; the servo takes 216 bytes, to be kept wherever the loop keeps its state.
     pub fn new(config: ServoConfig) -> Result<Self, Error> {
-        config.checked().map_err(Error::Servo)?;
+        config.checked().map_err(ConfigError::Servo)?;
         let mut servo = Self {
             config,
             narrow: 0.0,
@@ -182,13 +182,13 @@ impl PhaseServo {
     /// anew, and the target is the old one's place in the new period.
     ///
     /// # Errors
-    /// [`Error::Servo`] when the servo's values cannot be used with it; nothing was changed then.
+    /// [`ConfigError::Servo`] when the servo's values cannot be used with it; nothing was changed then.
     ///
     /// # Real-time
     /// Pure and bounded.
     pub fn set_period(&mut self, period: Nanos) -> Result<(), Error> {
         let config = ServoConfig { period, ..self.config };
-        config.checked().map_err(Error::Servo)?;
+        config.checked().map_err(ConfigError::Servo)?;
         self.configure(config);
         self.begin_anew();
         Ok(())

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use punctual_rt::setup::{Setup, What, granted, grants};
-use punctual_rt::{Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, Sleeper, Wait, now};
+use punctual_rt::{
+    Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, SetupError, Sleeper, Wait, now,
+};
 use std::process::Command;
 use std::sync::{Arc, Barrier, OnceLock};
 
@@ -75,7 +77,7 @@ fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
         let (runtime, period) = (Nanos::from_ms(1), Nanos::from_secs(3600));
         let policy = Policy::Deadline { runtime, deadline: period, period };
         let refused = Setup { cpus: vec![], ..wanted() }.policy(policy).latency_qos(LatencyQos::PerCpu).apply();
-        assert_eq!(refused.unwrap_err(), Error::Deadline(libc::EINVAL));
+        assert_eq!(refused.unwrap_err(), Error::Setup(SetupError::Deadline(libc::EINVAL)));
         let after = grants();
         assert_eq!((&after.thread, after.memory.locked), (&before.thread, Some(0)), "{after}");
         assert_eq!((after.memory.new_is_resident, after.timer_slack), (Some(false), before.timer_slack), "{after}");
@@ -115,12 +117,12 @@ fn privileged_nobody_is_refused_with_a_reason_and_keeps_what_was() {
     in_a_thread(|| {
         let before = grants();
         let error = wanted().apply().unwrap_err();
-        assert_eq!(error, Error::MemoryLock(libc::ENOMEM));
+        assert_eq!(error, Error::Setup(SetupError::MemoryLock(libc::ENOMEM)));
         assert!(error.remedy().contains("RLIMIT_MEMLOCK"), "{}", error.remedy());
         let refused = wanted().memory(Memory::Leave).apply().unwrap_err();
-        assert_eq!(refused, Error::LatencyQos(libc::EACCES));
+        assert_eq!(refused, Error::Setup(SetupError::LatencyQos(libc::EACCES)));
         let refused = wanted().memory(Memory::Leave).latency_qos(LatencyQos::Leave).apply().unwrap_err();
-        assert_eq!(refused, Error::Policy(libc::EPERM));
+        assert_eq!(refused, Error::Setup(SetupError::Policy(libc::EPERM)));
         let after = grants();
         assert_eq!((after.thread, after.open_signals), (before.thread, before.open_signals));
         assert_eq!((after.timer_slack, after.memory.locked), (before.timer_slack, Some(0)));
@@ -158,7 +160,7 @@ fn privileged_nobody_with_two_capabilities_gets_policy_and_memory() {
         let grants = grants();
         assert_eq!((grants.thread.policy, grants.memory.new_is_resident), (Some(Policy::Fifo(10)), Some(true)));
         let refused = wanted().apply().unwrap_err();
-        assert_eq!(refused, Error::LatencyQos(libc::EACCES), "the file is root's all the same");
+        assert_eq!(refused, Error::Setup(SetupError::LatencyQos(libc::EACCES)), "the file is root's all the same");
     });
 }
 

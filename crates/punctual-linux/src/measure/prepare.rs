@@ -10,7 +10,7 @@ use punctual_core::scenario::{Mechanism, Policy, Scenario, phase_offsets};
 use punctual_hist::Nanos;
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
-use punctual_rt::{kernel, lock_memory, setup};
+use punctual_rt::{SetupError, kernel, lock_memory, setup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     };
     let probes = match start_all(scenario.policy) {
         Err(ProbeError::Refused {
-            source: punctual_rt::Error::Policy(libc::EPERM) | punctual_rt::Error::Deadline(libc::EPERM),
+            source: punctual_rt::Error::Setup(SetupError::Policy(libc::EPERM) | SetupError::Deadline(libc::EPERM)),
             ..
         }) if setting.ordinary_if_refused => {
             note(format!("measured as an ordinary task: {}", privilege::explain_policy(libc::EPERM)));

@@ -137,7 +137,7 @@ impl Drain {
     /// calling thread may: call before that confines itself to the loop's CPU.
     ///
     /// # Errors
-    /// [`Error::ZeroLength`] when `interval` is zero, [`Error::Thread`] when no thread can be had.
+    /// [`ConfigError::ZeroLength`](crate::ConfigError::ZeroLength) when `interval` is zero, [`SetupError::Thread`](crate::SetupError::Thread) when no thread can be had.
     ///
     /// # Real-time
     /// Starts a thread: call before the loop.

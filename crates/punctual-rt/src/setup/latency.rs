@@ -4,7 +4,7 @@
 //! value per CPU, which stays when a program ends. So the value before is put back when the last holder in this process
 //! leaves; a program that is killed leaves its request behind.
 
-use crate::Error;
+use crate::{Error, SetupError};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl LatencyRequest {
     /// Asks for idle states that are left within `us` microseconds, on all CPUs.
     ///
     /// # Errors
-    /// [`Error::LatencyQos`]: no right to write to the file, no such file, or a negative number.
+    /// [`SetupError::LatencyQos`]: no right to write to the file, no such file, or a negative number.
     ///
     /// # Real-time
     /// Enters the kernel, which wakes every CPU: call before the loop.
@@ -64,7 +64,7 @@ impl LatencyRequest {
     /// Asks for no idle state at all on these CPUs.
     ///
     /// # Errors
-    /// [`Error::LatencyQos`]: no right to write to a file, or no such CPU. Then none of them is left changed.
+    /// [`SetupError::LatencyQos`]: no right to write to a file, or no such CPU. Then none of them is left changed.
     ///
     /// # Real-time
     /// Enters the kernel and locks: call before the loop. Dropping the request, too.
@@ -77,7 +77,7 @@ impl LatencyRequest {
 
     fn global_at(root: &Path, us: i32) -> Result<Self, Error> {
         if us < 0 {
-            return Err(Error::LatencyQos(libc::EINVAL));
+            return Err(Error::Setup(SetupError::LatencyQos(libc::EINVAL)));
         }
         let open = || {
             let mut file = OpenOptions::new().write(true).open(root.join("dev/cpu_dma_latency"))?;
@@ -108,7 +108,7 @@ impl Drop for LatencyRequest {
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 fn refused(error: io::Error) -> Error {
-    Error::LatencyQos(error.raw_os_error().unwrap_or(libc::EIO))
+    Error::Setup(SetupError::LatencyQos(error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
 fn hold(file: &Path) -> io::Result<()> {
@@ -183,9 +183,12 @@ mod tests {
         let file = root.path().join("dev/cpu_dma_latency");
         assert_eq!(fs::read(file).unwrap(), 10i32.to_ne_bytes());
         drop(request);
-        assert_eq!(LatencyRequest::global_at(root.path(), -1).unwrap_err(), Error::LatencyQos(libc::EINVAL));
+        assert_eq!(
+            LatencyRequest::global_at(root.path(), -1).unwrap_err(),
+            Error::Setup(SetupError::LatencyQos(libc::EINVAL))
+        );
         let nowhere = LatencyRequest::global_at(Path::new("/nowhere"), 0);
-        assert_eq!(nowhere.unwrap_err(), Error::LatencyQos(libc::ENOENT));
+        assert_eq!(nowhere.unwrap_err(), Error::Setup(SetupError::LatencyQos(libc::ENOENT)));
     }
 
     #[test]
@@ -208,7 +211,7 @@ mod tests {
     fn one_cpu_that_refuses_leaves_none_changed() {
         let root = machine(&[(1, "0")]);
         let refused = LatencyRequest::per_cpu_at(root.path(), &[1, 7]);
-        assert_eq!(refused.unwrap_err(), Error::LatencyQos(libc::ENOENT));
+        assert_eq!(refused.unwrap_err(), Error::Setup(SetupError::LatencyQos(libc::ENOENT)));
         assert_eq!(of_cpu(&root, 1), "0");
     }
 }

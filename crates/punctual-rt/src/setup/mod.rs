@@ -12,7 +12,7 @@ pub(crate) use latency::others_limit;
 pub use latency::{LatencyQos, LatencyRequest};
 pub use prepared::{Prepared, Refusal, What};
 
-use crate::{Error, Memory, Policy, sys};
+use crate::{Error, Memory, Policy, SetupError, sys};
 
 /// What to do when the system refuses something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Setup {
     /// states. All else stays with the thread, and locked memory with the process.
     ///
     /// # Errors
-    /// [`Error::Priority`], [`Error::Reservation`] and a negative latency ([`Error::LatencyQos`]) always: no system would
+    /// [`ConfigError::Priority`](crate::ConfigError::Priority), [`ConfigError::Reservation`](crate::ConfigError::Reservation) and a negative latency ([`SetupError::LatencyQos`]) always: no system would
     /// take them. Under [`Require::Strict`] whatever is refused first; then the thread and the process are as before,
     /// but for stack and heap that were touched.
     ///
@@ -113,7 +113,7 @@ impl Setup {
         self.policy.checked()?;
         if let LatencyQos::Global(us) = self.latency_qos {
             if us < 0 {
-                return Err(Error::LatencyQos(libc::EINVAL));
+                return Err(Error::Setup(SetupError::LatencyQos(libc::EINVAL)));
             }
         }
         prepared::apply(self)
@@ -134,19 +134,20 @@ pub struct Granted {
 /// Lets the current thread run on `cpus` only; those that are off-line or not allowed are left out.
 ///
 /// # Errors
-/// [`Error::Affinity`] with the first CPU of the list: none of them is on-line and allowed.
+/// [`SetupError::Affinity`] with the first CPU of the list: none of them is on-line and allowed.
 ///
 /// # Real-time
 /// Enters the kernel and may migrate: call before the loop.
 pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
-    sys::set_affinity(cpus).map_err(|e| Error::Affinity(cpus.first().copied().unwrap_or(0), e))
+    sys::set_affinity(cpus)
+        .map_err(|e| Error::Setup(SetupError::Affinity { cpu: cpus.first().copied().unwrap_or(0), errno: e }))
 }
 
 /// Gives the current thread a policy.
 ///
 /// # Errors
-/// [`Error::Priority`] or [`Error::Reservation`]; [`Error::Policy`] with the reason, for a reservation
-/// [`Error::Deadline`].
+/// [`ConfigError::Priority`](crate::ConfigError::Priority) or [`ConfigError::Reservation`](crate::ConfigError::Reservation); [`SetupError::Policy`] with the reason, for a reservation
+/// [`SetupError::Deadline`].
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
@@ -155,10 +156,10 @@ pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
 /// Needs `CAP_SYS_NICE`, or `RLIMIT_RTPRIO` for a priority; with `RT_GROUP_SCHED`, a cgroup that has real-time run time.
 pub fn set_policy(policy: Policy) -> Result<(), Error> {
     let refused = match policy {
-        Policy::Deadline { .. } => Error::Deadline,
-        Policy::Other | Policy::Fifo(_) | Policy::RoundRobin(_) => Error::Policy,
+        Policy::Deadline { .. } => SetupError::Deadline,
+        Policy::Other | Policy::Fifo(_) | Policy::RoundRobin(_) => SetupError::Policy,
     };
-    sys::set_policy(policy.checked()?).map_err(refused)
+    Ok(sys::set_policy(policy.checked()?).map_err(refused)?)
 }
 
 /// Prepares the current thread for a loop: no signals from outside are delivered to it, and timers of ordinary policy are not
@@ -174,13 +175,13 @@ pub fn quiet_current() {
 /// Reads back what the current thread was granted of the scheduler; [`grants()`] reads all else, too.
 ///
 /// # Errors
-/// [`Error::ReadBack`].
+/// [`SetupError::ReadBack`].
 ///
 /// # Real-time
 /// Allocates: call before the loop.
 pub fn granted() -> Result<Granted, Error> {
-    let policy = sys::policy().map_err(Error::ReadBack)?;
-    let cpus = sys::affinity().map_err(Error::ReadBack)?;
+    let policy = sys::policy().map_err(SetupError::ReadBack)?;
+    let cpus = sys::affinity().map_err(SetupError::ReadBack)?;
     Ok(Granted { tid: sys::thread_id(), policy, cpus })
 }
 

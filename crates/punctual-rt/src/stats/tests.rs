@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::wake::Wake;
+use crate::{ConfigError, PageError};
 use proptest::prelude::*;
 use punctual_hist::{Delta, MonoTime};
 use std::process::Command;
@@ -66,10 +67,13 @@ fn latencies(n: u32, mut next: impl FnMut(u32) -> f64) -> Vec<i64> {
 fn what_is_refused() {
     let refusal = |config: StatsConfig| Stats::create(&config).err();
     for name in ["", "a\nb", "a\0b", "a\u{202e}b", "a\u{2028}b", "a\u{2067}", "\u{200f}a", &"x".repeat(33)] {
-        assert_eq!(refusal(config(name)), Some(Error::TaskName), "{name:?}");
+        assert_eq!(refusal(config(name)), Some(Error::Config(ConfigError::TaskName)), "{name:?}");
     }
     for n in [0, 1, 32, 1000, 131_072] {
-        assert_eq!(refusal(StatsConfig { flight_cycles: n, ..config("a") }), Some(Error::FlightCycles(n)));
+        assert_eq!(
+            refusal(StatsConfig { flight_cycles: n, ..config("a") }),
+            Some(Error::Config(ConfigError::FlightCycles(n)))
+        );
     }
     assert_eq!(refusal(config(&"ö".repeat(16))), None);
 }
@@ -344,8 +348,8 @@ fn another_reader_attaches_by_process_and_name() {
     assert!(all.iter().any(|(name, task)| name == "attached" && task.is_ok()));
     drop((writer, reader));
     assert_eq!(attached.snapshot().counters.activations, 2, "outlives the task");
-    assert_eq!(Attached::open(std::process::id(), "attached").err(), Some(Error::NoSuchTask));
-    assert_eq!(Attached::open(4_194_305, "attached").err(), Some(Error::PageOpen(libc::ENOENT)));
+    assert_eq!(Attached::open(std::process::id(), "attached").err(), Some(PageError::NoSuchTask));
+    assert_eq!(Attached::open(4_194_305, "attached").err(), Some(PageError::Open(libc::ENOENT)));
 }
 
 /// With no descriptor left there is no memfd: the page is private and says why. In a process of its own, as the
@@ -371,7 +375,7 @@ fn without_a_memfd_the_page_is_private() {
     assert_eq!(reader.shared(), Err(libc::EMFILE));
     writer.woke(&wake(0, 1, 0));
     assert_eq!(reader.snapshot().counters.activations, 1);
-    assert_eq!(Attached::open(std::process::id(), "private").err(), Some(Error::NoSuchTask));
+    assert_eq!(Attached::open(std::process::id(), "private").err(), Some(PageError::NoSuchTask));
 }
 
 /// Files that claim to be pages; whatever their words, they are refused, or read to the end.
@@ -408,14 +412,14 @@ mod hostile {
     fn what_is_no_page_is_refused_before_it_is_mapped() {
         let size = page_bytes(64) as u64;
         let refusal = |bytes: &[u8]| page_in(&file_of(bytes)).err();
-        assert_eq!(refusal(b""), Some(Error::PageForeign));
-        assert_eq!(refusal(&header(MAGIC, 1, size)[..23]), Some(Error::PageForeign));
-        assert_eq!(refusal(&header(MAGIC + 1, 1, size)), Some(Error::PageForeign));
-        assert_eq!(refusal(&header(MAGIC, 2, size)), Some(Error::PageVersion(2)));
+        assert_eq!(refusal(b""), Some(PageError::Foreign));
+        assert_eq!(refusal(&header(MAGIC, 1, size)[..23]), Some(PageError::Foreign));
+        assert_eq!(refusal(&header(MAGIC + 1, 1, size)), Some(PageError::Foreign));
+        assert_eq!(refusal(&header(MAGIC, 2, size)), Some(PageError::Version(2)));
         for bytes in [0, 1, size - 64, size + 1, size + 64, u64::MAX] {
-            assert_eq!(refusal(&header(MAGIC, 1, bytes)), Some(Error::PageForeign), "{bytes}");
+            assert_eq!(refusal(&header(MAGIC, 1, bytes)), Some(PageError::Foreign), "{bytes}");
         }
-        assert_eq!(refusal(&header(MAGIC, 1, size)), Some(Error::PageUnsealed), "a truncated file without seals");
+        assert_eq!(refusal(&header(MAGIC, 1, size)), Some(PageError::Unsealed), "a truncated file without seals");
     }
 
     proptest! {

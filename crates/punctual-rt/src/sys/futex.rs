@@ -143,7 +143,7 @@ pub(crate) fn thread_is_gone(id: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
+    use crate::LockError;
     use crate::sync::{PiMutex, Signal};
     use punctual_hist::Nanos;
 
@@ -164,7 +164,7 @@ mod tests {
             });
             give_up.wait();
             drop(guard);
-            assert_eq!(waiter.join().ok(), Some((Some(Error::TimedOut), true, true)));
+            assert_eq!(waiter.join().ok(), Some((Some(LockError::TimedOut), true, true)));
         });
     }
 }

@@ -3,7 +3,7 @@
 use crate::check::{Findings, Host, Plan, Waits, check};
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::stats::{FLIGHT_CYCLES, StatsConfig};
-use crate::{Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait, Wake};
+use crate::{ConfigError, Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait, Wake};
 use punctual_hist::Nanos;
 
 /// Where on a clock the releases of a task lie.
@@ -202,8 +202,8 @@ impl TaskConfig {
     /// Refuses what no system could do, or would occupy the CPU without having been asked to.
     ///
     /// # Errors
-    /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`],
-    /// [`Error::TaskName`], [`Error::FlightCycles`], [`Error::ZeroLength`].
+    /// [`ConfigError::Period`], [`ConfigError::Margin`], [`ConfigError::SteerMax`], [`ConfigError::Priority`], [`ConfigError::Reservation`],
+    /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`], [`ConfigError::ZeroLength`].
     ///
     /// # Real-time
     /// Pure.
@@ -211,10 +211,10 @@ impl TaskConfig {
         check_period(self.period)?;
         self.wait.validate()?;
         if matches!(self.wait, Wait::Hybrid(Margin::Fixed(margin)) if margin >= self.period) {
-            return Err(Error::Margin);
+            return Err(Error::Config(ConfigError::Margin));
         }
         if self.steer_max.is_some_and(|max| max >= self.period) {
-            return Err(Error::SteerMax);
+            return Err(Error::Config(ConfigError::SteerMax));
         }
         self.setup.policy.checked()?;
         self.stats().validate()
@@ -280,5 +280,5 @@ const PERIOD_MIN: Nanos = Nanos::from_us(1);
 
 /// Refuses a period that is too short to be one.
 pub(super) fn check_period(period: Nanos) -> Result<(), Error> {
-    if period < PERIOD_MIN { Err(Error::Period) } else { Ok(()) }
+    if period < PERIOD_MIN { Err(Error::Config(ConfigError::Period)) } else { Ok(()) }
 }

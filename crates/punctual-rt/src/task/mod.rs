@@ -11,7 +11,7 @@ pub use cyclic::{Cyclic, Ended, Stopper};
 
 use crate::setup::{Grants, Refusal, grants};
 use crate::stats::StatsReader;
-use crate::{Error, Wake};
+use crate::{Error, SetupError, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use start::Epoch;
 use std::ops::Deref;
@@ -53,7 +53,7 @@ impl Cycle<'_> {
     /// See [`Cyclic::set_period`].
     ///
     /// # Errors
-    /// [`Error::Period`].
+    /// [`ConfigError::Period`](crate::ConfigError::Period).
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -104,7 +104,7 @@ impl Task {
     /// Starts a thread, sets it up, and runs `body` at each release. Returns when the thread is set up.
     ///
     /// # Errors
-    /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].
     ///
     /// # Real-time
     /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
@@ -117,7 +117,7 @@ impl Task {
     {
         let mut group = Group::new();
         group.add(config, body)?;
-        group.start().pop().ok_or(Error::Thread(0))
+        group.start().pop().ok_or(Error::Setup(SetupError::Thread(0)))
     }
 
     /// Ends the task at its next release, or within 0.1 s where that is later.
@@ -208,7 +208,7 @@ impl Group {
     /// later only [`Phase::Offset`] counts: so long after the epoch.
     ///
     /// # Errors
-    /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].
     ///
     /// # Real-time
     /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
@@ -226,8 +226,8 @@ impl Group {
             .name(config.name.clone())
             .stack_size(config.stack_bytes())
             .spawn(move || run(&own, body, leads, &report, &begin))
-            .map_err(Error::of_thread)?;
-        let report = reported.recv().map_err(|_| Error::Thread(libc::ECHILD))??;
+            .map_err(SetupError::of_thread)?;
+        let report = reported.recv().map_err(|_| Error::Setup(SetupError::Thread(libc::ECHILD)))??;
         let Report { stop, stats, grants, refusals, epoch } = report;
         if let Some(epoch) = epoch {
             self.epoch = epoch;

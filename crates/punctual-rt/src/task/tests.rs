@@ -3,7 +3,7 @@
 use super::*;
 use crate::setup::Require;
 use crate::sync::Signal;
-use crate::{Class, Error, Event, Margin, Overrun, Policy, Wait};
+use crate::{Class, ConfigError, Error, Event, Margin, Overrun, Policy, SetupError, Wait};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -172,27 +172,34 @@ fn the_overrun_call_is_told_what_was_missed() {
 #[test]
 fn what_no_system_could_do_is_refused() {
     let refused = |config: &TaskConfig| Task::spawn(config, |_| Control::Stop).err();
-    assert_eq!(refused(&TaskConfig::periodic(Nanos::ZERO)), Some(Error::Period));
-    assert_eq!(refused(&quick().wait(Wait::Hybrid(Margin::Fixed(MS)))), Some(Error::Margin));
-    assert_eq!(refused(&quick().steer_max(MS)), Some(Error::SteerMax));
+    assert_eq!(refused(&TaskConfig::periodic(Nanos::ZERO)), Some(Error::Config(ConfigError::Period)));
+    assert_eq!(refused(&quick().wait(Wait::Hybrid(Margin::Fixed(MS)))), Some(Error::Config(ConfigError::Margin)));
+    assert_eq!(refused(&quick().steer_max(MS)), Some(Error::Config(ConfigError::SteerMax)));
     for priority in [0, 96, 100] {
-        assert_eq!(refused(&quick().policy(Policy::Fifo(priority))), Some(Error::Priority(priority)));
+        assert_eq!(
+            refused(&quick().policy(Policy::Fifo(priority))),
+            Some(Error::Config(ConfigError::Priority(priority)))
+        );
         let ends = quick().policy(Policy::RoundRobin(priority)).require(Require::BestEffort);
-        assert_eq!(refused(&ends), Some(Error::Priority(priority)), "best effort makes no sense of it either");
+        assert_eq!(
+            refused(&ends),
+            Some(Error::Config(ConfigError::Priority(priority))),
+            "best effort makes no sense of it either"
+        );
     }
-    assert!(matches!(refused(&quick().cpus(&[8_000])), Some(Error::Affinity(8_000, _))));
-    assert_eq!(refused(&quick().flight_cycles(100)), Some(Error::FlightCycles(100)));
-    assert_eq!(refused(&quick().named("")), Some(Error::TaskName));
-    assert_eq!(refused(&quick().named(&"x".repeat(99))), Some(Error::TaskName));
+    assert!(matches!(refused(&quick().cpus(&[8_000])), Some(Error::Setup(SetupError::Affinity { cpu: 8_000, .. }))));
+    assert_eq!(refused(&quick().flight_cycles(100)), Some(Error::Config(ConfigError::FlightCycles(100))));
+    assert_eq!(refused(&quick().named("")), Some(Error::Config(ConfigError::TaskName)));
+    assert_eq!(refused(&quick().named(&"x".repeat(99))), Some(Error::Config(ConfigError::TaskName)));
 }
 
 #[test]
 fn what_would_never_sleep_is_refused() {
     let external = |patience| Wait::External { event: Event::Readable(0), patience };
-    assert_eq!(Cyclic::new(&quick().wait(external(Nanos::ZERO))).err(), Some(Error::ZeroLength));
-    assert_eq!(Cyclic::new(&TaskConfig::periodic(Nanos::from_ns(999))).err(), Some(Error::Period));
+    assert_eq!(Cyclic::new(&quick().wait(external(Nanos::ZERO))).err(), Some(Error::Config(ConfigError::ZeroLength)));
+    assert_eq!(Cyclic::new(&TaskConfig::periodic(Nanos::from_ns(999))).err(), Some(Error::Config(ConfigError::Period)));
     let mut cyclic = Cyclic::new(&quick()).unwrap();
-    assert_eq!(cyclic.set_period(Nanos::ZERO), Err(Error::Period));
+    assert_eq!(cyclic.set_period(Nanos::ZERO), Err(Error::Config(ConfigError::Period)));
     assert_eq!(cyclic.grid().period(), MS);
     cyclic.set_period(Nanos::from_us(800)).unwrap();
     assert_eq!(cyclic.stats().snapshot().period, Nanos::from_us(800));
@@ -249,7 +256,9 @@ fn silence_outside_is_one_outage() {
 #[test]
 fn best_effort_starts_and_lists_what_was_refused() {
     let task = Task::spawn(&quick().cpus(&[8_000]).require(Require::BestEffort), |_| Control::Stop).unwrap();
-    assert!(matches!(task.refusals(), [refusal] if matches!(refusal.error, Error::Affinity(8_000, _))));
+    assert!(
+        matches!(task.refusals(), [refusal] if matches!(refusal.error, Error::Setup(SetupError::Affinity { cpu: 8_000, .. })))
+    );
     assert!(task.grants().thread.cpus.as_ref().is_some_and(|cpus| !cpus.is_empty()));
     task.join();
 }

@@ -4,7 +4,7 @@ use super::{Arrival, Event, Sleeper};
 use crate::interference::{Interference, Watch};
 use crate::poll::{self, Poller};
 use crate::sys::{self, Timerfd};
-use crate::{Class, Error, now};
+use crate::{Class, Error, SetupError, now};
 use punctual_hist::MonoTime;
 
 /// What a waiter needs of the world, beyond reading the clock.
@@ -47,11 +47,11 @@ impl Monotonic {
     pub(crate) fn new(sleeper: Sleeper) -> Result<Self, Error> {
         let call = match sleeper {
             Sleeper::Absolute => {
-                sys::try_sleep().map_err(Error::Sleep)?;
+                sys::try_sleep().map_err(SetupError::Sleep)?;
                 Call::Absolute
             }
             Sleeper::Relative => Call::Relative,
-            Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(Error::Timer)?),
+            Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(SetupError::Timer)?),
             Sleeper::Futex => Call::Futex,
         };
         Ok(Self { call, poller: Poller::detect(), watch: Watch::of_current_thread(false) })

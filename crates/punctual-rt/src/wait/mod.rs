@@ -7,7 +7,7 @@ mod margin;
 mod recent;
 
 use crate::sync::Signal;
-use crate::{Class, Error, Stopper};
+use crate::{Class, ConfigError, Error, Stopper};
 pub use clock::Means;
 pub(crate) use clock::{Clock, Monotonic};
 pub use margin::Margin;
@@ -41,13 +41,13 @@ impl Wait {
     /// Refuses what would never sleep without having been asked to.
     ///
     /// # Errors
-    /// [`Error::ZeroLength`]: no patience at all.
+    /// [`ConfigError::ZeroLength`]: no patience at all.
     ///
     /// # Real-time
     /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
         match self {
-            Self::External { patience: Nanos::ZERO, .. } => Err(Error::ZeroLength),
+            Self::External { patience: Nanos::ZERO, .. } => Err(Error::Config(ConfigError::ZeroLength)),
             _ => Ok(()),
         }
     }
@@ -137,7 +137,7 @@ impl Waiter<Monotonic> {
     /// A waiter on the kernel's clock.
     ///
     /// # Errors
-    /// [`Error::Timer`] when no timer file descriptor can be had, [`Error::Sleep`] when the kernel lets nobody sleep, and
+    /// [`SetupError::Timer`](crate::SetupError::Timer) when no timer file descriptor can be had, [`SetupError::Sleep`](crate::SetupError::Sleep) when the kernel lets nobody sleep, and
     /// what [`Wait::validate`] refuses.
     pub(crate) fn new(wait: &Wait, sleeper: Sleeper, tolerance: Nanos) -> Result<Self, Error> {
         wait.validate()?;

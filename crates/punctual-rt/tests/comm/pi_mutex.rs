@@ -1,7 +1,7 @@
 //! The lock: one owner, who is lent priority; deadlock, deadline and death are told.
 
 use punctual_rt::sync::{PiMutex, Signal};
-use punctual_rt::{Error, MonoTime, Nanos, Policy, now, setup};
+use punctual_rt::{LockError, MonoTime, Nanos, Policy, now, setup};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ fn one_thread_at_a_time() {
 fn a_thread_that_holds_it_is_told_and_does_not_hang() {
     let mutex = PiMutex::new(1);
     let guard = mutex.lock().unwrap();
-    assert_eq!(mutex.lock().err(), Some(Error::WouldDeadlock));
-    assert_eq!(mutex.lock_until(soon()).err(), Some(Error::WouldDeadlock));
+    assert_eq!(mutex.lock().err(), Some(LockError::WouldDeadlock));
+    assert_eq!(mutex.lock_until(soon()).err(), Some(LockError::WouldDeadlock));
     assert!(mutex.try_lock().is_none());
     drop(guard);
     assert_eq!(*mutex.try_lock().unwrap(), 1);
@@ -52,7 +52,7 @@ fn a_circle_of_owners_is_told() {
         drop(closed);
         drop(mine);
         let there = other.join().unwrap();
-        assert!(here == Some(Error::WouldDeadlock) || there == Err(Error::WouldDeadlock), "{here:?} {there:?}");
+        assert!(here == Some(LockError::WouldDeadlock) || there == Err(LockError::WouldDeadlock), "{here:?} {there:?}");
     });
 }
 
@@ -64,7 +64,7 @@ fn a_deadline_ends_the_wait_and_not_before() {
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
             let deadline = soon();
-            assert_eq!(mutex.lock_until(deadline).err(), Some(Error::TimedOut));
+            assert_eq!(mutex.lock_until(deadline).err(), Some(LockError::TimedOut));
             assert!(now() >= deadline);
         });
         waiter.join().unwrap();
@@ -131,7 +131,7 @@ fn a_forked_child_locks_under_its_own_id() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let guard = mutex.lock();
-        let ours = mutex.lock().err() == Some(Error::WouldDeadlock);
+        let ours = mutex.lock().err() == Some(LockError::WouldDeadlock);
         drop(guard);
         let good = ours && mutex.try_lock().is_some();
         // SAFETY: ends the child without running anything of the parent's.

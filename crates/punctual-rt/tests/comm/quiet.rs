@@ -3,7 +3,10 @@
 use punctual_rt::log::Drain;
 use punctual_rt::sync::{PiMutex, Signal};
 use punctual_rt::watchdog::{Heart, Watchdog, WatchdogConfig};
-use punctual_rt::{Error, LatestReader, LatestWriter, Nanos, Receiver, Sender, latest, log::LogWriter, rt_log, spsc};
+use punctual_rt::{
+    Error, LatestReader, LatestWriter, LockError, Nanos, Receiver, Sender, SetupError, latest, log::LogWriter, rt_log,
+    spsc,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -158,12 +161,13 @@ fn a_kernel_that_refuses_is_reported() {
     let guard = mutex.lock().unwrap();
     // In the child another process seems to hold it, so the kernel has to be asked.
     let other_id = || drop(PiMutex::new(()).lock());
-    let told = || mutex.lock().err() == Some(Error::Lock(libc::ENOSYS));
+    let told = || mutex.lock().err() == Some(LockError::Refused(libc::ENOSYS));
     assert!(with_every_call(refused, other_id, told));
     drop(guard);
     let config = WatchdogConfig::every(Nanos::from_ms(1));
-    let told = || matches!(Watchdog::start(config, Box::new(|_| {})), Err(Error::Thread(errno)) if errno > 0);
+    let told = || matches!(Watchdog::start(config, Box::new(|_| {})), Err(Error::Setup(SetupError::Thread(errno))) if errno > 0);
     assert!(with_every_call(refused, || {}, told));
-    let told = || matches!(Drain::new().start(Nanos::from_ms(1)), Err(Error::Thread(errno)) if errno > 0);
+    let told =
+        || matches!(Drain::new().start(Nanos::from_ms(1)), Err(Error::Setup(SetupError::Thread(errno))) if errno > 0);
     assert!(with_every_call(refused, || {}, told));
 }

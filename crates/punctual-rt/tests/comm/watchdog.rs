@@ -2,7 +2,7 @@
 
 use punctual_rt::sync::Signal;
 use punctual_rt::watchdog::{Action, Miss, Watchdog, WatchdogConfig, write_to};
-use punctual_rt::{Error, Nanos, Policy, now, setup};
+use punctual_rt::{ConfigError, Error, Nanos, Policy, SetupError, now, setup};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -92,12 +92,15 @@ fn the_provided_action_writes_a_line() {
 fn what_cannot_be_had_is_refused() {
     let start = |config| Watchdog::start(config, Box::new(|_| {})).err();
     let config = WatchdogConfig::every(INTERVAL);
-    assert_eq!(start(WatchdogConfig::every(Nanos::ZERO)), Some(Error::ZeroLength));
-    assert_eq!(start(WatchdogConfig { policy: Policy::Fifo(99), ..config.clone() }), Some(Error::Priority(99)));
+    assert_eq!(start(WatchdogConfig::every(Nanos::ZERO)), Some(Error::Config(ConfigError::ZeroLength)));
+    assert_eq!(
+        start(WatchdogConfig { policy: Policy::Fifo(99), ..config.clone() }),
+        Some(Error::Config(ConfigError::Priority(99)))
+    );
     let nowhere = WatchdogConfig { cpus: vec![8_000], ..config.clone() };
-    assert!(matches!(start(nowhere), Some(Error::Affinity(8_000, _))));
+    assert!(matches!(start(nowhere), Some(Error::Setup(SetupError::Affinity { cpu: 8_000, .. }))));
     let watchdog = Watchdog::start(config, Box::new(|_| {})).unwrap();
-    assert_eq!(watchdog.watch("x", Nanos::ZERO).err(), Some(Error::ZeroLength));
+    assert_eq!(watchdog.watch("x", Nanos::ZERO).err(), Some(Error::Config(ConfigError::ZeroLength)));
 }
 
 /// A thread that never sleeps keeps the CPU from everything below it, but not from a watchdog above it.

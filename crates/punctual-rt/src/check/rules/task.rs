@@ -4,7 +4,7 @@ use super::{Answer, fired, us};
 use crate::check::Severity::{Fatal, High, Medium};
 use crate::check::{Host, Plan, Waits};
 use crate::setup::{list, named};
-use crate::{Error, Nanos, Policy};
+use crate::{ConfigError, Error, Nanos, Policy};
 
 /// A period is kept with ease when a wake-up takes no more than this part of it.
 const WAKE_UPS_PER_PERIOD: u64 = 20;
@@ -24,12 +24,12 @@ pub(super) fn period(plan: &Plan, _: &Host) -> Answer {
 
 pub(super) fn priority(plan: &Plan, _: &Host) -> Answer {
     let error = plan.setup.policy.checked().err()?;
-    matches!(error, Error::Priority(_)).then(|| fired(Fatal, error.to_string(), error.remedy()))?
+    matches!(error, Error::Config(ConfigError::Priority(_))).then(|| fired(Fatal, error.to_string(), error.remedy()))?
 }
 
 pub(super) fn reservation(plan: &Plan, _: &Host) -> Answer {
     let error = plan.setup.policy.checked().err()?;
-    (error == Error::Reservation).then(|| fired(Fatal, error.to_string(), error.remedy()))?
+    (error == Error::Config(ConfigError::Reservation)).then(|| fired(Fatal, error.to_string(), error.remedy()))?
 }
 
 pub(super) fn margin(plan: &Plan, _: &Host) -> Answer {
