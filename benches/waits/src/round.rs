@@ -74,7 +74,7 @@ pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     if let Some(priority) = plan.priority.filter(|_| !is_ordinary) {
         set_policy(Policy::Fifo(priority))?;
     }
-    let request = (strategy.setting == Setting::NoIdle).then(|| LatencyRequest::global(0)).transpose()?;
+    let request = (strategy.setting == Setting::NoIdle).then(|| LatencyRequest::global(Nanos::ZERO)).transpose()?;
     let pace = pace::start(strategy, plan.first(), plan)?;
     let taken = take(plan, pace);
     drop(request);

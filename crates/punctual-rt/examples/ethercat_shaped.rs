@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = TaskConfig::periodic(PERIOD)
         .named("bus")
         .policy(Policy::Fifo(85))
-        .memory(Memory::Lock { stack: 128 * 1024, heap: 0 })
+        .memory(Memory::Lock { stack_bytes: 128 * 1024, heap_bytes: 0 })
         .require(Require::BestEffort);
     let mut bus = Bus::new(now());
     let mut servo = PhaseServo::new(ServoConfig::new(PERIOD, BANDWIDTH_HZ))?;
@@ -42,15 +42,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let task = Task::spawn(&config, move |cycle| {
         let received = bus.exchange();
         let by = match received {
-            Some((bus_time, local)) => servo.sample(bus_time, local, cycle.release),
+            Some((bus_time, local)) => servo.sample(bus_time, local, cycle.wake.release),
             None => servo.coast(),
         };
         cycle.steer(by);
         // Compute and prepare what the next frame takes along.
-        let phase_ns = bus.phase_at(cycle.release);
+        let phase_ns = bus.phase_at(cycle.wake.release);
         // Were the queue full, it would count it.
         let _ = tell.push(Seen { phase_ns, ppm: servo.ppm(), locked: servo.locked() });
-        left = left.saturating_sub(cycle.missed.saturating_add(1));
+        left = left.saturating_sub(cycle.wake.missed.saturating_add(1));
         if left == 0 { Control::Stop } else { Control::Continue }
     })?;
     for refused in task.refusals() {

@@ -26,11 +26,11 @@ pub enum Memory {
     /// `posix_spawn` or `vfork`; `system` and `popen` of current C libraries do.
     Lock {
         /// Bytes of the thread's stack to touch.
-        stack: usize,
+        stack_bytes: usize,
         /// Bytes of heap to touch and give back to the allocator, which then keeps them; 0 leaves the allocator alone.
         /// They are there for the thread that touched them: with glibc each thread has an arena, of at most 64 MiB but
         /// for the main thread.
-        heap: usize,
+        heap_bytes: usize,
     },
 }
 

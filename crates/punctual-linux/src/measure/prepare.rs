@@ -92,7 +92,6 @@ fn bound_run_away(scenario: &Scenario) {
 }
 
 fn hold_idle_states(us: u32) -> Result<LatencyRequest, MeasureError> {
-    let us = i32::try_from(us).unwrap_or(i32::MAX);
-    LatencyRequest::global(us)
+    LatencyRequest::global(Nanos::from_us(us.into()))
         .map_err(|error| MeasureError::DmaLatency(std::io::Error::from_raw_os_error(error.errno())))
 }

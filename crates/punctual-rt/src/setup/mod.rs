@@ -33,7 +33,7 @@ pub enum Require {
 ///
 /// let setup = Setup::new()
 ///     .policy(Policy::Fifo(85))
-///     .memory(Memory::Lock { stack: 128 * 1024, heap: 1 << 20 })
+///     .memory(Memory::Lock { stack_bytes: 128 * 1024, heap_bytes: 1 << 20 })
 ///     .require(Require::BestEffort);
 /// let worker = std::thread::spawn(move || {
 ///     let prepared = setup.apply()?;
@@ -47,16 +47,11 @@ pub enum Require {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Scheduling policy; an ordinary thread that shall be ordinary stays as it is.
-    pub policy: Policy,
-    /// CPUs to run on; none to leave that as it is.
-    pub cpus: Vec<u32>,
-    /// What to lock and touch.
-    pub memory: Memory,
-    /// Which idle states to rule out.
-    pub latency_qos: LatencyQos,
-    /// What to do when something is refused.
-    pub require: Require,
+    pub(crate) policy: Policy,
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) memory: Memory,
+    pub(crate) latency_qos: LatencyQos,
+    pub(crate) require: Require,
 }
 
 impl Setup {
@@ -65,31 +60,31 @@ impl Setup {
         Self::default()
     }
 
-    /// With this scheduling policy.
+    /// The scheduling policy; an ordinary thread that shall be ordinary stays as it is.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// On these CPUs only; none to leave that as it is.
+    /// The CPUs to run on; none to leave that as it is.
     #[must_use]
     pub fn cpus(self, cpus: &[u32]) -> Self {
         Self { cpus: cpus.to_vec(), ..self }
     }
 
-    /// With memory treated so.
+    /// What to lock and touch.
     #[must_use]
     pub fn memory(self, memory: Memory) -> Self {
         Self { memory, ..self }
     }
 
-    /// With idle states ruled out so.
+    /// Which idle states to rule out.
     #[must_use]
     pub fn latency_qos(self, latency_qos: LatencyQos) -> Self {
         Self { latency_qos, ..self }
     }
 
-    /// Refusing, or going on, when something is refused.
+    /// What to do when something is refused.
     #[must_use]
     pub fn require(self, require: Require) -> Self {
         Self { require, ..self }
@@ -99,7 +94,7 @@ impl Setup {
     /// states. All else stays with the thread, and locked memory with the process.
     ///
     /// # Errors
-    /// [`ConfigError::Priority`](crate::ConfigError::Priority), [`ConfigError::Reservation`](crate::ConfigError::Reservation) and a negative latency ([`SetupError::LatencyQos`]) always: no system would
+    /// [`ConfigError::Priority`](crate::ConfigError::Priority) and [`ConfigError::Reservation`](crate::ConfigError::Reservation) always: no system would
     /// take them. Under [`Require::Strict`] whatever is refused first; then the thread and the process are as before,
     /// but for stack and heap that were touched.
     ///
@@ -111,11 +106,6 @@ impl Setup {
     /// [`Error::remedy`].
     pub fn apply(&self) -> Result<Prepared, Error> {
         self.policy.checked()?;
-        if let LatencyQos::Global(us) = self.latency_qos {
-            if us < 0 {
-                return Err(Error::Setup(SetupError::LatencyQos(libc::EINVAL)));
-            }
-        }
         prepared::apply(self)
     }
 }

@@ -146,15 +146,15 @@ fn memory_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(
 
 fn stack_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
     match setup.memory {
-        Memory::Lock { stack, .. } => prefault_stack(stack),
+        Memory::Lock { stack_bytes, .. } => prefault_stack(stack_bytes),
         Memory::Leave => Ok(()),
     }
 }
 
 fn heap_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(), Error> {
     match setup.memory {
-        Memory::Lock { heap, .. } if heap > 0 => {
-            prefault_heap(heap)?;
+        Memory::Lock { heap_bytes, .. } if heap_bytes > 0 => {
+            prefault_heap(heap_bytes)?;
             before.heap_kept = true;
             Ok(())
         }
@@ -165,7 +165,7 @@ fn heap_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(),
 fn latency_step(setup: &Setup, _: &mut Before, prepared: &mut Prepared) -> Result<(), Error> {
     prepared.latency = match setup.latency_qos {
         LatencyQos::Leave => None,
-        LatencyQos::Global(us) => Some(LatencyRequest::global(us)?),
+        LatencyQos::Global(limit) => Some(LatencyRequest::global(limit)?),
         LatencyQos::PerCpu => {
             // Where the CPUs were left as they are, or some were refused: those the thread may run on.
             Some(LatencyRequest::per_cpu(&sys::affinity().map_err(SetupError::ReadBack)?)?)

@@ -40,17 +40,20 @@ pub enum PhaseClock {
 ///
 /// ```
 /// use punctual_rt::setup::Require;
-/// use punctual_rt::{Control, Nanos, Policy, Task, TaskConfig};
+/// use punctual_rt::{Control, Ended, Nanos, Policy, Task, TaskConfig};
 ///
 /// let config = TaskConfig::periodic(Nanos::from_ms(1)).named("axis").policy(Policy::Fifo(85)).require(Require::BestEffort);
-/// let mut left = 20;
+/// let (mut runs, mut next) = (0, 0);
 /// let task = Task::spawn(&config, move |cycle| {
-///     left -= 1;
-///     // … read, compute, write; `cycle.missed()` releases were lost before this one …
-///     if left == 0 { Control::Stop } else { Control::Continue }
+///     // … read, compute, write …
+///     // The `missed` releases after this one had passed as well when the thread was back. They are not run.
+///     assert_eq!(cycle.wake.index, next);
+///     next = cycle.wake.index + 1 + cycle.wake.missed;
+///     runs += 1;
+///     if runs == 20 { Control::Stop } else { Control::Continue }
 /// })?;
 /// let stats = task.stats().clone();
-/// task.join();
+/// assert_eq!(task.join(), Ended::Stopped);
 /// assert_eq!(stats.snapshot().counters.activations, 20);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
@@ -268,7 +271,7 @@ impl TaskConfig {
     pub(super) fn stack_bytes(&self) -> usize {
         const DEFAULT: usize = 2 << 20;
         let touched = match self.setup.memory {
-            Memory::Lock { stack, .. } => stack,
+            Memory::Lock { stack_bytes, .. } => stack_bytes,
             Memory::Leave => 0,
         };
         touched.saturating_add(DEFAULT)

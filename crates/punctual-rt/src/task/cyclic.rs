@@ -36,7 +36,7 @@ pub enum Ended {
 /// let stop = cyclic.stopper();
 /// let mut cycles = 0;
 /// while let Some(wake) = cyclic.wait() {
-///     // receive; `wake.missed` releases were lost
+///     // receive; `wake.missed` releases after this one had passed as well, and are not run
 ///     cyclic.steer(Delta::from_ns(-120)); // what a servo said
 ///     // compute, send
 ///     cyclic.finish();

@@ -14,7 +14,6 @@ use crate::stats::StatsReader;
 use crate::{Error, SetupError, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use start::Epoch;
-use std::ops::Deref;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -27,18 +26,12 @@ pub enum Control {
     Stop,
 }
 
-/// One activation, as its body sees it; its [`Wake`] is what it derefs to.
+/// One activation, as its body sees it.
+#[non_exhaustive]
 pub struct Cycle<'a> {
-    wake: Wake,
+    /// Which release this is, how late the thread woke and why, and how many of the releases after it were missed.
+    pub wake: Wake,
     cyclic: &'a mut Cyclic,
-}
-
-impl Deref for Cycle<'_> {
-    type Target = Wake;
-
-    fn deref(&self) -> &Wake {
-        &self.wake
-    }
 }
 
 impl Cycle<'_> {

@@ -19,7 +19,7 @@ fn wakes(config: &TaskConfig, n: usize, mut body: impl FnMut(&mut Cycle<'_>) + S
     let noted = Arc::clone(&seen);
     let task = Task::spawn(config, move |cycle| {
         let mut seen = noted.lock().unwrap();
-        seen.push(**cycle);
+        seen.push(cycle.wake);
         body(cycle);
         if seen.len() == n { Control::Stop } else { Control::Continue }
     });
@@ -31,7 +31,7 @@ fn wakes(config: &TaskConfig, n: usize, mut body: impl FnMut(&mut Cycle<'_>) + S
 #[test]
 fn every_release_is_run_or_handed_over_as_missed() {
     let seen = wakes(&quick(), 50, |cycle| {
-        if cycle.index == 7 {
+        if cycle.wake.index == 7 {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     });
@@ -46,7 +46,7 @@ fn the_statistics_count_what_the_body_saw() {
         Task::spawn(
             &quick().named("counted"),
             |cycle| {
-                if cycle.index >= 30 { Control::Stop } else { Control::Continue }
+                if cycle.wake.index >= 30 { Control::Stop } else { Control::Continue }
             },
         )
         .unwrap();
@@ -64,7 +64,7 @@ fn a_steered_task_has_the_releases_that_steering_says() {
     let moved = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&moved);
     let seen = wakes(&config, 20, move |cycle| {
-        let by = if cycle.index % 2 == 0 { 9_000 } else { -3_000 };
+        let by = if cycle.wake.index % 2 == 0 { 9_000 } else { -3_000 };
         noted.lock().unwrap().push((cycle.steer(Delta::from_ns(by)), cycle.next_release()));
     });
     for (pair, (moved, next)) in seen.windows(2).zip(moved.lock().unwrap().iter()) {
@@ -108,7 +108,7 @@ fn a_group_keeps_its_phases_on_one_epoch() {
         let config = quick().named(&format!("member{n}")).phase(Phase::Offset(Nanos::from_us(offset_us)));
         group
             .add(&config, move |cycle| {
-                firsts.lock().unwrap().push((n, cycle.release));
+                firsts.lock().unwrap().push((n, cycle.wake.release));
                 Control::Stop
             })
             .unwrap();

@@ -26,7 +26,7 @@ fn whoever_has_no_rights_is_refused_or_told_what_is_missing() {
     }
     sys::give_up_limits();
     let config = TaskConfig::periodic(Nanos::from_ms(1)).phase(Phase::Offset(Nanos::ZERO)).policy(Policy::Fifo(50));
-    let config = config.memory(Memory::Lock { stack: 64 << 10, heap: 0 });
+    let config = config.memory(Memory::Lock { stack_bytes: 64 << 10, heap_bytes: 0 });
     let strict = Task::spawn(&config.clone().require(Require::Strict), |_| Control::Stop);
     assert!(matches!(strict.map(drop), Err(Error::Setup(SetupError::MemoryLock(_) | SetupError::Policy(_)))));
     let mut runs = 0;
