@@ -117,7 +117,7 @@ impl Place {
     /// `first`; with so many slots of windows taken.
     pub fn new(first: &Header, of: &Header, later: Nanos, slots: u32) -> Self {
         let later = whole_second(later);
-        Self { later, by: first.epoch.plus(later).minus_instant(of.epoch), slots }
+        Self { later, by: first.epoch.plus(later).signed_since(of.epoch), slots }
     }
 
     /// For a run that begins at this wall clock, behind `until` in a recording that begins with `first`.
@@ -169,7 +169,7 @@ impl Place {
 
     /// An instant of the run as the whole recording has it.
     pub fn moved(&self, at: MonoTime) -> MonoTime {
-        at.moved(self.by)
+        at + self.by
     }
 
     fn interval(&self, mut interval: Interval) -> Interval {
