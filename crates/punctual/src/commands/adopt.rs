@@ -1,8 +1,9 @@
 //! The command line that was tried becomes the default.
 
+use super::source::Source;
+use crate::render::tune::Sentence;
 use anyhow::{Result, bail};
 use punctual_facts::machine::Machine;
-use punctual_facts::tree::Tree;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
 use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
 use punctual_tuning::knobs::Blast;
@@ -48,13 +49,8 @@ fn words(session: &Session) -> impl Iterator<Item = &Keep> {
 
 /// Makes it the default; sentences on what became of it, none where nothing waits for that. What this boot was not given
 /// is made the default only where it could not be tried, and the user says so (`is_untried_good`).
-pub fn adopt(
-    contents: &Contents,
-    tree: &dyn Tree,
-    machine: &Machine,
-    is_untried_good: bool,
-) -> Result<Option<Vec<(bool, String)>>> {
-    let Some(trial) = trial(contents, machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
+pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Result<Option<Vec<Sentence>>> {
+    let Some(trial) = trial(contents, &source.machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
     let is_good_enough = trial.is_booted || (is_untried_good && !trial.has_entry);
     if !is_good_enough {
         let how = if trial.has_entry {
@@ -64,16 +60,16 @@ pub fn adopt(
              can reach the console"
         };
         let sentence = format!("The new command line is not the default: this boot was not given it; {how}.");
-        return Ok(Some(vec![(false, sentence)]));
+        return Ok(Some(vec![Sentence::doubt(sentence)]));
     }
     let wanted = wanted(trial.keeps.iter().copied(), "");
-    let (change, limits) = match adoption(tree, machine, &wanted) {
+    let (change, limits) = match adoption(source.tree(), &source.machine, &wanted) {
         Ok(adoption) => adoption,
         Err(why) => bail!("the new command line cannot be made the default: {why}"),
     };
-    let mut sentences: Vec<(bool, String)> = limits.into_iter().map(|limit| (false, limit)).collect();
+    let mut sentences: Vec<Sentence> = limits.into_iter().map(Sentence::doubt).collect();
     let Some(change) = change else {
-        sentences.push((true, "The new command line is the default already.".to_owned()));
+        sentences.push(Sentence::good("The new command line is the default already."));
         return Ok(Some(sentences));
     };
     let hand = apply::Machine::here();
@@ -87,7 +83,7 @@ pub fn adopt(
             Fate::TakenBack { why } | Fate::Stuck { why, .. } => {
                 bail!("the new command line could not be made the default: {why}")
             }
-            _ => sentences.push((true, "The new command line is the default from now on.".to_owned())),
+            _ => sentences.push(Sentence::good("The new command line is the default from now on.")),
         }
     }
     Ok(Some(sentences))

@@ -1,6 +1,6 @@
 //! `punctual check`: audit, measure under load, say whether the need is held.
 
-use crate::cli::{CheckArgs, FailOn};
+use crate::cli::CheckArgs;
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
@@ -8,6 +8,7 @@ use crate::render;
 use anyhow::Result;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
+use punctual_facts::finding::Severity;
 use punctual_facts::profile::{Kind, Need};
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
@@ -95,11 +96,11 @@ fn scenario(args: &CheckArgs, cpus: &CpuSet, causes: Option<&Explain>) -> Scenar
     }
 }
 
-fn exit_of(report: &Report, fail_on: Option<FailOn>) -> Exit {
+fn exit_of(report: &Report, fail_on: Option<Severity>) -> Exit {
     let failed = if report.write_error.is_some() { Exit::Error } else { Exit::Fine };
     failed
         .and(Exit::exceeded_if(report.verdict.answer == Answer::NotHeld))
-        .and(Exit::exceeded_if(fail_on.is_some_and(|level| worst(&report.findings) >= Some(level.least()))))
+        .and(Exit::exceeded_if(fail_on.is_some_and(|least| worst(&report.findings) >= Some(least))))
         .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive || !report.trust.ok()))
 }
 

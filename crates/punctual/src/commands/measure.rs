@@ -1,6 +1,6 @@
 //! `punctual measure`: the probe alone, with every knob.
 
-use crate::cli::{EngineName, MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
+use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::resume;
 use crate::commands::session::{self, Outputs};
@@ -12,7 +12,7 @@ use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Explain, Setting};
-use punctual_linux::trace::{self, EngineChoice};
+use punctual_linux::trace;
 use punctual_numbers::recording::EndReason;
 use punctual_numbers::report::{Answer, Report};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
@@ -76,12 +76,7 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
         windows_max: args.windows,
         buffer_bytes: args.trace_buffer,
         phases: Vec::new(),
-        engine: match args.explain_engine {
-            None => EngineChoice::Best,
-            Some(EngineName::Tracefs) => EngineChoice::Tracefs,
-            Some(EngineName::Bpf) => EngineChoice::Bpf,
-            Some(EngineName::Timerlat) => EngineChoice::Timerlat,
-        },
+        engine: args.explain_engine.unwrap_or_default(),
     })
 }
 
@@ -95,7 +90,7 @@ pub(super) fn exit_of(report: &Report) -> Exit {
 }
 
 fn scenario(args: &MeasureArgs, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {
-    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { mechanism(args.mechanism) };
+    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { args.mechanism };
     let threads = threads(args, cpus, if mechanism == Mechanism::Nanosleep { 50 } else { 1 })?;
     let shortest = threads.iter().map(|t| t.period).min().unwrap_or_default();
     let length = args.activations.map_or(Amount::Time(args.duration.unwrap_or(DEFAULT_LENGTH)), Amount::Activations);
@@ -139,18 +134,6 @@ fn policy(args: &MeasureArgs, shortest: Nanos) -> Policy {
         PolicyName::Deadline => {
             Policy::Deadline { runtime: args.runtime.unwrap_or(Nanos::from_ns(shortest.as_ns() / 5)) }
         }
-    }
-}
-
-fn mechanism(name: MechanismName) -> Mechanism {
-    match name {
-        MechanismName::Absolute => Mechanism::Absolute,
-        MechanismName::Relative => Mechanism::Relative,
-        MechanismName::Timerfd => Mechanism::Timerfd,
-        MechanismName::Futex => Mechanism::Futex,
-        MechanismName::Hybrid => Mechanism::Hybrid,
-        MechanismName::Spin => Mechanism::Spin,
-        MechanismName::Nanosleep => Mechanism::Nanosleep,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::measure::exit_of;
 use crate::cli::MeasureArgs;
+use crate::commands::files::refuse_pipe;
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
-use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, anyhow, bail};

@@ -2,14 +2,13 @@
 
 use super::candidates::{Found, SCRIPT};
 use super::time::{WARM_UP, each};
-use crate::cli::{OptimizeArgs, StrategyName};
+use crate::cli::OptimizeArgs;
 use crate::commands::adopt;
 use crate::commands::here::Here;
 use crate::commands::source::Source;
 use crate::commands::tune::{is_roots_alone, place};
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_facts::machine::Machine;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::{apply, journal};
@@ -36,10 +35,10 @@ pub fn design(args: &OptimizeArgs, found: &Found) -> Result<Design> {
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()));
     let seed = args.seed.unwrap_or_else(clock);
     let listed: Vec<_> = found.candidates.iter().map(|found| found.candidate.clone()).collect();
-    if args.strategy == StrategyName::Screening && listed.len() > SCREENED_MAX {
+    if args.strategy == Strategy::Screening && listed.len() > SCREENED_MAX {
         bail!("screening takes {SCREENED_MAX} knobs at most, and there are {}: name fewer with --knobs", listed.len());
     }
-    Design::new(listed, Strategy::from(args.strategy), seed, args.margin, runs).map_err(|short| {
+    Design::new(listed, args.strategy, seed, args.margin, runs).map_err(|short| {
         let needed = Nanos::from_ns(each.as_ns().saturating_mul(short.needed));
         anyhow!(
             "in {} there is time for {} of {}, and fewer than {} cannot tell anything: give it --budget {}s, \
@@ -120,8 +119,7 @@ pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
 /// On top of a command line that waits to be tried no other one is.
 pub fn no_line_waits() -> Result<()> {
     let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
-    let machine = Machine::read(Source::open(None)?.tree.as_ref());
-    if adopt::trial(&contents, &machine).is_some_and(|trial| !trial.is_adopted) {
+    if adopt::trial(&contents, &Source::here().machine).is_some_and(|trial| !trial.is_adopted) {
         bail!(
             "a new command line of `punctual tune` is not the default yet: punctual status --confirm, or revert, first"
         );

@@ -57,7 +57,7 @@ impl<'a> Bench<'a> {
         let trial = |id: &str| found.candidates.iter().find(|trial| trial.candidate.id == id);
         let asked = Asked {
             cpus: found.cpus.to_string(),
-            profile: punctual_facts::profile::Kind::from(args.profile).name().to_owned(),
+            profile: args.profile.name().to_owned(),
             arguments: kept.arguments.clone(),
             keeps: Vec::new(),
         };
@@ -69,7 +69,7 @@ impl<'a> Bench<'a> {
             setting: Here::read().setting(load_dir, Vec::new(), false),
             guard: Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?,
             request: Request { kind: Kind::ForCommand { command }, asked, confirm_within: None },
-            blast: args.blast.into(),
+            blast: args.blast,
             interrupted,
             doubts: kept.doubts.clone(),
             kinds: Vec::new(),

@@ -2,15 +2,14 @@
 
 use super::across;
 use crate::cli::OptimizeArgs;
-use crate::commands::source::Source;
+use crate::commands::source::{Source, knob};
 use crate::commands::tune::{is_roots_alone, planned};
 use crate::render::tune::why;
 use anyhow::{Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_optimize::Candidate;
-use punctual_tuning::knobs::{self, Blast};
+use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::remedies::Needs;
 use punctual_tuning::plan::{
     Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
@@ -47,21 +46,16 @@ pub struct Trial {
 pub fn find(args: &OptimizeArgs) -> Result<Found> {
     let (scripts, ids): (Vec<&String>, Vec<&String>) = args.knobs.iter().partition(|word| word.starts_with(SCRIPT));
     for id in &ids {
-        if knobs::find(id).is_none() {
-            let near = knobs::near(id);
-            let hint = if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
-            bail!("there is no knob '{id}'{hint}; `punctual audit --all` lists them");
-        }
+        knob(id)?;
     }
-    let source = Source::open(None)?;
-    let machine = Machine::read(source.tree.as_ref());
+    let source = Source::here();
     let wishes = wishes(args, &ids);
-    let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
-    let all = planned(source.tree.as_ref(), &machine, &Wishes { lasting: true, ..wishes })?;
+    let plan = planned(&source, &wishes)?;
+    let all = planned(&source, &Wishes { lasting: true, ..wishes })?;
     let mut found =
         Found { candidates: Vec::new(), left_out: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
     if scripts.is_empty() || !ids.is_empty() {
-        found.take(&plan, &all, &ids, args.boots.then_some((&machine, &source)));
+        found.take(&plan, &all, &ids, args.boots.then_some(&source));
     }
     for word in scripts {
         let trial = script(Path::new(word.trim_start_matches(SCRIPT)))?;
@@ -74,7 +68,7 @@ pub fn find(args: &OptimizeArgs) -> Result<Found> {
 
 impl Found {
     /// Where it goes across boots, on this machine.
-    fn take(&mut self, plan: &Plan, all: &Plan, ids: &[&String], boots: Option<(&Machine, &Source)>) {
+    fn take(&mut self, plan: &Plan, all: &Plan, ids: &[&String], boots: Option<&Source>) {
         // Where each measurement takes a boot, what does not need one is tried if it is named.
         let is_tried = |change: &&Change| change.takes == Takes::Now && (boots.is_none() || !ids.is_empty());
         self.candidates = plan.changes.iter().filter(is_tried).cloned().map(Trial::of_knob).collect();
@@ -89,7 +83,7 @@ impl Found {
                 continue;
             }
             let limits = match boots {
-                Some((machine, source)) => across::limits(machine, source, &change.keeps),
+                Some(source) => across::limits(source, &change.keeps),
                 None => Err("it takes a boot: --boots tries it".to_owned()),
             };
             match limits {
@@ -147,14 +141,14 @@ fn candidate(change: &Change, boot: Vec<Keep>) -> Candidate {
 fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
     Wishes {
         need: Need {
-            kind: args.profile.into(),
+            kind: args.profile,
             period: Some(args.period),
             budget: args.late,
             cpus: args.cpus.clone().unwrap_or_default(),
         },
         only: ids.iter().map(|id| (*id).clone()).collect(),
         except: Vec::new(),
-        blast: args.blast.into(),
+        blast: args.blast,
         needs: Needs { priority: Some(u32::from(args.priority)), ..Needs::default() },
         lasting: false,
         holds: true,

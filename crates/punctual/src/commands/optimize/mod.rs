@@ -80,8 +80,8 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
 fn nothing_else(own: Option<&Path>) -> Result<()> {
     allowed_to_change()?;
     none_measures()?;
-    for (_, sentence) in super::status::put_back_abandoned()? {
-        render::say(&sentence);
+    for sentence in super::status::put_back_abandoned()? {
+        render::say(&sentence.text);
     }
     nothing_waits()?;
     no_campaign_but(&Machine::here(), own)

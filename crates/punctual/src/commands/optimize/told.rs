@@ -4,7 +4,7 @@ use super::candidates::Found;
 use super::kept::Folder;
 use super::ours::abandon;
 use crate::cli::OptimizeArgs;
-use crate::commands::session;
+use crate::commands::files::write_new;
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Result, bail};
@@ -12,7 +12,6 @@ use punctual_linux::apply::Hand;
 use punctual_optimize::Verdict;
 use punctual_optimize::across::Ending;
 use punctual_optimize::format::Kept;
-use std::io::Write;
 use std::path::Path;
 
 /// With nobody there, nothing of a campaign that cannot go on stays, and the reason is written down.
@@ -102,7 +101,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Found, st
     };
     if let (Some(path), false) = (&args.html, stopped) {
         let page = shown::html(&result)?;
-        session::write_new(path, |mut file| file.write_all(page.as_bytes()))?;
+        write_new(path, &page)?;
     }
     if kept.across.is_some() && (!stopped || is_given_up) {
         let plain = render::text::Style::default();

@@ -82,7 +82,7 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
     } else {
         render::tune::results(plan, &applied, &next(args, plan, &applied), render::style())
     };
-    render::print(&text).context("cannot write to standard output")?;
+    render::print(&text)?;
     Ok(outcome(&applied))
 }
 
