@@ -10,7 +10,7 @@ use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
 /// A command line that was asked for, and how far it came.
-pub struct Trial<'a> {
+pub struct NewCmdline<'a> {
     /// The last transaction that asks for a part of it.
     pub session: &'a Session,
     /// Words asked for, and words to be gone, by all transactions that stand; of two for the same, the last.
@@ -24,7 +24,7 @@ pub struct Trial<'a> {
 }
 
 /// The command line that is asked for.
-pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>> {
+pub fn new_cmdline<'a>(contents: &'a Contents, machine: &Machine) -> Option<NewCmdline<'a>> {
     let is_whole = |session: &&Session| session.stage == Stage::Applied;
     let session = contents.standing().rev().filter(is_whole).find(|session| words(session).next().is_some())?;
     let keeps = last_of_each(contents.standing().filter(is_whole).flat_map(words));
@@ -34,7 +34,7 @@ pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>>
         Some(Kind::Adopted { of }) if !session.entries.is_empty() && session.entries.iter().all(is_done) => Some(*of),
         _ => None,
     };
-    Some(Trial {
+    Some(NewCmdline {
         session,
         has_entry: session.entries.iter().any(|entry| entry.intent.change == ENTRY && entry.undone.is_none()),
         is_booted: line.is_some_and(|line| is_given(&line.for_the_kernel(), keeps.iter().copied())),
@@ -50,7 +50,7 @@ fn words(session: &Session) -> impl Iterator<Item = &Keep> {
 /// Makes it the default; sentences on what became of it, none where nothing waits for that. What this boot was not given
 /// is made the default only where it could not be tried, and the user says so (`is_untried_good`).
 pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Result<Option<Vec<Sentence>>> {
-    let Some(trial) = trial(contents, &source.machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
+    let Some(trial) = new_cmdline(contents, &source.machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
     let is_good_enough = trial.is_booted || (is_untried_good && !trial.has_entry);
     if !is_good_enough {
         let how = if trial.has_entry {

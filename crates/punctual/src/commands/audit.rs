@@ -32,7 +32,7 @@ pub fn run(args: &AuditArgs) -> Result<Exit> {
         (Some(knob), _) => render::audit::essay(&audit, knob, render::style()),
         (_, AuditForm { json: true, .. }) => render::audit::json(&audit)?,
         (_, AuditForm { markdown: true, .. }) => render::audit::markdown(&audit)?,
-        (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all)?,
+        (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all),
         (_, AuditForm { junit: true, .. }) => render::audit::junit(&audit, least)?,
         _ => render::audit::list(&audit, render::columns(), args.all),
     };

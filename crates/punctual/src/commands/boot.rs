@@ -85,7 +85,7 @@ fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
 /// Makes the new command line the default when this boot was given it and honours all of it.
 fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]) -> Result<Exit> {
     let source = Source::here();
-    if super::adopt::trial(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
+    if super::adopt::new_cmdline(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
         return Ok(Exit::Fine);
     }
     let asked: Vec<plan::Asked> = keeps.iter().filter_map(|(id, keep)| plan::Asked::of_word(id, keep)).collect();

@@ -38,7 +38,7 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     let text = if args.json {
         render::lint::json(&target, &words)?
     } else if args.sarif {
-        render::lint::sarif(&target, &words, args.file.as_deref().zip(placed.as_deref()))?
+        render::lint::sarif(&target, &words, args.file.as_deref().zip(placed.as_deref()))
     } else {
         render::lint::text(&target, &words)
     };
@@ -60,12 +60,12 @@ fn evidence<'a>(args: &LintArgs, source: &'a Source, target: &Target) -> Evidenc
 }
 
 /// A kernel in a file.
-struct Kernel {
+struct ImageKernel {
     target: Target,
     image: Image,
 }
 
-fn kernel_in(path: &Path) -> Result<Kernel> {
+fn kernel_in(path: &Path) -> Result<ImageKernel> {
     let name = path.display();
     let bytes = read_at_most(path, image::MOST_BYTES, "boot image")?;
     let untold =
@@ -74,7 +74,7 @@ fn kernel_in(path: &Path) -> Result<Kernel> {
     let image = Image::parse(&words.to_string()).map_err(anyhow::Error::msg).with_context(untold)?;
     let target = Target::of_image(&words.banner, words.arch, &image)
         .ok_or_else(|| anyhow!("{name} holds a kernel of no version known here: '{}'", words.banner))?;
-    Ok(Kernel { target, image })
+    Ok(ImageKernel { target, image })
 }
 
 /// Whether the line is not that of the machine that is asked.

@@ -13,8 +13,6 @@ use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace;
-use punctual_numbers::recording::EndReason;
-use punctual_numbers::report::{Answer, Report};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 
 /// How long is measured unless told otherwise.
@@ -45,14 +43,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
-    let finished = session::run(&scenario, &setting, &outputs)?;
-    let report = &finished.report;
-    render::print(&if args.json {
-        render::json::check(report, Some(&outputs.recording))
-    } else {
-        render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
-    })?;
-    Ok(finished.exit(exit_of(report)))
+    session::run(&scenario, &setting, &outputs)?.tell(&outputs, args.json)
 }
 
 /// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.
@@ -78,15 +69,6 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
         phases: Vec::new(),
         engine: args.explain_engine.unwrap_or_default(),
     })
-}
-
-/// 2 when the stop limit or the budget was exceeded, 3 when the run cannot be trusted, 1 when it was not all written.
-pub(super) fn exit_of(report: &Report) -> Exit {
-    let failed = if report.write_error.is_some() { Exit::Error } else { Exit::Fine };
-    let limit = report.end == Some(EndReason::LimitExceeded);
-    failed
-        .and(Exit::exceeded_if(limit || report.verdict.answer == Answer::NotHeld))
-        .and(Exit::doubtful_if(!report.trust.ok()))
 }
 
 fn scenario(args: &MeasureArgs, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {

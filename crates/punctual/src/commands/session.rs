@@ -12,8 +12,8 @@ use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingWriter;
 use punctual_numbers::explain::primary_cause;
-use punctual_numbers::recording::{Frame, Mark, MarkKind, Place, Recording};
-use punctual_numbers::report::Report;
+use punctual_numbers::recording::{EndReason, Frame, Mark, MarkKind, Place, Recording};
+use punctual_numbers::report::{Answer, Report};
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
 use std::io::Write;
@@ -60,11 +60,23 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Tells what failed, and lets it show in the exit code.
-    pub fn exit(&self, exit: Exit) -> Exit {
-        let Some(failure) = &self.failure else { return exit };
-        render::error(failure);
-        exit.and(Exit::Error)
+    /// Prints the numbers and says what failed after them. The exit code is 1 when something failed, 2 when the stop
+    /// limit or the budget was exceeded, 3 when the run cannot be trusted.
+    pub fn tell(&self, outputs: &Outputs, is_json: bool) -> Result<Exit> {
+        let report = &self.report;
+        render::print(&if is_json {
+            render::json::check(report, Some(&outputs.recording))
+        } else {
+            render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+        })?;
+        if let Some(failure) = &self.failure {
+            render::error(failure);
+        }
+        let is_incomplete = self.failure.is_some() || report.write_error.is_some();
+        let limit = report.end == Some(EndReason::LimitExceeded);
+        Ok(if is_incomplete { Exit::Error } else { Exit::Fine }
+            .and(Exit::exceeded_if(limit || report.verdict.answer == Answer::NotHeld))
+            .and(Exit::doubtful_if(!report.trust.ok())))
     }
 }
 

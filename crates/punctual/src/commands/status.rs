@@ -146,7 +146,7 @@ impl Status {
         for session in contents.standing() {
             self.sentences.push(told(session, &present));
         }
-        let trial = super::adopt::trial(contents, &source.machine);
+        let trial = super::adopt::new_cmdline(contents, &source.machine);
         self.sentences.extend(trial.and_then(|trial| of_trial(&trial, &present.boot)));
         let need = need(contents)?;
         self.rows = plan::standing(source.tree(), &source.machine, &need, &asked(contents, &present.boot));
@@ -185,7 +185,7 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
 }
 
 /// How a new command line stands.
-fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<Sentence> {
+fn of_trial(trial: &super::adopt::NewCmdline<'_>, boot: &str) -> Option<Sentence> {
     let is_same_boot = trial.session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     Some(match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
         (true, ..) | (_, true, false, _) => return None,

@@ -3,7 +3,7 @@
 //! Judges nothing. On a terminal the worst words come first, since they are what one came for; JSON keeps the order of
 //! the line; SARIF tells what is at fault, at its place in the file.
 
-use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
+use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
 use punctual_facts::lint::{Placed, Target, Verdict, Word};
@@ -151,12 +151,12 @@ pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error
 }
 
 /// What is at fault, as one SARIF document; with the file the line stands in, its place there.
-pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> Result<String, serde_json::Error> {
+pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> String {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
     let rules = Verdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
     let rules: Vec<Rule> = rules.map(|verdict| rule(*verdict)).collect();
-    let found: Vec<Found> = faults
+    let found: Vec<Checked> = faults
         .iter()
         .map(|(n, word, level)| {
             let instead = word.instead.as_ref().map(|instead| format!(". Instead: {instead}")).unwrap_or_default();
@@ -168,7 +168,7 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
                 }
                 None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },
             };
-            Found {
+            Checked {
                 rule: rule_id(word.verdict),
                 outcome: Outcome::Fail(*level),
                 message: format!("{shown}: {}{instead}", word.why),

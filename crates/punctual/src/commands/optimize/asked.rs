@@ -1,6 +1,6 @@
 //! What is asked for, checked before anything is done; and as it is kept, so that it is understood after a boot, too.
 
-use super::candidates::{Found, SCRIPT};
+use super::candidates::{SCRIPT, Selection};
 use super::time::{WARM_UP, each};
 use crate::cli::OptimizeArgs;
 use crate::commands::adopt;
@@ -22,7 +22,7 @@ const RELEASES_MIN: u64 = 1_200;
 const LOAD_DIR: &str = "--load-dir";
 
 /// The campaign that fits into the budget.
-pub fn design(args: &OptimizeArgs, found: &Found) -> Result<Design> {
+pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
     let releases = args.run.whole(args.period).saturating_mul(found.cpus.len() as u64);
     if releases < RELEASES_MIN {
         bail!(
@@ -53,7 +53,7 @@ pub fn design(args: &OptimizeArgs, found: &Found) -> Result<Design> {
 }
 
 /// What is measured each time.
-pub fn scenario(args: &OptimizeArgs, found: &Found) -> Result<Scenario> {
+pub fn scenario(args: &OptimizeArgs, found: &Selection) -> Result<Scenario> {
     let here = Here::read();
     let threads = found.cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period }).collect();
     let scenario = Scenario {
@@ -75,7 +75,7 @@ pub fn scenario(args: &OptimizeArgs, found: &Found) -> Result<Scenario> {
 
 /// What was typed, and the CPUs that were chosen: a boot with another command line might have others chosen. Who goes on
 /// may stand in another folder.
-pub fn arguments(args: &OptimizeArgs, found: &Found) -> Result<Vec<String>> {
+pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> {
     let mut words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(dir) = &args.load_dir {
         let whole = dir.canonicalize().with_context(|| format!("--load-dir: open the folder {}", dir.display()))?;
@@ -119,7 +119,7 @@ pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
 /// On top of a command line that waits to be tried no other one is.
 pub fn no_line_waits() -> Result<()> {
     let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
-    if adopt::trial(&contents, &Source::here().machine).is_some_and(|trial| !trial.is_adopted) {
+    if adopt::new_cmdline(&contents, &Source::here().machine).is_some_and(|trial| !trial.is_adopted) {
         bail!(
             "a new command line of `punctual tune` is not the default yet: punctual status --confirm, or revert, first"
         );

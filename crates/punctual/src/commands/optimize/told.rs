@@ -1,6 +1,6 @@
 //! How a campaign stands, told: on the terminal, in files where nobody may be there to read it, and as an exit code.
 
-use super::candidates::Found;
+use super::candidates::Selection;
 use super::kept::Folder;
 use super::ours::abandon;
 use crate::cli::OptimizeArgs;
@@ -42,7 +42,7 @@ pub fn tell_of_boots(
     args: &OptimizeArgs,
     folder: &Folder,
     kept: &Kept,
-    found: &Found,
+    found: &Selection,
     ending: &Ending,
 ) -> Result<Exit> {
     let is_given_up = kept.across.as_ref().is_some_and(|across| across.gave_up.is_some());
@@ -78,7 +78,7 @@ pub struct Stand {
 }
 
 /// Tells all of it.
-pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Found, stand: &Stand) -> Result<Exit> {
+pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection, stand: &Stand) -> Result<Exit> {
     let Stand { stopped, is_home } = *stand;
     let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
     let is_given_up = gave_up.is_some();
