@@ -10,6 +10,7 @@ use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome,
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use serde::Serialize;
 
 /// So much of the journal one step can need for all its records, its own content aside.
 const ROOM_BYTES: u64 = 4096;
@@ -46,7 +47,8 @@ impl std::fmt::Debug for Applying<'_> {
 }
 
 /// What came of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Applied {
     /// The transaction's number.
     pub transaction: u32,
@@ -57,18 +59,22 @@ pub struct Applied {
 }
 
 /// What came of one change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
     /// Its id.
     pub id: String,
     /// What came of it.
+    #[serde(flatten)]
     pub fate: Fate,
     /// What came of its steps, as far as they were tried. Nothing: the machine was so already.
     pub steps: Vec<Option<Outcome>>,
 }
 
 /// What came of a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "fate", rename_all = "kebab-case")]
 pub enum Fate {
     /// Done and in force.
     Done,

@@ -6,7 +6,7 @@ use super::source::{Source, knob};
 use crate::cli::{AuditArgs, AuditForm};
 use crate::exit::Exit;
 use crate::render;
-use crate::render::audit::{Audit, Names};
+use crate::render::audit::{Audit, AuditDocument, DifferenceDocument, Names};
 use anyhow::{Result, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Finding, Severity, State};
@@ -30,7 +30,7 @@ pub fn run(args: &AuditArgs) -> Result<Exit> {
 
     let text = match (knob, args.form) {
         (Some(knob), _) => render::audit::essay(&audit, knob, render::style()),
-        (_, AuditForm { json: true, .. }) => render::audit::json(&audit)?,
+        (_, AuditForm { json: true, .. }) => render::document(&AuditDocument::of(&audit)),
         (_, AuditForm { markdown: true, .. }) => render::audit::markdown(&audit)?,
         (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all),
         (_, AuditForm { junit: true, .. }) => render::audit::junit(&audit, least)?,
@@ -62,7 +62,7 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (from, to) = (name(from), name(to));
     let names = Names { from: &from, to: &to };
     let text = if args.form.json {
-        render::audit::difference_json(&difference, names)?
+        render::document(&DifferenceDocument { names, difference: &difference })
     } else if args.form.markdown {
         render::audit::difference_markdown(&difference, names)?
     } else {

@@ -8,6 +8,7 @@ use super::source::{Source, given_or_told};
 use crate::cli::{LintArgs, LintLevel};
 use crate::exit::Exit;
 use crate::render;
+use crate::render::lint::LintDocument;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::fact::Fact;
 use punctual_facts::lint::{Evidence, Image, Placed, Target, Verdict, Word, lint, lint_file};
@@ -36,7 +37,7 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     };
 
     let text = if args.json {
-        render::lint::json(&target, &words)?
+        render::document(&LintDocument { target: &target, words: &words })
     } else if args.sarif {
         render::lint::sarif(&target, &words, args.file.as_deref().zip(placed.as_deref()))
     } else {

@@ -15,7 +15,7 @@ pub fn run(args: &RevertArgs) -> Result<Exit> {
     let reverted = revert(&Machine::here(), extent, args.leave_conflicts)?;
     let swept = trace::sweep();
     let text = if args.json {
-        render::tune::reverted_json(&reverted)?
+        render::document(&reverted)
     } else {
         let ended = swept.iter().map(|name| format!("Ended what a killed measurement left recording: {name}.\n"));
         render::tune::reverted(&reverted, render::style()) + &ended.collect::<String>()

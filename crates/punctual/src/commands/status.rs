@@ -46,7 +46,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
     };
     standing.tell_tracing(&trace::left_behind());
     let text = if args.json {
-        render::tune::status_json(&standing)?
+        render::document(&standing)
     } else {
         render::tune::status(&standing, render::style())
     };

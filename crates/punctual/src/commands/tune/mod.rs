@@ -14,6 +14,7 @@ use super::source::Source;
 use crate::cli::TuneArgs;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::tune::TuneDocument;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_linux::apply;
 use punctual_linux::journal::{self, Session};
@@ -106,7 +107,7 @@ pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     let text = if args.json {
-        render::tune::plan_json(plan, wishes)?
+        render::document(&TuneDocument { profile: args.profile, plan, applied: None })
     } else {
         render::tune::plan(plan, wishes, render::style())
     };

@@ -1,12 +1,11 @@
 //! The audit as SARIF: knobs are rules, findings are results. The place is the file of the machine that was read and,
 //! for a captured machine, its line in the captured file.
 
-use super::{Audit, found};
+use super::{Advice, Audit, found};
 use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
 use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::CMDLINE;
-use punctual_tuning::audit::{lasting, undoing};
 use punctual_tuning::knobs::{self, Knob};
 use std::path::Path;
 
@@ -35,12 +34,13 @@ pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) ->
 
 fn rule(audit: &Audit<'_>, finding: &Finding, knob: &Knob) -> Rule {
     let case = audit.case;
+    let advice = Advice::of(knob, case);
     let help = format!(
         "Now: {}\nLasting: {}\nUndo: {}; lasting: {}\nCost: {}\nBlast radius: {}.\nSources: {}",
         case.fill(knob.fix),
-        lasting(knob, case),
-        case.fill(knob.undo),
-        undoing(knob, case).as_deref().unwrap_or("the same"),
+        advice.persist,
+        advice.undo,
+        advice.undo_persist.as_deref().unwrap_or("the same"),
         knob.cost,
         words::blast_meaning(knob.blast),
         knob.sources.join("; ")

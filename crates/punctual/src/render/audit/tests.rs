@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use super::*;
+use crate::render::document::schema::assert_valid;
 use crate::render::text::Style;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
@@ -226,7 +227,7 @@ fn the_same_is_nothing_and_what_differs_is_harmless() {
         {
             assert!(is_harmless_text(&text) && text.contains("more"), "{text:?}");
         }
-        let json: serde_json::Value = serde_json::from_str(&difference_json(&difference, names).unwrap()).unwrap();
+        let json: serde_json::Value = assert_valid(&DifferenceDocument { names, difference: &difference });
         assert_eq!(json["findings"][0]["trend"], "same-verdict");
     });
 }

@@ -7,7 +7,7 @@ mod plan;
 mod results;
 mod status;
 
-pub use json::{plan as plan_json, results as results_json, reverted as reverted_json, status as status_json};
+pub use json::TuneDocument;
 pub use plan::{plan, why};
 pub use results::{results, reverted};
 pub use status::{Sentence, Status, status};

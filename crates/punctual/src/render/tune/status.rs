@@ -4,12 +4,14 @@ use super::NAMES;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use punctual_tuning::plan::{Row, Standing};
+use serde::Serialize;
 
 /// So many things are named that share a line; JSON names all.
 const MOST_NAMED: usize = 4;
 
 /// How everything stands that was asked for and not taken back.
-#[derive(Default)]
+#[derive(Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Status {
     /// What is known of the transactions, the journal and the boot entry.
     pub sentences: Vec<Sentence>,
@@ -18,6 +20,8 @@ pub struct Status {
 }
 
 /// A sentence, and whether what it says is as it should be.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sentence {
     pub is_good: bool,
     pub text: String,
