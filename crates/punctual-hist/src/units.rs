@@ -5,6 +5,8 @@ use core::fmt;
 /// A length of time in nanoseconds, up to 584 years. Arithmetic saturates: in this trade a silent wrap is a wrong
 /// latency, and a panic in a control loop is worse.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
 pub struct Nanos(u64);
 
 impl Nanos {
@@ -94,6 +96,8 @@ impl fmt::Debug for Nanos {
 
 /// An instant of `CLOCK_MONOTONIC`, in nanoseconds since its (arbitrary) origin.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
 pub struct MonoTime(u64);
 
 impl MonoTime {
@@ -145,6 +149,8 @@ impl fmt::Debug for MonoTime {
 /// A signed length of time in nanoseconds: by how much an instant is moved, or by how much one differs from another.
 /// Arithmetic saturates.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
 pub struct Delta(i64);
 
 impl Delta {

@@ -6,6 +6,7 @@
 pub mod audit;
 mod chart;
 pub mod compare;
+mod document;
 pub mod explain;
 pub mod export;
 #[cfg(test)]

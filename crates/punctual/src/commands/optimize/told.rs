@@ -106,10 +106,10 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
     if kept.across.is_some() && (!stopped || is_given_up) {
         let plain = render::text::Style::default();
         folder.write_result("result.txt", &shown::text(&result, plain))?;
-        folder.write_result("result.json", &shown::json(&result)?)?;
+        folder.write_result("result.json", &shown::json(&result))?;
         folder.write_result("result.html", &shown::html(&result)?)?;
     }
-    render::print(&if args.json { shown::json(&result)? } else { shown::text(&result, render::style()) })?;
+    render::print(&if args.json { shown::json(&result) } else { shown::text(&result, render::style()) })?;
     let unclear =
         standing.judged.iter().any(|judged| matches!(judged.verdict, Verdict::NotEnoughData | Verdict::Refused(_)));
     Ok(Exit::doubtful_if(stopped || unclear))
