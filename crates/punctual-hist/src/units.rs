@@ -22,6 +22,8 @@ use core::time::Duration;
 /// assert_eq!(format!("{period}, a third of it {:.1}", period / 3), "1ms, a third of it 333.3µs");
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
 pub struct Nanos(u64);
 
 impl Nanos {
@@ -195,6 +197,8 @@ impl Sum for Nanos {
 /// assert_eq!(woke.to_string(), "0.002012000 s");
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
 pub struct MonoTime(u64);
 
 impl MonoTime {
@@ -302,6 +306,8 @@ impl AddAssign<Delta> for MonoTime {
 /// assert_eq!(format!("{by} {:+}", -by), "-1.5µs +1.5µs");
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
 pub struct Delta(i64);
 
 impl Delta {

@@ -8,6 +8,7 @@ use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
 use punctual_tuning::plan::{Before, Keep, Step};
+use serde::Serialize;
 use std::io;
 
 /// How far back.
@@ -32,10 +33,11 @@ impl Extent {
 }
 
 /// What was taken back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reverted {
     /// Steps that are undone now, in that order.
-    pub undone: Vec<(Intent, Undone)>,
+    pub undone: Vec<UndoneStep>,
     /// Steps that are not.
     pub trouble: Vec<Trouble>,
     /// Transactions of which nothing is left.
@@ -50,10 +52,22 @@ pub struct Reverted {
     pub unwritten: Option<String>,
 }
 
+/// A step that is undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UndoneStep {
+    #[serde(flatten)]
+    pub intent: Intent,
+    #[serde(flatten)]
+    pub how: Undone,
+}
+
 /// A step that is not undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trouble {
     /// The step.
+    #[serde(flatten)]
     pub intent: Intent,
     /// Why not.
     pub why: String,
@@ -187,7 +201,7 @@ impl<'a> Work<'a> {
                     if !self.note(journal, Record::Undone { transaction, number, how: how.clone() }) {
                         self.remembered.push(intent.clone());
                     }
-                    self.done.undone.push((intent, how));
+                    self.done.undone.push(UndoneStep { intent, how });
                 }
                 Err(Stuck::Conflict(why)) => self.done.trouble.push(Trouble { intent, why, conflict: true }),
                 Err(Stuck::Failed(why)) => self.done.trouble.push(Trouble { intent, why, conflict: false }),

@@ -1,6 +1,7 @@
 //! What the journal tells: values only, free to change. How they are written down is known to `format` alone.
 
-use punctual_tuning::plan::{Before, Keep, Lasts, Step};
+use punctual_tuning::plan::{Before, Keep, Lasts, Step, subject};
+use serde::Serialize;
 
 /// One thing that was announced or has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +137,8 @@ pub struct Owner {
 }
 
 /// A step that is about to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Intent {
     /// Of which transaction.
     pub transaction: u32,
@@ -146,10 +148,17 @@ pub struct Intent {
     pub change: String,
     /// How long the change holds by itself.
     pub lasts: Lasts,
-    /// The step.
+    #[serde(rename = "what", serialize_with = "subject_of")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub step: Step,
     /// What was there.
+    #[serde(skip)]
     pub before: Before,
+}
+
+/// A step is published by what it is about; its content may be a whole file.
+fn subject_of<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&subject(step))
 }
 
 /// A step that was not needed.
@@ -164,7 +173,9 @@ pub struct Was {
 }
 
 /// How a step ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// Done, and seen to be in force.
     Effective,
@@ -191,7 +202,9 @@ pub enum Outcome {
 }
 
 /// What was done to undo a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Undone {
     /// What was there is there again.
     Restored,

@@ -51,7 +51,7 @@ fn a_machine_does_not_differ_from_itself() {
 fn what_tells_a_stock_kernel_from_a_real_time_one() {
     let (stock, rt) = (Judged::read("debian-12-stock-plain"), Judged::read("debian-12-rt-isolated"));
     let there = Difference::between(&stock.side(), &rt.side());
-    let trend = |id: &str| there.knobs.iter().find(|turn| turn.id() == id).map(Turn::trend);
+    let trend = |id: &str| there.knobs.iter().find(|turn| turn.id == id).map(|turn| turn.trend);
     assert_eq!(trend("kconf.flavour"), Some(Trend::Better), "{:#?}", there.knobs);
     assert!(
         there.facts.iter().any(|fact| fact.name == "kernel" && fact.to.contains("PREEMPT_RT")),

@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod explain;
 pub mod export;
+mod files;
 mod here;
 pub mod internal;
 pub mod lint;

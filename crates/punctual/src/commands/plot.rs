@@ -1,7 +1,7 @@
 //! `punctual report --plot`: a chart of a result, or of several, into a file or on the terminal.
 
+use super::files::{title, write_new};
 use super::report::part_of;
-use super::session::{title, write_new};
 use super::source::result;
 use crate::cli::{ChartName, ReportArgs};
 use crate::exit::Exit;
@@ -10,7 +10,6 @@ use crate::render::plot::{self, Measured, Named};
 use anyhow::{Context, Result, bail};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::report::Report;
-use std::io::Write;
 use std::path::Path;
 
 /// More curves than this cannot be told apart.
@@ -43,7 +42,7 @@ pub fn run(args: &ReportArgs, file: Option<&Path>, first: ResultFile) -> Result<
         Some((file, form)) => {
             let svg = plot::svg(chart, &all).with_context(|| plot::nothing(chart))?;
             let bytes = form.bytes(svg, file)?;
-            write_new(file, |mut to| to.write_all(&bytes))?;
+            write_new(file, &bytes)?;
         }
     }
     Ok(Exit::doubtful_if(cut_off))

@@ -3,6 +3,7 @@
 use crate::cli::TuneArgs;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::tune::TuneDocument;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_hist::Nanos;
 use punctual_linux::apply::guard::{Program, revert_patiently, watch_deadline};
@@ -79,11 +80,11 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
         );
     }
     let text = if args.json {
-        render::tune::results_json(plan, &applied)?
+        render::document(&TuneDocument { profile: args.profile, plan, applied: Some(&applied) })
     } else {
         render::tune::results(plan, &applied, &next(args, plan, &applied), render::style())
     };
-    render::print(&text).context("cannot write to standard output")?;
+    render::print(&text)?;
     Ok(outcome(&applied))
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use super::*;
+use crate::render::document::schema::assert_valid;
 use crate::render::text::Style;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
@@ -123,7 +124,7 @@ fn junit_fails_as_the_exit_code_does() {
 #[test]
 fn sarif_holds_what_is_bad_and_on_request_the_rest() {
     with_audit(&evil(), |audit| {
-        let log = |all| -> serde_json::Value { serde_json::from_str(&sarif(audit, None, all).unwrap()).unwrap() };
+        let log = |all| -> serde_json::Value { serde_json::from_str(&sarif(audit, None, all)).unwrap() };
         let kinds = |log: &serde_json::Value| -> Vec<String> {
             let results = log["runs"][0]["results"].as_array().unwrap();
             results.iter().map(|result| result["kind"].as_str().unwrap().to_owned()).collect()
@@ -143,7 +144,7 @@ fn a_captured_machine_gives_the_line() {
         let path = std::path::Path::new("fixtures/machines/x.machine");
         let text = "punctual-machine 1\n/proc/irq/default_smp_affinity_not = 1\n/proc/irq/default_smp_affinity = 3\n";
         let captured = Captured { path, text };
-        let log: serde_json::Value = serde_json::from_str(&sarif(audit, Some(captured), true).unwrap()).unwrap();
+        let log: serde_json::Value = serde_json::from_str(&sarif(audit, Some(captured), true)).unwrap();
         let results = log["runs"][0]["results"].as_array().unwrap();
         let result = results.iter().find(|result| result["ruleId"] == "irq.default").unwrap();
         let location = &result["locations"][0];
@@ -226,7 +227,7 @@ fn the_same_is_nothing_and_what_differs_is_harmless() {
         {
             assert!(is_harmless_text(&text) && text.contains("more"), "{text:?}");
         }
-        let json: serde_json::Value = serde_json::from_str(&difference_json(&difference, names).unwrap()).unwrap();
+        let json: serde_json::Value = assert_valid(&DifferenceDocument { names, difference: &difference });
         assert_eq!(json["findings"][0]["trend"], "same-verdict");
     });
 }
