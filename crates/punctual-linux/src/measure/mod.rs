@@ -118,24 +118,40 @@ pub enum MeasureError {
     #[error(transparent)]
     Probe(#[from] ProbeError),
     /// `/dev/cpu_dma_latency` was asked for and refused.
-    #[error("open /dev/cpu_dma_latency for writing: {0}; run as root, or leave --dma-latency away")]
+    #[error("open /dev/cpu_dma_latency for writing: {0}")]
     DmaLatency(#[source] std::io::Error),
 }
 
+/// What can be done about a measurement that did not take place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Be granted the real-time class, by what this says of the machine, or measure as an ordinary task.
+    RealTime(String),
+    /// Measure CPUs that this process may run on.
+    OtherCpus,
+    /// Be granted more locked memory, by what this says of the machine.
+    MoreLockedMemory(String),
+    /// Measure with a longer period.
+    LongerPeriod,
+    /// Be root, or leave the idle states alone.
+    LeaveIdleStates,
+}
+
 impl MeasureError {
-    /// What the user can do about it, where that takes looking at the machine.
-    pub fn remedy(&self) -> Option<String> {
+    /// What the user can do about it, as far as the machine tells.
+    pub fn remedy(&self) -> Option<Remedy> {
         use punctual_rt::Error::{Affinity, Deadline, MemoryLock, Policy};
-        match self {
-            Self::Probe(ProbeError::Refused { source: Policy(errno) | Deadline(errno), .. }) => Some(privilege::explain_policy(*errno)),
-            Self::Probe(ProbeError::Refused { source: Affinity(..), .. }) => Some(
-                "the CPU is outside this process's cpuset (/proc/self/cgroup, cpuset.cpus.effective) or off-line; name \
-                 other CPUs with --cpus"
-                    .to_owned(),
-            ),
-            Self::Probe(ProbeError::Refused { source: MemoryLock(_), .. }) => Some(privilege::explain_memory_lock()),
-            _ => None,
-        }
+        Some(match self {
+            Self::DmaLatency(_) => Remedy::LeaveIdleStates,
+            Self::Probe(ProbeError::PeriodTooShort { .. }) => Remedy::LongerPeriod,
+            Self::Probe(ProbeError::Refused { source, .. }) => match source {
+                Policy(errno) | Deadline(errno) => Remedy::RealTime(privilege::explain_policy(*errno)),
+                Affinity(..) => Remedy::OtherCpus,
+                MemoryLock(_) => Remedy::MoreLockedMemory(privilege::explain_memory_lock()),
+                _ => return None,
+            },
+            Self::Probe(_) => return None,
+        })
     }
 }
 

@@ -44,10 +44,7 @@ pub enum ProbeError {
         granted: String,
     },
     /// The period is shorter than one sleep takes.
-    #[error(
-        "CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept; ask for a longer one with \
-         --period"
-    )]
+    #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
     PeriodTooShort {
         /// The CPU to be measured.
         cpu: u32,

@@ -57,7 +57,7 @@ fn remedy(errno: Errno) -> &'static str {
         Errno::PERM => "; the kernel may be locked down (lockdown=confidentiality), or root's rights are missing",
         Errno::ACCESS => "; run as root",
         Errno::MFILE => "; raise the limit on open files (ulimit -n)",
-        Errno::NOMEM => "; ask for a smaller --trace-buffer",
+        Errno::NOMEM => "; ask for a smaller trace buffer",
         _ => "",
     }
 }

@@ -27,7 +27,7 @@ const CPUS: &str = "osnoise/cpus";
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
 /// What is said where it could be used.
-pub const NOT_ASKED_FOR: &str = "not asked for: --explain-engine timerlat";
+const NOT_ASKED_FOR: &str = "the engine timerlat was not asked for";
 
 /// The options of the tracer that are shared, as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
