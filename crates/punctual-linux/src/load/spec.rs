@@ -2,8 +2,10 @@
 //!
 //! Knows names only; whether a program exists on this machine is asked when it is listed or started.
 
-use super::preset::find_program;
-use super::{ALL, Load, LoadError, PRESETS, Preset, find};
+use super::catalogue::{ALL, find};
+use super::error::LoadError;
+use super::preset::{PRESETS, Preset, find_program};
+use super::worker::Load;
 use std::path::Path;
 
 /// What the name of a load stands for.

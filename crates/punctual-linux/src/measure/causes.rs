@@ -1,7 +1,7 @@
 //! Looking for causes while a scenario runs: which phases are traced, what is late, and what of it goes into the
 //! recording.
 
-use super::Explain;
+use super::terms::Explain;
 use crate::probe::{Collector, LateReader, LateTap, Probe};
 use crate::trace::{self, Engine, Flight, Opened, Reserve, Wish};
 use punctual_facts::cpu_set::CpuSet;

@@ -1,7 +1,7 @@
 //! Everything before the first activation: places, privileges, threads that are set up and verified.
 
 use super::causes::Causes;
-use super::{MeasureError, Setting};
+use super::terms::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::{Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;

@@ -4,14 +4,15 @@ use super::causes::Causes;
 use super::gaps::Gaps;
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
+use super::terms::{Observer, Progress, Setting};
 use super::watch::{Accounted, Incident, Readings, Watch};
-use super::{Observer, Progress, Setting};
 use crate::in_force;
 use crate::probe::{Collector, Go, Probe, Recorder, RunControl, Stretch};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Worst, interval_length,
+    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Worst,
+    interval_length,
 };
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
 use punctual_rt::setup::LatencyRequest;

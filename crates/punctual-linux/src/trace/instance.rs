@@ -4,7 +4,7 @@
 //! killed is known for what it is. As long as its process lives, one of its files is open: the kernel then refuses to
 //! remove it, whoever asks. Knows files and settings; what events mean is the decoder's.
 
-use super::place::Folder;
+use super::place::{Folder, INSTANCES, OURS};
 use super::{TraceError, timerlat};
 use crate::apply::{is_alive, this_process};
 use crate::journal::Owner;
@@ -12,10 +12,6 @@ use punctual_facts::cpu_set::CpuSet;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
 use std::os::fd::OwnedFd;
 
-/// Beginning of our names.
-pub const OURS: &str = "punctual-";
-/// Where all instances are.
-pub const INSTANCES: &str = "instances";
 /// So many times one that vanished as it was made is made again.
 const ATTEMPTS: u32 = 3;
 /// The clock of `clock_nanosleep`, so that nothing needs to be converted.

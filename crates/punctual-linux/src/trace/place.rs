@@ -10,6 +10,10 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
+/// Where all instances are.
+pub const INSTANCES: &str = "instances";
+/// The name of an instance of ours begins like this.
+pub const OURS: &str = "punctual-";
 /// What `statfs` calls a tracefs.
 const TRACEFS_MAGIC: u64 = 0x7472_6163;
 /// Where distributions mount it.

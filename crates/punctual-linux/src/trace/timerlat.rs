@@ -7,8 +7,7 @@
 //! them back first. Must not know who was to blame.
 
 use super::TraceError;
-use super::instance::{INSTANCES, OURS};
-use super::place::Folder;
+use super::place::{Folder, INSTANCES, OURS};
 use punctual_facts::cpu_set::CpuSet;
 
 /// Follows the process in the name of an instance whose tracer this is.

@@ -1,9 +1,10 @@
 //! The kernel's trace of the measured CPUs as an engine: an instance, its events, its pages.
 
 use super::elsewhere::{self, Elsewhere};
-use super::engine::{self, Covered, Engine, Wish};
+use super::engine::{Covered, Engine, Wish};
 use super::events::{self, Events};
 use super::instance::Instance;
+use super::memory;
 use super::pages::Pages;
 use super::place::tracefs;
 use super::{TraceError, timerlat};
@@ -38,8 +39,8 @@ impl Tracefs {
         let instance = Instance::new(&tracefs, &suffix)?;
         let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         let beside = (others.len() as u64).saturating_mul(elsewhere::BUFFER_BYTES);
-        let default = || engine::default_bytes(cpus.len() as u64, beside);
-        let asked = buffer_bytes.unwrap_or_else(default).max(engine::BUFFER_BYTES_MIN);
+        let default = || memory::default_bytes(cpus.len() as u64, beside);
+        let asked = buffer_bytes.unwrap_or_else(default).max(memory::BUFFER_BYTES_MIN);
         let granted = instance.set_up(cpus, asked)?;
         let events = Events::learn(instance.folder(), noise)?;
         let header = tracefs.read("events/header_page")?;
@@ -48,7 +49,7 @@ impl Tracefs {
             timerlat::start(&tracefs, instance.folder(), cpus)?;
         }
         let pages =
-            |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(engine::READ_PART)));
+            |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(memory::READ_PART)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
         // Without it causes have no senders: no reason to do without the rest.
         let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();

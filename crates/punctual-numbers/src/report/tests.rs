@@ -3,9 +3,8 @@
 use super::*;
 use crate::made_up;
 use crate::recording::{
-    Counters, CpuInterval, End, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Recording, Worst,
-    encode,
-    encode_preamble, read,
+    Counters, CpuInterval, End, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Recording,
+    Worst, encode, encode_preamble, read,
 };
 use crate::scenario::{LoadPhase, Policy, ProbeThread};
 use crate::trace::{Rung, Tracing};

@@ -14,8 +14,9 @@ mod record;
 use self::lanes::{Lanes, Read};
 use self::programs::Programs;
 use super::elsewhere::{is_aimed_at, nearest};
-use super::engine::{Covered, Engine, default_bytes};
+use super::engine::{Covered, Engine};
 use super::error::TraceError;
+use super::memory::default_bytes;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
@@ -200,7 +201,7 @@ impl Engine for Bpf {
             let records = self.lanes.written(lane);
             // Nobody knows on which CPU a program was not run: they are counted once.
             let lost = if lane == 0 { self.programs.missed() } else { 0 };
-            TraceTotal { cpu: *cpu, records, lost, bytes: records * lanes::RECORD_BYTES }
+            TraceTotal { cpu: *cpu, records, lost, bytes: records * record::RECORD_BYTES }
         };
         self.cpus.iter().enumerate().map(total).collect()
     }

@@ -29,8 +29,7 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
         interval().prop_map(Frame::Interval),
         (nanos(), mark_kind()).prop_map(|(at, kind)| Frame::Mark(Mark { at, kind })),
         event().prop_map(Frame::Event),
-        (nanos(), 0..=u64::MAX / 1_000_000_000)
-            .prop_map(|(at, blocks)| Frame::MaximaLost(MaximaLost { at, blocks })),
+        (nanos(), 0..=u64::MAX / 1_000_000_000).prop_map(|(at, blocks)| Frame::MaximaLost(MaximaLost { at, blocks })),
         vec(worst(), 0..6).prop_map(Frame::Worst),
         load_done().prop_map(Frame::LoadDone),
         end().prop_map(Frame::End),

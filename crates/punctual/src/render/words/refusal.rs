@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn a_recording_that_cannot_be_made_or_read_has_a_remedy_wherever_it_is_found() {
         let exists = || RecordingError::Exists { path: "run.punctual".into() };
-        let whole = "run.punctual: create recording: the file exists. Choose another name with --out, or remove it first";
+        let whole =
+            "run.punctual: create recording: the file exists. Choose another name with --out, or remove it first";
         assert_eq!(told(&exists().into()), whole);
         assert_eq!(told(&Err::<(), _>(exists()).context("merge").unwrap_err()), format!("merge: {whole}"));
         let unreadable = RecordingError::Unreadable { path: "x".into(), reason: Unreadable::NotARecording };
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_a_measurement_was_refused_names_the_option() {
-        let refused = measure_error(MeasureError::DmaLatency(io::ErrorKind::PermissionDenied.into())).to_string();
+        let refused = measure_error(MeasureError::DmaLatency(ErrorKind::PermissionDenied.into())).to_string();
         assert!(refused.ends_with("\nrun as root, or leave --dma-latency away"), "{refused}");
     }
 }
