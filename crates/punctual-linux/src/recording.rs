@@ -20,64 +20,34 @@ const PIECE: usize = 1 << 18;
 pub enum RecordingError {
     /// The file exists; a recording is never overwritten.
     #[error("{}: create recording: the file exists", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// The file cannot be made.
     #[error("{}: create recording: {reason}", path.display())]
-    Create {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    Create { path: PathBuf, reason: io::Error },
     /// A frame could not be written. What was written before is a recording that can be read.
     #[error("{}: write recording: {reason}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    Write { path: PathBuf, reason: io::Error },
     /// The recording cannot be gone on with.
     #[error("{}: go on with recording: {reason}", path.display())]
-    Resume {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        reason: Unresumable,
-    },
+    Resume { path: PathBuf, reason: Unresumable },
     /// A frame that has no place in a recording.
     #[error("{}: write recording: {reason}", path.display())]
     Frame {
-        /// The file.
         path: PathBuf,
         /// What is wrong with the frame.
         reason: Unencodable,
     },
     /// The file cannot be read.
     #[error("{}: read recording: {reason}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    Read { path: PathBuf, reason: io::Error },
     /// The file was read and is no recording.
     #[error("{}: read recording: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: Unreadable,
-    },
+    Unreadable { path: PathBuf, reason: Unreadable },
 }
 
 /// Why a recording cannot be gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum Unresumable {
-    /// The system refuses.
     #[error("{0}")]
     Refused(io::Error),
     /// Another program appends to it, perhaps the one that measures it.
@@ -85,12 +55,7 @@ pub enum Unresumable {
     Held,
     /// Bytes that could still be of use to somebody stand behind what is damaged.
     #[error("{reason}, and {rest} bytes after it would be lost")]
-    Damaged {
-        /// What is wrong.
-        reason: String,
-        /// How many bytes.
-        rest: u64,
-    },
+    Damaged { reason: String, rest: u64 },
 }
 
 /// Appends frames to a recording. Uses the same memory however long the run.
@@ -235,7 +200,6 @@ impl RecordingWriter {
         self.good_bytes
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -290,17 +254,24 @@ fn fold(path: &Path, mut reader: RecordingReader) -> Result<Recording, Recording
 /// Hands out the bytes of a file, some at a time.
 fn pieces(path: &Path, mut feed: impl FnMut(&[u8]) -> Result<(), Unreadable>) -> Result<(), RecordingError> {
     let unread = |reason| RecordingError::Read { path: path.to_owned(), reason };
-    let mut file = File::open(path).map_err(unread)?;
+    let unreadable = |reason| RecordingError::Unreadable { path: path.to_owned(), reason };
+    in_pieces(&mut File::open(path).map_err(unread)?, |piece| feed(piece).map_err(unreadable), unread)
+}
+
+/// Hands out what is left of a file, some at a time.
+pub(crate) fn in_pieces<E>(
+    file: &mut File,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    unread: impl Fn(io::Error) -> E,
+) -> Result<(), E> {
     let mut piece = vec![0; PIECE];
     loop {
-        let length = match file.read(&mut piece) {
+        match file.read(&mut piece) {
             Ok(0) => return Ok(()),
-            Ok(length) => length,
-            Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(length) => take(piece.get(..length).unwrap_or_default())?,
+            Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => {}
             Err(reason) => return Err(unread(reason)),
-        };
-        let taken = feed(piece.get(..length).unwrap_or_default());
-        taken.map_err(|reason| RecordingError::Unreadable { path: path.to_owned(), reason })?;
+        }
     }
 }
 

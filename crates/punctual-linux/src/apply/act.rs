@@ -14,7 +14,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How `systemctl stop` ends where the unit is unknown to the manager: then it is as good as stopped.
 pub const NOT_LOADED: i32 = 5;
 
-/// Does it.
 pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
     let done = match step {
         Step::Write { path, value, expected } => return write(hand, path, value, expected),

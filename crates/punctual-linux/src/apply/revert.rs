@@ -10,10 +10,8 @@ use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, U
 use punctual_tuning::plan::{Before, Keep, Step};
 use std::io;
 
-/// How far back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Everything.
     All,
     /// Everything after this transaction, which stays.
     DownTo(u32),
@@ -53,9 +51,7 @@ pub struct Reverted {
 /// A step that is not undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// The step.
     pub intent: Intent,
-    /// Why not.
     pub why: String,
     /// Somebody else changed it meanwhile: it needs a decision, not another try.
     pub conflict: bool,
@@ -150,7 +146,6 @@ fn revert_if(
     work.finish(journal, &chosen).map(Some)
 }
 
-/// Undoing under way.
 pub(super) struct Work<'a> {
     pub hand: &'a dyn Hand,
     pub boot: String,

@@ -48,7 +48,6 @@ impl std::fmt::Debug for Applying<'_> {
 /// What came of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The transaction's number.
     pub transaction: u32,
     /// The changes, in order.
     pub changes: Vec<Tried>,
@@ -59,7 +58,6 @@ pub struct Applied {
 /// What came of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// Its id.
     pub id: String,
     /// What came of it.
     pub fate: Fate,
@@ -89,7 +87,6 @@ pub enum Fate {
     Partly {
         /// How many were refused.
         refused: usize,
-        /// Of so many.
         of: usize,
         /// What the first of them said.
         why: String,
@@ -147,7 +144,6 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Its number.
     pub fn number(&self) -> u32 {
         self.0.number
     }

@@ -11,7 +11,6 @@ use std::io;
 
 /// Where everything of ours is kept.
 pub const FOLDER: &str = "/var/lib/punctual";
-/// The journal.
 pub const FILE: &str = "/var/lib/punctual/journal";
 /// Copies of files as they were.
 pub const SAVED: &str = "/var/lib/punctual/saved";
@@ -25,14 +24,11 @@ const ASIDE: &str = ".damaged";
 /// Why the journal cannot be used: path, operation, reason, remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The system refused.
     #[error("{path}: {operation}: {reason}. {}", remedy(reason))]
     Io {
         /// The file or folder.
         path: String,
-        /// What was tried.
         operation: &'static str,
-        /// What the system said.
         reason: io::Error,
     },
     /// Somebody else could have written it.
@@ -42,7 +38,6 @@ pub enum JournalError {
     Unsafe {
         /// The file or folder.
         path: String,
-        /// What is wrong.
         why: String,
     },
     /// A later program wrote it.
@@ -50,10 +45,7 @@ pub enum JournalError {
         "{FILE}: read journal: it is of version {version}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
         format::VERSION
     )]
-    Newer {
-        /// Its version.
-        version: u32,
-    },
+    Newer { version: u32 },
     /// It is something else.
     #[error(
         "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
@@ -196,7 +188,6 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// What it holds.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }

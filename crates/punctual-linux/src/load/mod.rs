@@ -31,6 +31,7 @@ mod stop;
 mod switch;
 mod syscall;
 mod timers;
+mod words;
 mod worker;
 
 pub use catalogue::{ALL, find};

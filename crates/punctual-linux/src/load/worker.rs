@@ -20,7 +20,7 @@ pub struct Load {
     /// Whether it writes files in the directory given.
     pub needs_dir: bool,
     /// The work of one worker thread: prepare, [`Worker::begun`], then work while [`Worker::wanted`].
-    pub run: fn(&Worker) -> std::io::Result<()>,
+    pub run: fn(&Worker) -> io::Result<()>,
 }
 
 /// What the threads of a worker process share.
@@ -42,7 +42,6 @@ impl Shared {
 
 /// What a worker thread tells the main thread.
 pub(super) enum Event {
-    /// It works.
     Begun,
     /// The worker of this number has ended, for whatever reason.
     Ended(usize),

@@ -17,7 +17,6 @@ const LATE_AT_LEAST: u64 = 10;
 /// Ordinary activations handed over by each thread in a phase, to choose from.
 const ORDINARY: u64 = 400;
 
-/// Looks for causes.
 pub(super) struct Causes {
     flight: Flight,
     tracing: Tracing,

@@ -82,7 +82,7 @@ fn joined(standstill: Option<Incident>, gap: &Gap) -> Incident {
     Incident {
         at: before.at.max(woke),
         length: before.length.max(gap.activation.lateness()),
-        releases_lost: before.releases_lost.saturating_add(gap.skipped).saturating_add(1),
+        releases_lost: before.releases_lost.saturating_add(gap.due()),
         ..before
     }
 }

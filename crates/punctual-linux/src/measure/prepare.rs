@@ -15,7 +15,6 @@ use punctual_rt::{kernel, lock_memory, setup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
-/// Ready to begin.
 pub(super) struct Prepared {
     pub placement: Placement,
     pub clock: Clock,
@@ -25,7 +24,6 @@ pub(super) struct Prepared {
     pub notes: Vec<Mark>,
     /// Held as long as the run lasts.
     pub dma_latency: Option<LatencyRequest>,
-    /// Looks for causes.
     pub causes: Option<Causes>,
 }
 

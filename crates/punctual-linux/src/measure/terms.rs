@@ -47,7 +47,6 @@ pub struct Explain {
     pub buffer_bytes: Option<u64>,
     /// Numbers of the load phases that are traced; empty: all.
     pub phases: Vec<u16>,
-    /// By which means.
     pub engine: EngineChoice,
 }
 
@@ -76,9 +75,7 @@ pub trait Observer {
 /// How far a measurement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Now.
     pub at: MonoTime,
-    /// Time measured.
     pub elapsed: Nanos,
     /// Time to be measured.
     pub total: Nanos,

@@ -26,7 +26,6 @@ pub struct Readings {
     pub boot: u64,
     /// `CLOCK_REALTIME`, ns.
     pub real: u64,
-    /// Time stamp counter.
     pub tsc: Option<u64>,
 }
 
@@ -90,7 +89,6 @@ impl Incident {
     }
 }
 
-/// Remembers former readings.
 pub struct Watch {
     last: Readings,
     /// First reading, to learn the rate of the TSC from.
@@ -116,7 +114,6 @@ pub enum Judgement {
 }
 
 impl Watch {
-    /// Starts watching.
     pub fn new(readings: Readings, accounted: Accounted, cpus: usize) -> Self {
         Self {
             last: readings,

@@ -9,7 +9,6 @@ use std::fs;
 
 /// Reads one thread's recorder from a housekeeping CPU.
 pub struct Collector {
-    /// The measured CPU.
     pub cpu: u32,
     period: Nanos,
     budget: Nanos,
@@ -34,7 +33,6 @@ pub struct Collector {
     judged_worst: Vec<Worst>,
     /// Largest judged gap of seconds that are not finished yet.
     judged_max: BTreeMap<u64, Nanos>,
-    /// Of former stretches.
     former_worst: Vec<Worst>,
     /// Of former stretches, and of all gaps that were judged to be latencies.
     former_ran: Counts,
@@ -57,7 +55,6 @@ pub struct Stretch {
     pub from: MonoTime,
     /// Number of the first of them in the whole run.
     pub first_second: u64,
-    /// Releases due.
     pub due: u64,
     /// No release at or after this is due.
     pub end: MonoTime,
@@ -66,20 +63,16 @@ pub struct Stretch {
 /// What one measured CPU has seen so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSoFar {
-    /// Which.
     pub cpu: u32,
     /// Lateness of the activations that ran, over the whole run. Gaps that wait for a judgement are missing.
     pub ran: Counts,
-    /// Releases skipped.
     pub skipped: u64,
-    /// The last spike.
     pub last_spike: Option<Spike>,
 }
 
 /// An activation that stands out: one of the latest of its CPU, and later than the run's p99.9 up to now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spike {
-    /// When it ran.
     pub woke: MonoTime,
     /// How late that was.
     pub lateness: Nanos,
@@ -155,7 +148,6 @@ impl Collector {
         WarmUp { cpu: self.cpu, activations: ran.count(), max: ran.max().unwrap_or_default() }
     }
 
-    /// Activations so far.
     pub fn activations(&self) -> u64 {
         self.reader.activations()
     }
@@ -223,7 +215,7 @@ impl Collector {
     /// Gives the thread up: all it still owes in its stretch was due and did not run.
     pub fn give_up(&mut self, now: MonoTime) {
         let served = self.reader.ran().count() + self.reader.skipped().count() + self.reader.gaps_waiting();
-        let in_late_gaps: u64 = self.late.iter().map(|gap| gap.skipped + 1).sum();
+        let in_late_gaps: u64 = self.late.iter().map(Gap::due).sum();
         let count = self.stretch.due.saturating_sub(served).saturating_sub(self.settled).saturating_sub(in_late_gaps);
         let least_late = now.since(self.stretch.end.minus(self.period));
         self.unserved =
@@ -236,8 +228,8 @@ impl Collector {
         let (mut ran, mut skipped) = (ran_now.since(&self.ran), skipped_now.since(&self.skipped));
         let (over_budget_now, early_now, counters_now) =
             (self.reader.over_budget(), self.reader.early(), self.kernel_counters());
-        let (mut blocks, lost) = self.take_blocks(at, all);
-        self.blocks_lost += lost;
+        let mut blocks = self.take_blocks(at, all);
+        self.blocks_lost += self.reader.take_blocks_lost();
         let mut over_budget = over_budget_now.saturating_sub(self.over_budget);
         for block in &mut blocks {
             block.max = block.max.max(self.judged_max.remove(&block.second).unwrap_or_default());
@@ -248,7 +240,7 @@ impl Collector {
             skipped.merge(&skipped_in(gap, self.period));
             over_budget += u64::from(gap.activation.lateness() > self.budget);
         }
-        self.settled += gaps.iter().map(|gap| gap.skipped + 1).sum::<u64>();
+        self.settled += gaps.iter().map(Gap::due).sum::<u64>();
         let unserved = self.unserved.take();
         if let Some(unserved) = &unserved {
             skipped.merge(&series(unserved.least_late, self.period, unserved.count));
@@ -287,14 +279,13 @@ impl Collector {
     }
 
     /// Finished seconds in which no gap can be waiting for its judgement any more.
-    fn take_blocks(&mut self, at: MonoTime, all: bool) -> (Vec<Block>, u64) {
+    fn take_blocks(&mut self, at: MonoTime, all: bool) -> Vec<Block> {
         const JUDGED: Nanos = Nanos::from_ms(500);
-        let (blocks, lost) = self.reader.take_blocks();
-        self.held.extend(blocks);
+        self.held.extend(self.reader.take_blocks());
         let from = self.stretch.from;
         let end = |block: &Block| from.plus(Nanos::from_secs(1).times(block.second.saturating_add(1)));
         let ripe = self.held.iter().take_while(|block| all || at.since(end(block)) >= JUDGED).count();
-        (self.held.drain(..ripe).collect(), lost)
+        self.held.drain(..ripe).collect()
     }
 
     fn note_extremes(&mut self, ran: &Counts, skipped: &Counts, gaps: &[Gap], unserved: Option<&Unserved>) {

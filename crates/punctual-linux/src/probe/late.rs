@@ -3,9 +3,10 @@
 //! The loop compares its lateness with a number that the housekeeping side moves, and pushes what is above it into a
 //! ring; it allocates nothing, waits for nobody and enters no kernel. A full ring is counted.
 
+use super::ring::ring;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_rt::Wake;
-use rtrb::{Consumer, Producer, RingBuffer};
+use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const ROOM: usize = 4096;
 
 /// An activation that is worth a look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// When it was due.
     pub release: MonoTime,
@@ -38,7 +39,6 @@ struct Shared {
     crowded_out_ns: AtomicU64,
 }
 
-/// The loop's side.
 #[derive(Debug)]
 pub struct LateTap {
     ring: Producer<Seen>,
@@ -48,7 +48,6 @@ pub struct LateTap {
     until_next: u64,
 }
 
-/// The other side.
 #[derive(Debug)]
 pub struct LateReader {
     ring: Consumer<Seen>,
@@ -61,11 +60,7 @@ impl LateTap {
     /// # Real-time
     /// Allocates: call before the loop.
     pub fn new(threshold: Nanos, each: u64) -> (Self, LateReader) {
-        let (mut producer, mut consumer) = RingBuffer::new(ROOM);
-        // Its pages are touched here and not by the loop, which would fault on them.
-        let empty = Seen { release: MonoTime::default(), woke: MonoTime::default(), late: false };
-        while producer.push(empty).is_ok() {}
-        while consumer.pop().is_ok() {}
+        let (producer, consumer) = ring(ROOM);
         let shared = Arc::new(Shared {
             threshold: AtomicU64::new(threshold.as_ns()),
             crowded_out: AtomicU64::new(0),

@@ -30,7 +30,6 @@ pub enum ProbeError {
     Refused {
         /// The CPU to be measured.
         cpu: u32,
-        /// What was refused.
         source: punctual_rt::Error,
     },
     /// The kernel granted something else than was asked.
@@ -38,9 +37,7 @@ pub enum ProbeError {
     GrantedOtherwise {
         /// The CPU to be measured.
         cpu: u32,
-        /// What was asked.
         asked: String,
-        /// What was granted.
         granted: String,
     },
     /// The period is shorter than one sleep takes.
@@ -48,7 +45,6 @@ pub enum ProbeError {
     PeriodTooShort {
         /// The CPU to be measured.
         cpu: u32,
-        /// What was asked.
         period: Nanos,
         /// What one sleep takes.
         needs: Nanos,
@@ -61,10 +57,8 @@ pub enum ProbeError {
     NoThread {
         /// The CPU to be measured.
         cpu: u32,
-        /// The system's reason.
         reason: std::io::Error,
     },
-    /// The thread died.
     #[error("CPU {cpu}: the measuring thread ended before it began")]
     Died {
         /// The CPU to be measured.
@@ -112,9 +106,7 @@ pub struct Go {
 
 /// A measuring thread that is set up and waits to begin.
 pub struct Probe {
-    /// What it measures.
     pub thread: ProbeThread,
-    /// What the kernel granted.
     pub granted: Granted,
     go: Sender<Go>,
     /// Stretches the thread has finished, and was sent.

@@ -30,7 +30,6 @@ const EVERY_TASK: libc::pid_t = -1;
 pub struct Counters<const N: usize> {
     /// Those of the group after the first, which only have to stay open.
     members: Vec<OwnedFd>,
-    /// Reads for all.
     leader: OwnedFd,
 }
 

@@ -19,15 +19,12 @@ const RECORDS_MAX: usize = 4000;
 /// What is cut out.
 #[derive(Clone, Copy, Debug)]
 pub struct Activation {
-    /// The measured CPU.
     pub cpu: u32,
-    /// The measuring thread.
     pub tid: Tid,
     /// When it was due.
     pub release: MonoTime,
     /// When its body ran.
     pub woke: MonoTime,
-    /// Load phase.
     pub phase: u16,
     /// What holds for all windows of this CPU, by its self-test.
     pub doubted: Option<Incomplete>,

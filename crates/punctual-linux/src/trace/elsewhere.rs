@@ -67,7 +67,6 @@ impl Elsewhere {
         }
     }
 
-    /// Begins to record.
     pub fn begin(&mut self, layout: &PageLayout) -> Result<(), TraceError> {
         let at = now();
         self.instance.switch(true)?;
@@ -78,7 +77,6 @@ impl Elsewhere {
         Ok(())
     }
 
-    /// Ends recording.
     pub fn end(&mut self, layout: &PageLayout) {
         let _ = self.instance.switch(false);
         self.drain(layout);

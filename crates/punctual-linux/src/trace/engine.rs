@@ -14,7 +14,6 @@ pub enum EngineChoice {
     /// The best that can be had.
     #[default]
     Best,
-    /// The kernel's trace.
     Tracefs,
     /// A program in the kernel; where it cannot be had, the best.
     Bpf,
@@ -25,9 +24,7 @@ pub enum EngineChoice {
 /// From when to when the trace of a CPU is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Covered {
-    /// From.
     pub from: MonoTime,
-    /// To.
     pub to: MonoTime,
     /// Its clock was seen to be wrong.
     pub warped: bool,
@@ -35,9 +32,7 @@ pub struct Covered {
 
 /// Looks on while others measure.
 pub trait Engine: Send {
-    /// The measured CPUs.
     fn cpus(&self) -> Vec<u32>;
-    /// Begins to record.
     fn begin(&mut self) -> Result<(), TraceError>;
     /// Ends recording; what was recorded is still there.
     fn end(&mut self);
@@ -79,9 +74,7 @@ pub trait Engine: Send {
 /// What is wanted of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
-    /// Which.
     pub choice: EngineChoice,
-    /// The measured CPUs.
     pub cpus: &'a CpuSet,
     /// All CPUs there are.
     pub online: &'a CpuSet,

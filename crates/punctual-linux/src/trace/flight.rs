@@ -64,7 +64,6 @@ struct Waiting {
 pub struct Found {
     /// Windows, a later one in the same slot replaces an earlier one.
     pub windows: Vec<Window>,
-    /// Late activations.
     pub late: LateList,
 }
 

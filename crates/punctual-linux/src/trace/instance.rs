@@ -55,7 +55,6 @@ impl Instance {
         }
     }
 
-    /// Its files.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -22,7 +22,6 @@ struct Kept {
 
 /// The trace of one CPU.
 pub struct Pages {
-    /// The CPU.
     pub cpu: u32,
     fd: OwnedFd,
     read: VecDeque<Kept>,

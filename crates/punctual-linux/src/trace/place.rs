@@ -85,14 +85,12 @@ impl Folder {
         Self { fd: open_folder(CWD, &name).unwrap(), name }
     }
 
-    /// A folder below.
     pub fn folder(&self, path: &str) -> Result<Self, TraceError> {
         let fd = open_folder(self.fd.as_fd(), path).map_err(|errno| self.error("open", path, errno))?;
         let name = if path == "." { self.name.clone() } else { format!("{}/{path}", self.name) };
         Ok(Self { fd, name })
     }
 
-    /// The descriptor.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

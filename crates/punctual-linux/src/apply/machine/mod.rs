@@ -33,7 +33,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine.
     pub fn here() -> Self {
         Self::below("/")
     }

@@ -22,7 +22,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Interruptions by firmware.
 const FIRMWARE: &str = "SMI count";
 
 /// Reads something and puts it into the ledger, with a buffer that all share.

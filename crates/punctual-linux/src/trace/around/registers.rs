@@ -24,7 +24,6 @@ const TELLING: Nanos = Nanos::from_secs(2);
 /// A frequency is not read again so soon.
 const AT_MOST: Nanos = Nanos::from_ms(100);
 
-/// System management interrupts.
 pub(super) fn firmware(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
     let asked = unmeasured(place, cpus).or_else(|| cpus.first()).ok_or("no CPU")?;
     let by_kernel = counters(place, ["smi"], asked);
@@ -102,7 +101,6 @@ pub(super) struct Frequency {
 }
 
 impl Frequency {
-    /// Opens the counters.
     pub(super) fn open(place: &Place, cpu: u32) -> Result<Self, String> {
         let counters = counters(place, ["aperf", "mperf"], cpu)?;
         Ok(Self::new(cpu, Box::new(move || counters.read())))

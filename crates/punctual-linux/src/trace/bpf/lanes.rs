@@ -31,7 +31,6 @@ pub struct Lanes {
 
 /// What became of reading a record.
 pub enum Read {
-    /// It was read.
     Whole(Raw),
     /// Another has taken its place.
     Overwritten,

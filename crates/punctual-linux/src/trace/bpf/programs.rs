@@ -73,7 +73,6 @@ impl Programs {
         Ok(())
     }
 
-    /// Detaches them.
     pub fn detach(&mut self) {
         self.links.clear();
     }

@@ -29,7 +29,6 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Of its words.
     pub fn new([mark, at, who, words @ ..]: [u64; RECORD_WORDS]) -> Self {
         let [kind, flags, part, ..] = who.to_le_bytes();
         Self { mark, at, kind, flags, part, tid: high(who), words }
