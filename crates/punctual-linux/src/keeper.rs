@@ -7,14 +7,14 @@ use std::path::Path;
 
 /// Writes frames to a file and folds them.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct RecordingKeeper {
     writer: RecordingWriter,
     growing: Growing,
     /// The first thing that could not be written.
     failure: Option<String>,
 }
 
-impl Keeper {
+impl RecordingKeeper {
     /// For a recording of its own, in a file that must not exist yet.
     pub fn create(path: &Path) -> Result<Self, RecordingError> {
         Ok(Self { writer: RecordingWriter::create(path)?, growing: Growing::default(), failure: None })

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 use punctual_hist::{MonoTime, Nanos};
-use punctual_linux::keeper::Keeper;
+use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{Clock, CpuInterval, End, EndReason, Frame, Header, Interval, Recording, Unreadable};
@@ -88,7 +88,7 @@ fn what_was_written_is_read() {
 #[test]
 fn what_cannot_be_written_is_folded_and_the_recording_says_so() {
     let (_directory, path) = directory_and_path();
-    let mut keeper = Keeper::create(&path).unwrap();
+    let mut keeper = RecordingKeeper::create(&path).unwrap();
     keeper.keep(header()).unwrap();
     assert!(keeper.note(MonoTime::from_ns(5), "x".repeat(9 << 20)).is_err(), "longer than any frame");
     keeper.keep(Frame::End(End { at: Nanos::ZERO, reason: EndReason::Completed, write_error: None })).unwrap();

@@ -55,7 +55,7 @@ impl Drop for Lock {
 
 /// What came of asking for the lock.
 #[derive(Debug)]
-pub enum Asked {
+pub enum LockAnswer {
     Taken(Lock),
     /// Another process has it.
     Held {
@@ -106,8 +106,8 @@ pub struct Ran {
 ///
 /// What is not there is `NotFound`, or `None` where a method says so; of threads that are gone, `ESRCH`.
 pub trait Hand {
-    /// User and group that new files belong to.
-    fn owner(&self) -> (u32, u32);
+    /// A regular file with these permission bits that belongs to this process's user and group.
+    fn ours(&self, mode: u32) -> Meta;
     /// This run of the machine.
     fn boot_id(&self) -> io::Result<String>;
     /// What is known of a path; `None` where nothing is.
@@ -124,7 +124,7 @@ pub trait Hand {
     /// A unit; `None` where there is none of that name.
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>>;
     /// Asks for the lock and does not wait.
-    fn lock(&self, path: &str) -> io::Result<Asked>;
+    fn lock(&self, path: &str) -> io::Result<LockAnswer>;
 
     /// Writes a value to a file of the kernel, in one piece.
     fn write_value(&self, path: &str, value: &str) -> io::Result<()>;

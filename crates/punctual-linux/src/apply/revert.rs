@@ -2,7 +2,7 @@
 //! then no trace of us is.
 
 use super::error::EngineError;
-use super::hand::{Asked, Hand, Lock};
+use super::hand::{Hand, Lock, LockAnswer};
 use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
@@ -62,8 +62,8 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     for _ in 0..10 {
         store::folder(hand)?;
         match hand.lock(store::LOCK) {
-            Ok(Asked::Taken(lock)) => return Ok(lock),
-            Ok(Asked::Held { by }) => return Err(EngineError::Locked { by }),
+            Ok(LockAnswer::Taken(lock)) => return Ok(lock),
+            Ok(LockAnswer::Held { by }) => return Err(EngineError::Locked { by }),
             // Whoever held it took the last trace away just now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(EngineError::Lock { reason: error }),

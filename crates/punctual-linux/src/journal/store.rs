@@ -111,7 +111,7 @@ fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
 /// What is known of a path of ours, if nobody else can have written it.
 fn safe(hand: &dyn Hand, path: &str, kind: FileKind) -> Result<Option<Meta>, JournalError> {
     let Some(meta) = hand.stat(path).map_err(failed(path, "look at"))? else { return Ok(None) };
-    let (uid, _) = hand.owner();
+    let uid = hand.ours(0).uid;
     let unsafe_because = |why: String| Err(JournalError::Unsafe { path: path.to_owned(), why });
     match meta {
         Meta { kind: found, .. } if found != kind => unsafe_because(format!("it is a {}", found.name())),
@@ -153,9 +153,7 @@ impl<'a> Journal<'a> {
         }
         let first = format::first_line();
         sweep(hand, NEW)?;
-        let (uid, gid) = hand.owner();
-        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
-        hand.create(NEW, first.as_bytes(), meta).map_err(failed(NEW, "create journal"))?;
+        hand.create(NEW, first.as_bytes(), hand.ours(0o600)).map_err(failed(NEW, "create journal"))?;
         hand.rename(NEW, FILE).map_err(failed(FILE, "create journal"))?;
         let bytes = first.len() as u64;
         Ok(Self { hand, contents: Contents::default(), good_bytes: bytes, file_bytes: bytes })
@@ -178,9 +176,7 @@ impl<'a> Journal<'a> {
             contents.take(record);
         }
         sweep(self.hand, NEW)?;
-        let (uid, gid) = self.hand.owner();
-        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
-        self.hand.create(NEW, text.as_bytes(), meta).map_err(failed(NEW, "create journal"))?;
+        self.hand.create(NEW, text.as_bytes(), self.hand.ours(0o600)).map_err(failed(NEW, "create journal"))?;
         self.hand.rename(NEW, FILE).map_err(failed(FILE, "create journal"))?;
         self.good_bytes = text.len() as u64;
         self.file_bytes = self.good_bytes;
@@ -222,15 +218,13 @@ impl<'a> Journal<'a> {
 
     /// Saves a copy of a file under `name`.
     pub fn save(&self, name: &str, bytes: &[u8]) -> Result<(), JournalError> {
-        let (uid, gid) = self.hand.owner();
         if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_none() {
             self.hand.make_folder(SAVED, 0o700).map_err(failed(SAVED, "make folder"))?;
         }
         let path = copy_path(name);
         // A copy that is there was saved for a step that never was announced.
         sweep(self.hand, &path)?;
-        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
-        self.hand.create(&path, bytes, meta).map_err(failed(&path, "save copy"))
+        self.hand.create(&path, bytes, self.hand.ours(0o600)).map_err(failed(&path, "save copy"))
     }
 
     /// Removes every trace, when nothing is left to undo. Where lines were damaged something may be left that we do

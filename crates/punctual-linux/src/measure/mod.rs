@@ -14,7 +14,9 @@ mod watch;
 
 pub use punctual_rt::check::clock_read_cost;
 pub use punctual_rt::now;
-pub use terms::{CpuSoFar, Explain, MeasureError, Observer, Progress, Remedy, Setting, Spike};
+pub use terms::{
+    CpuProgress, CpuSoFar, Explain, MeasureError, Observer, PhaseNumber, Progress, Remedy, Setting, Spike,
+};
 
 use punctual_numbers::recording::EndReason;
 use punctual_numbers::scenario::Scenario;

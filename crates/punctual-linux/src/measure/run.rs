@@ -4,10 +4,10 @@ use super::causes::Causes;
 use super::gaps::Gaps;
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
-use super::terms::{Observer, Progress, Setting};
+use super::terms::{CpuProgress, Observer, PhaseNumber, Progress, Setting};
 use super::watch::{Accounted, Incident, Readings, Watch};
 use crate::in_force;
-use crate::probe::{Collector, Go, Probe, Recorder, RunControl, Stretch};
+use crate::probe::{Assignment, Collector, Go, Probe, Recorder, RunControl};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
             let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);
             let recorder = recorder.tapped(taps.next());
             let end = first.plus(period.times(count));
-            let stretch = Stretch { from, first_second: second, due: count, end };
+            let stretch = Assignment { from, first_second: second, due: count, end };
             collector.begin(&stretch, warm_up_reader, reader);
             probe.begin(Go { warm_up_from, from: first, end, warm_up, recorder });
             self.phase_end = self.phase_end.max(end);
@@ -308,14 +308,15 @@ impl<'a> Run<'a> {
     }
 
     fn progress(&self, at: MonoTime, warming_up: bool) -> Progress {
+        let so_far = |c: &Collector| CpuProgress { cpu: c.cpu, activations: c.activations(), max: c.max() };
         Progress {
             at,
             elapsed: self.elapsed(at),
             total: phases::total(self.scenario),
             phase: self.scenario.load_phases[self.phase].name(),
-            phase_number: (self.phase + 1, self.scenario.load_phases.len()),
+            phase_number: PhaseNumber { number: self.phase + 1, of: self.scenario.load_phases.len() },
             warming_up,
-            cpus: self.collectors.iter().map(|c| (c.cpu, c.activations(), c.max())).collect(),
+            cpus: self.collectors.iter().map(so_far).collect(),
             skipped: self.skipped,
             latencies: Vec::new(),
         }

@@ -81,16 +81,32 @@ pub struct Progress {
     pub total: Nanos,
     /// Name of the load phase.
     pub phase: String,
-    /// Its number, from 1, and how many there are.
-    pub phase_number: (usize, usize),
+    pub phase_number: PhaseNumber,
     /// The phase does not count yet.
     pub warming_up: bool,
-    /// Per measured CPU: activations so far, and the largest lateness up to the last interval.
-    pub cpus: Vec<(u32, u64, Option<Nanos>)>,
+    pub cpus: Vec<CpuProgress>,
     /// Releases skipped up to the last interval.
     pub skipped: u64,
     /// About once a second, and only for an observer that looks closely; empty otherwise.
     pub latencies: Vec<CpuSoFar>,
+}
+
+/// Which of the load phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseNumber {
+    /// Counted from one.
+    pub number: usize,
+    /// How many phases there are.
+    pub of: usize,
+}
+
+/// How far the measurement of one CPU is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuProgress {
+    pub cpu: u32,
+    pub activations: u64,
+    /// The largest lateness up to the last interval.
+    pub max: Option<Nanos>,
 }
 
 /// Why a measurement did not take place.

@@ -37,7 +37,7 @@ pub struct Collector {
     /// Of former stretches, and of all gaps that were judged to be latencies.
     former_ran: Counts,
     former_skipped: u64,
-    stretch: Stretch,
+    stretch: Assignment,
     /// Finished seconds that are held back, because a gap in them may still be waiting for its judgement.
     held: Vec<Block>,
     /// Releases that came due and were neither run nor seen to be skipped when the thread was given up.
@@ -50,7 +50,7 @@ pub struct Collector {
 
 /// What a thread is sent off to do.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stretch {
+pub struct Assignment {
     /// From when seconds are counted.
     pub from: MonoTime,
     /// Number of the first of them in the whole run.
@@ -117,7 +117,7 @@ impl Collector {
             former_worst: Vec::new(),
             former_ran: Counts::new(),
             former_skipped: 0,
-            stretch: Stretch::default(),
+            stretch: Assignment::default(),
             held: Vec::new(),
             unserved: None,
             longest_gap: Nanos::ZERO,
@@ -126,7 +126,7 @@ impl Collector {
     }
 
     /// Begins a stretch that starts at `from`, the run's second number `first_second`.
-    pub fn begin(&mut self, stretch: &Stretch, warm_up: RecorderReader, reader: RecorderReader) {
+    pub fn begin(&mut self, stretch: &Assignment, warm_up: RecorderReader, reader: RecorderReader) {
         self.former_worst = self.worst();
         self.former_ran.merge(&self.reader.ran());
         self.former_skipped += self.reader.skipped().count();
@@ -382,7 +382,7 @@ mod tests {
         let thread = Granted { cpu: 0, tid: 0, policy: Policy::Other, affinity: CpuSet::new(), memory_locked: false };
         let mut collector = Collector::new(&thread, MS, Some(Nanos::from_us(50)));
         collector.begin(
-            &Stretch { from: epoch, first_second: 0, due: grid.index(), end: grid.release() },
+            &Assignment { from: epoch, first_second: 0, due: grid.index(), end: grid.release() },
             warm_up,
             reader,
         );
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(so_far.last_spike.clone().map(|spike| spike.lateness), Some(Nanos::from_us(200)));
         let (_, warm_up) = Recorder::new(MonoTime::default(), MS, None);
         let (_, reader) = Recorder::new(MonoTime::default(), MS, None);
-        collector.begin(&Stretch::default(), warm_up, reader);
+        collector.begin(&Assignment::default(), warm_up, reader);
         assert_eq!(collector.so_far(), so_far, "a new stretch takes nothing away");
         assert_eq!(collect(&[10; 100]).1.so_far().last_spike, None, "too few to tell what stands out");
     }
@@ -440,7 +440,7 @@ mod tests {
         collector.interval(MonoTime::default(), true);
         let epoch = MonoTime::from_ns(20_000_000_000);
         let ((mut recorder, reader), (_, warm_up)) = (Recorder::new(epoch, MS, None), Recorder::new(epoch, MS, None));
-        collector.begin(&Stretch { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) }, warm_up, reader);
+        collector.begin(&Assignment { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) }, warm_up, reader);
         let mut grid = Grid::new(epoch, MS);
         recorder.record(&grid.advance(epoch.plus(Nanos::from_us(5))));
         recorder.finish();

@@ -31,6 +31,14 @@ impl Seen {
     }
 }
 
+/// Late activations that found no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrowdedOut {
+    pub count: u64,
+    /// The sum of their latenesses.
+    pub lateness: Nanos,
+}
+
 #[derive(Debug)]
 struct Shared {
     threshold: AtomicU64,
@@ -114,10 +122,10 @@ impl LateReader {
         Nanos::from_ns(self.shared.threshold.load(Relaxed))
     }
 
-    /// Late ones that found no room so far, and the sum of their latenesses.
-    pub fn crowded_out(&self) -> (u64, Nanos) {
+    /// Late ones that found no room so far.
+    pub fn crowded_out(&self) -> CrowdedOut {
         let Shared { crowded_out, crowded_out_ns, .. } = &*self.shared;
-        (crowded_out.load(Relaxed), Nanos::from_ns(crowded_out_ns.load(Relaxed)))
+        CrowdedOut { count: crowded_out.load(Relaxed), lateness: Nanos::from_ns(crowded_out_ns.load(Relaxed)) }
     }
 }
 
@@ -146,6 +154,6 @@ mod tests {
     fn what_finds_no_room_is_counted() {
         let (mut tap, reader) = LateTap::new(Nanos::ZERO, 1);
         (0..ROOM as u64 + 3).for_each(|n| tap.see(&wake(n, 7)));
-        assert_eq!(reader.crowded_out(), (3, Nanos::from_us(21)));
+        assert_eq!(reader.crowded_out(), CrowdedOut { count: 3, lateness: Nanos::from_us(21) });
     }
 }

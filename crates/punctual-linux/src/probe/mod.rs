@@ -7,8 +7,8 @@ mod recorder;
 mod ring;
 mod wakeup;
 
-pub use collect::{Collector, CpuSoFar, Spike, Stretch};
+pub use collect::{Assignment, Collector, CpuSoFar, Spike};
 pub use gaps::Gap;
-pub use late::{LateReader, LateTap, Seen};
+pub use late::{CrowdedOut, LateReader, LateTap, Seen};
 pub use recorder::{Block, GAP_DEFERRED, Recorder, RecorderReader};
 pub use wakeup::{Go, Probe, ProbeError, RunControl};

@@ -21,11 +21,25 @@ pub enum EngineChoice {
     Timerlat,
 }
 
+/// A CPU that is measured, and the thread that measures it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredThread {
+    pub cpu: u32,
+    /// As the kernel numbers threads.
+    pub tid: u32,
+}
+
+/// From one instant to another, both included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub from: MonoTime,
+    pub to: MonoTime,
+}
+
 /// From when to when the trace of a CPU is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Covered {
-    pub from: MonoTime,
-    pub to: MonoTime,
+    pub span: Span,
     /// Its clock was seen to be wrong.
     pub warped: bool,
 }
@@ -42,21 +56,20 @@ pub trait Engine: Send {
     fn enable(&mut self);
     /// Switches its events off, so that nothing at all is paid for them.
     fn disable(&mut self);
-    /// These are the measuring threads, (CPU, task): of timers that are armed and of page faults, only theirs are
-    /// recorded from now on.
-    fn measures(&mut self, threads: &[(u32, u32)]);
+    /// These are the measuring threads: of timers that are armed and of page faults, only theirs are recorded from now on.
+    fn measures(&mut self, threads: &[MeasuredThread]);
     /// Activations of a CPU that are later than this are late.
     fn late_is(&mut self, _cpu: u32, _threshold: Nanos) {}
     /// From when to when the trace of a CPU is there.
     fn covered(&self, cpu: u32) -> Option<Covered>;
     /// Records of a CPU between two instants, and the names in them.
-    fn records(&self, cpu: u32, span: (MonoTime, MonoTime)) -> (Vec<Record>, Names);
+    fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names);
     /// Whether records may be missing between two instants although nothing in the records says so.
-    fn missed(&self, _span: (MonoTime, MonoTime)) -> bool {
+    fn missed(&self, _span: Span) -> bool {
         false
     }
     /// What other CPUs did to one between two instants; names go into `names`.
-    fn elsewhere(&self, cpu: u32, span: (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)>;
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)>;
     /// The rung this is.
     fn rung(&self) -> Rung;
     /// Better ones, and why they are not used.

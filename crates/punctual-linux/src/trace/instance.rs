@@ -19,6 +19,15 @@ pub const CLOCK: &str = "mono";
 /// While nothing is measured on a CPU it gets no more than this.
 const SMALLEST_KB: u64 = 8;
 
+/// Counts of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Those that were read.
+    pub records: u64,
+    /// Those that were overwritten before they were read, or found no room.
+    pub lost: u64,
+}
+
 /// A private instance; removed when dropped.
 #[derive(Debug)]
 pub struct Instance {
@@ -100,14 +109,14 @@ impl Instance {
         self.folder.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"), OFlags::RDONLY | OFlags::NONBLOCK)
     }
 
-    /// Records of a CPU that were read, and those that were overwritten before or found no room.
-    pub fn records(&self, cpu: u32) -> (u64, u64) {
+    /// What the kernel counted of a CPU.
+    pub fn recorded(&self, cpu: u32) -> Recorded {
         let stats = self.folder.read(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
         let value = |name: &str| {
             stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap_or_default()
         };
         let lost = value("overrun:").saturating_add(value("dropped events:")).saturating_add(value("commit overrun:"));
-        (value("read events:"), lost)
+        Recorded { records: value("read events:"), lost }
     }
 }
 

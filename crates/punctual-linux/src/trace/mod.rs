@@ -31,7 +31,7 @@ mod self_test;
 mod timerlat;
 mod tracefs;
 
-pub use engine::{Engine, EngineChoice, Wish};
+pub use engine::{Engine, EngineChoice, MeasuredThread, Span, Wish};
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;

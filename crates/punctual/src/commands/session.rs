@@ -6,7 +6,7 @@ use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
 use punctual_linux::interrupt;
-use punctual_linux::keeper::Keeper;
+use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingError;
@@ -110,11 +110,11 @@ fn session(
         }
     };
     let keeper = match former {
-        None => Keeper::create(&outputs.recording)?,
-        Some(former) => Keeper::resume(&outputs.recording, former)?,
+        None => RecordingKeeper::create(&outputs.recording)?,
+        Some(former) => RecordingKeeper::resume(&outputs.recording, former)?,
     };
     let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
-    let mut session = Session { keeper, display };
+    let mut session = Measuring { keeper, display };
     let measured = measure(scenario, setting, interrupted, &mut session);
     session.display.clear();
     if let Err(error) = measured {
@@ -221,12 +221,12 @@ impl Display {
 }
 
 /// Hands what is measured to whoever keeps it and to whoever shows it.
-struct Session {
-    keeper: Keeper,
+struct Measuring {
+    keeper: RecordingKeeper,
     display: Display,
 }
 
-impl Session {
+impl Measuring {
     fn say_failure(&mut self, written: Result<(), RecordingError>) {
         if let Err(error) = written {
             self.display.say(&format!("error: {error}; the measurement goes on, what is on disk is readable"));
@@ -255,7 +255,7 @@ impl Session {
     }
 }
 
-impl Observer for Session {
+impl Observer for Measuring {
     fn frame(&mut self, frame: Frame) {
         match (&frame, &mut self.display) {
             // From here on this thread keeps to the CPUs of housekeeping, and nothing is counted yet.
