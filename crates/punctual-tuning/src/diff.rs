@@ -8,8 +8,8 @@ use punctual_facts::fact::{Fact, printable};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::Machine;
 use punctual_facts::tree::without_private_values;
-use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of the fingerprint's line that is told word by word.
 const COMMAND_LINE: &str = "command line";

@@ -8,8 +8,8 @@ use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
 use punctual_tuning::plan::{Before, Keep, Step};
-use std::io;
 use serde::Serialize;
+use std::io;
 
 /// How far back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::revert::{Work, boot, lock};
 use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So much of the journal one step can need for all its records, its own content aside.
 const ROOM_BYTES: u64 = 4096;

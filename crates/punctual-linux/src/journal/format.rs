@@ -11,8 +11,8 @@
 mod twins;
 
 use super::record::Record;
-use twins::Line;
 use serde::Serialize;
+use twins::Line;
 
 /// The version this program writes.
 pub const VERSION: u32 = 1;

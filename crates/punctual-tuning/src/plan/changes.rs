@@ -8,8 +8,8 @@ use crate::knobs::{self, Blast, Case, Knob};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::lint::{Evidence, Target, Verdict, lint};
-use std::collections::BTreeMap;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The knob of reserved huge pages.
 const HUGE_PAGES: &str = "mem.hugetlb";

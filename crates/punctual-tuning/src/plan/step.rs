@@ -4,8 +4,8 @@
 //! A step decides nothing and knows nothing of knobs.
 
 use punctual_facts::cpu_set::CpuSet;
-use std::fmt;
 use serde::{Serialize, Serializer};
+use std::fmt;
 
 /// One thing that is done to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,6 +1,7 @@
 //! What the service of ours does once in each boot: what names numbers of interrupts and threads is planned anew and
 //! done, and a new command line that is good is kept, where the user asked for that.
 
+use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
 use super::tune::{outcome, planned, wishes};
 use crate::cli::{Cli, Command, TuneArgs};
@@ -14,7 +15,7 @@ use punctual_tuning::plan::{self, Keep, Standing};
 
 /// Sets anew, checks, and keeps.
 pub fn run() -> Result<Exit> {
-    super::tune::allowed_to_change()?;
+    allowed_to_change()?;
     let hand = apply::Machine::here();
     let boot = apply::now(&hand)?.boot;
     if journal::read(&hand)?.is_some_and(|contents| ended_in_the_middle(&contents, &boot)) {
@@ -22,7 +23,7 @@ pub fn run() -> Result<Exit> {
         render::say("an earlier boot ended while this was done, so nothing is set anew; punctual status clears that");
         return Ok(Exit::Doubtful);
     }
-    for sentence in super::status::put_back_abandoned()? {
+    for sentence in put_back_abandoned()? {
         render::say(&sentence.text);
     }
     let Some(contents) = journal::read(&hand)? else { return Ok(Exit::Fine) };

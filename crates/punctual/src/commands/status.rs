@@ -3,8 +3,8 @@
 //! Whoever may also puts back what nobody is left to put back: transactions whose command has ended, whose time is up,
 //! or in whose middle the program ended.
 
+use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
-use super::tune::allowed_to_change;
 use crate::cli::StatusArgs;
 use crate::exit::Exit;
 use crate::render;
@@ -12,9 +12,8 @@ use crate::render::tune::{Sentence, Status};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::{Kind, Need};
-use punctual_linux::apply::guard::revert_pending_patiently;
-use punctual_linux::apply::{self, EngineError, is_alive, now};
-use punctual_linux::journal::{self, Asked, Begun, Contents, Outcome, Pending, Session, Stage};
+use punctual_linux::apply::{self, EngineError, now};
+use punctual_linux::journal::{self, Asked, Contents, Outcome, Session, Stage};
 use punctual_linux::trace;
 use punctual_tuning::plan::{self, ENTRY, Row, Standing};
 
@@ -45,11 +44,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
         }
     };
     standing.tell_tracing(&trace::left_behind());
-    let text = if args.json {
-        render::document(&standing)
-    } else {
-        render::tune::status(&standing, render::style())
-    };
+    let text = if args.json { render::document(&standing) } else { render::tune::status(&standing, render::style()) };
     render::print(&text)?;
     Ok(exit(&standing.rows).and(Exit::doubtful_if(!is_readable)))
 }
@@ -62,29 +57,6 @@ fn exit(rows: &[Row]) -> Exit {
         Standing::Drifted | Standing::NotHonoured(_) => Exit::Exceeded,
     };
     rows.iter().map(of).fold(Exit::Fine, Exit::and)
-}
-
-/// Puts back what nobody else will; sentences on what became of it.
-pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
-    let hand = apply::Machine::here();
-    // What cannot be read is told when it is read for its own sake.
-    let Ok(Some(contents)) = journal::read(&hand) else { return Ok(Vec::new()) };
-    let present = now(&hand).context("cannot tell the time since the machine was started")?;
-    let pending: Vec<(Begun, Pending)> = contents
-        .pending(&present, &is_alive)
-        .filter_map(|(session, why)| Some((session.begun.clone()?, why)))
-        .collect();
-    let mut sentences = Vec::new();
-    for (begun, why) in pending {
-        // Somebody may have confirmed it, or put it back, meanwhile.
-        let Some(reverted) = revert_pending_patiently(&hand, &begun)? else { continue };
-        let number = begun.transaction;
-        let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();
-        let left = if left.is_empty() { String::new() } else { format!("; not put back: {}", left.join("; ")) };
-        let sentence = format!("Transaction {number} was put back now, since {}{left}.", because(why));
-        sentences.push(Sentence { is_good: left.is_empty(), text: sentence });
-    }
-    Ok(sentences)
 }
 
 impl Status {
@@ -251,14 +223,4 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
         }));
     }
     asked
-}
-
-/// Why something is put back unasked, as a clause.
-fn because(why: Pending) -> &'static str {
-    match why {
-        Pending::HalfApplied => "the program ended in the middle of applying it",
-        Pending::HalfReverted => "putting it back was not finished",
-        Pending::OwnerGone => "the command it was for has ended",
-        Pending::NotConfirmed => "it was not confirmed in time",
-    }
 }

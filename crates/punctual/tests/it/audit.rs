@@ -18,9 +18,7 @@ fn worst_comes_first_with_evidence_and_fix() {
     let at = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("no '{needle}' in\n{text}"));
     assert!(at("FATAL") < at("HIGH") && at("HIGH") < at("MEDIUM") && at("MEDIUM") < at("UNKNOWN"));
     assert!(at("UNKNOWN") < at("GOOD") && at("GOOD") < at("NOT APPLICABLE"));
-    assert!(
-        !text.contains("there is one CPU") && audit(&["--all"], Some("one-cpu")).out.contains("there is one CPU")
-    );
+    assert!(!text.contains("there is one CPU") && audit(&["--all"], Some("one-cpu")).out.contains("there is one CPU"));
     let line = text.lines().find(|line| line.contains("wq.unbound")).unwrap();
     assert!(line.contains("/sys/devices/virtual/workqueue/cpumask = ff -> echo 3f > "), "{line}");
     assert!(!text.contains('\u{1b}'), "colours in a pipe");

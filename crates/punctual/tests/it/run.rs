@@ -84,8 +84,7 @@ impl Run {
     #[track_caller]
     pub fn until_due(&self, name: &str, releases: u64) {
         let due = || {
-            let report: Value =
-                serde_json::from_str(&self.punctual(&["report", name, "--json"]).out).ok()?;
+            let report: Value = serde_json::from_str(&self.punctual(&["report", name, "--json"]).out).ok()?;
             report["cpus"][0]["due"].as_u64()
         };
         until("so many releases are in it", || due() >= Some(releases));

@@ -111,7 +111,10 @@ fn what_drifted_is_told_and_goes_back_to_what_it_was() {
     let applied = live.tuned(&["--json"]);
     let applied: serde_json::Value = serde_json::from_str(&applied.out).unwrap();
     assert_fits("tune-2", &applied, "applied");
-    assert_eq!((&applied["applied"]["changes"][0]["fate"], &applied["applied"]["stands"]), (&"done".into(), &true.into()));
+    assert_eq!(
+        (&applied["applied"]["changes"][0]["fate"], &applied["applied"]["stands"]),
+        (&"done".into(), &true.into())
+    );
     fs::write(VALUE, "7").unwrap();
     let said = live.run.punctual(&["status"]);
     assert!(said.code == 2 && said.out.contains("drifted"), "{said:?}");

@@ -10,8 +10,8 @@ mod programs;
 use super::{Change, Keep, Step};
 use crate::knobs::Case;
 use punctual_facts::machine::{CMDLINE, Cmdline};
-use std::fmt;
 use serde::Serialize;
+use std::fmt;
 
 /// Somebody else's hand on what is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -13,9 +13,9 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::{Tree, text};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use word::word_row;
-use serde::Serialize;
 
 /// Something that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

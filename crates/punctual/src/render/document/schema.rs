@@ -4,7 +4,8 @@
 //! carry no format that only a Rust program has.
 
 use super::Published;
-use crate::render::optimize;
+use crate::render::{audit, lint, optimize, tune};
+use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -149,7 +150,15 @@ fn file<T: JsonSchema + Published>() -> (String, String) {
 
 /// The schema of every document this program prints.
 fn schemas() -> Vec<(String, String)> {
-    vec![file::<optimize::Published<'_>>()]
+    vec![
+        file::<audit::AuditDocument<'_>>(),
+        file::<audit::DifferenceDocument<'_>>(),
+        file::<lint::LintDocument<'_>>(),
+        file::<optimize::Published<'_>>(),
+        file::<tune::TuneDocument<'_>>(),
+        file::<Reverted>(),
+        file::<tune::Status>(),
+    ]
 }
 
 #[test]
