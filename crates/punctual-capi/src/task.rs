@@ -228,7 +228,7 @@ pub unsafe extern "C" fn prt_cycle_wake(cycle: *const prt_cycle, wake: *mut prt_
         return -libc::EFAULT;
     }
     // SAFETY: valid, says the caller.
-    hot(with(cycle, |cycle| **cycle).and_then(|now| unsafe { tell(wake, &now) }))
+    hot(with(cycle, |cycle| cycle.wake).and_then(|now| unsafe { tell(wake, &now) }))
 }
 
 /// Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was

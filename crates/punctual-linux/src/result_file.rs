@@ -4,7 +4,7 @@
 //! to `punctual_numbers` alone.
 
 use crate::recording::RecordingError;
-use punctual_numbers::foreign::{Import, Options, Problem, Run, SNIFFED};
+use punctual_numbers::foreign::{ForeignRun, Import, ImportOptions, Problem, SNIFFED};
 use punctual_numbers::recording::{Recording, RecordingReader, begins_like_a_recording};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ pub enum ResultFile {
     /// A recording.
     Recording(Box<Recording>),
     /// What another program measured.
-    Foreign(Box<Run>),
+    Foreign(Box<ForeignRun>),
 }
 
 /// Why there is no result: path, operation, reason, remedy.
@@ -46,7 +46,7 @@ pub enum ResultError {
 }
 
 /// Reads a file. With `options` that name a format it is taken for that, and else for what its first bytes say.
-pub fn read_result(path: &Path, options: Options) -> Result<ResultFile, ResultError> {
+pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, ResultError> {
     let unread = |reason| ResultError::Read { path: path.to_owned(), reason };
     let mut file = File::open(path).map_err(unread)?;
     let mut first = Vec::with_capacity(SNIFFED);

@@ -23,6 +23,7 @@ use punctual_facts::finding::Finding;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::{EndReason, Frame};
 use punctual_numbers::scenario::Scenario;
+use punctual_rt::SetupError;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -125,15 +126,18 @@ pub enum MeasureError {
 impl MeasureError {
     /// What the user can do about it, where that takes looking at the machine.
     pub fn remedy(&self) -> Option<String> {
-        use punctual_rt::Error::{Affinity, Deadline, MemoryLock, Policy};
-        match self {
-            Self::Probe(ProbeError::Refused { source: Policy(errno) | Deadline(errno), .. }) => Some(privilege::explain_policy(*errno)),
-            Self::Probe(ProbeError::Refused { source: Affinity(..), .. }) => Some(
+        use SetupError::{Affinity, Deadline, MemoryLock, Policy};
+        let Self::Probe(ProbeError::Refused { source: punctual_rt::Error::Setup(refused), .. }) = self else {
+            return None;
+        };
+        match refused {
+            Policy(errno) | Deadline(errno) => Some(privilege::explain_policy(*errno)),
+            Affinity { .. } => Some(
                 "the CPU is outside this process's cpuset (/proc/self/cgroup, cpuset.cpus.effective) or off-line; name \
                  other CPUs with --cpus"
                     .to_owned(),
             ),
-            Self::Probe(ProbeError::Refused { source: MemoryLock(_), .. }) => Some(privilege::explain_memory_lock()),
+            MemoryLock(_) => Some(privilege::explain_memory_lock()),
             _ => None,
         }
     }

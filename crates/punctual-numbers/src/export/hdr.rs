@@ -8,7 +8,7 @@
 
 use super::fleet::{FleetRow, foreign_fleet_rows, headline_rows};
 use super::{NotExported, has_histogram, marks, names};
-use crate::foreign::{IN_NANOSECONDS, Run};
+use crate::foreign::{ForeignRun, IN_NANOSECONDS};
 use crate::recording::Recording;
 use core::time::Duration;
 use hdrhistogram::Histogram;
@@ -22,14 +22,14 @@ const DIGITS: u8 = 3;
 const CLOCK_IS_SET: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
 /// The log of a run that does not say when anything was.
-pub fn hdr(run: &Run) -> Result<String, NotExported> {
+pub fn hdr(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     log(None, run, foreign_fleet_rows(run).zip(names(run, tag)))
 }
 
 /// The log of a recording, whose run tells what is to be known of it. Where it has several load phases, a CPU has a tag for each. What is kept apart from the headline
 /// numbers is not in it.
-pub fn hdr_over_time(recording: &Recording, run: &Run) -> Result<String, NotExported> {
+pub fn hdr_over_time(recording: &Recording, run: &ForeignRun) -> Result<String, NotExported> {
     if recording.cpus.values().all(|cpu| cpu.ran.is_empty()) {
         return Err(NotExported::NoHistogram);
     }
@@ -47,7 +47,7 @@ pub fn hdr_over_time(recording: &Recording, run: &Run) -> Result<String, NotExpo
 /// Intervals in order of time, the first of which begins when the run did.
 fn log(
     started: Option<Nanos>,
-    run: &Run,
+    run: &ForeignRun,
     rows: impl Iterator<Item = (FleetRow, String)>,
 ) -> Result<String, NotExported> {
     let mut packed = Vec::new();

@@ -100,7 +100,7 @@ pub enum Command {
     #[command(name = "__hold-latency", hide = true)]
     HoldLatency {
         /// Microseconds.
-        us: i32,
+        us: u32,
     },
     /// (internal) write man pages into a directory
     #[command(name = "__man", hide = true)]

@@ -9,7 +9,7 @@ use anyhow::{Context, Error, Result, bail};
 use punctual_hist::Nanos;
 use punctual_linux::result_file::{ResultFile, replace};
 use punctual_numbers::export::{Gate, doubts, gate, hdr_over_time, run_of};
-use punctual_numbers::foreign::Run;
+use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::Recording;
 use punctual_numbers::report::{DUE_WANTED, Report};
 
@@ -59,12 +59,12 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
     Ok(Exit::doubtful_if(is_gate && run.series.iter().any(open)))
 }
 
-fn say_notes(run: &Run) {
+fn say_notes(run: &ForeignRun) {
     run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
 }
 
 /// The run of a recording, with what its report has against it as doubts, so that no gate passes what the report doubts.
-fn judged(recording: &Recording, budget: Option<Nanos>) -> Run {
+fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
     let report = Report::of(recording);
     let mut run = run_of(recording);
     run.started = units::mail_date(recording.header.started_unix_ns);

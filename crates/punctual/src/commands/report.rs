@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use punctual_hist::Nanos;
 use punctual_linux::recording::read_stretch;
 use punctual_linux::result_file::ResultFile;
-use punctual_numbers::foreign::Run;
+use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::{Recording, Stretch};
 use punctual_numbers::report::Report;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn recorded(args: &ReportArgs, recording: &Recording) -> Result<Exit> {
     Ok(Exit::doubtful_if(report.cut_off.is_some()))
 }
 
-fn imported(args: &ReportArgs, run: &Run) -> Result<Exit> {
+fn imported(args: &ReportArgs, run: &ForeignRun) -> Result<Exit> {
     let path = &args.recording;
     in_forms(
         args,

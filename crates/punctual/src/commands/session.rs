@@ -12,7 +12,7 @@ use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingWriter;
 use punctual_numbers::explain::primary_cause;
-use punctual_numbers::recording::{EndReason, Frame, Mark, MarkKind, Place, Recording};
+use punctual_numbers::recording::{EndReason, Frame, Mark, MarkKind, Recording, Shift};
 use punctual_numbers::report::{Answer, Report};
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
@@ -224,7 +224,7 @@ struct Keeper {
     writer: RecordingWriter,
     recording: Option<Recording>,
     /// Where frames go behind those of former runs; known when the measurement has its epoch.
-    place: Option<Place>,
+    place: Option<Shift>,
     /// The epoch of the measurement that is under way.
     epoch: MonoTime,
     display: Display,
@@ -247,7 +247,7 @@ impl Keeper {
             self.epoch = header.epoch;
             let behind = |former: &Recording| {
                 let until = former.runs.last().map_or(punctual_hist::Nanos::ZERO, |run| run.until);
-                Place::behind(&former.header, header, until, former.causes.windows.next_slot())
+                Shift::behind(&former.header, header, until, former.causes.windows.next_slot())
             };
             self.place = self.recording.as_ref().map(behind);
         }

@@ -11,7 +11,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
-use punctual_numbers::foreign::Options;
+use punctual_numbers::foreign::ImportOptions;
 use punctual_tuning::knobs::{self, Knob};
 use std::path::{Path, PathBuf};
 
@@ -83,9 +83,9 @@ pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
 }
 
 /// What is in a file with a result, one of several: it is what its bytes say; `options` are for those whose bytes do not.
-pub fn result(path: &Path, options: Options) -> Result<ResultFile> {
+pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
     refuse_pipe(path)?;
-    let mut read = read_result(path, Options { format: None, ..options });
+    let mut read = read_result(path, ImportOptions { format: None, ..options });
     if matches!(read, Err(ResultError::Import { .. })) && options.format.is_some() {
         read = read_result(path, options);
     }
@@ -93,8 +93,8 @@ pub fn result(path: &Path, options: Options) -> Result<ResultFile> {
     let is_told = options.unit.is_some() || options.period.is_some();
     match read {
         Err(ResultError::Import { path, problem }) if is_told => {
-            let untold = Options { format: options.format, ..Options::default() };
-            let own = read_result(&path, Options::default()).or_else(|_| read_result(&path, untold));
+            let untold = ImportOptions { format: options.format, ..ImportOptions::default() };
+            let own = read_result(&path, ImportOptions::default()).or_else(|_| read_result(&path, untold));
             Ok(own.map_err(|_| ResultError::Import { path, problem })?)
         }
         read => Ok(read?),

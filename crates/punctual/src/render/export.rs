@@ -9,11 +9,11 @@ use crate::cli::ExportFormat;
 use anyhow::{Result, bail};
 use punctual_hist::Nanos;
 use punctual_numbers::export::{Gate, csv, cyclictest, doubts, gate, gnuplot, hdr, ktap, lava, prometheus, rt_tests};
-use punctual_numbers::foreign::{Run, Series};
+use punctual_numbers::foreign::{ForeignRun, Series};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 /// The text of the format.
-pub fn text(format: ExportFormat, run: &Run, budget: Option<Nanos>) -> Result<String> {
+pub fn text(format: ExportFormat, run: &ForeignRun, budget: Option<Nanos>) -> Result<String> {
     Ok(match format {
         ExportFormat::Cyclictest => cyclictest(run)?,
         ExportFormat::RtTestsJson => rt_tests(run)?,
@@ -29,7 +29,7 @@ pub fn text(format: ExportFormat, run: &Run, budget: Option<Nanos>) -> Result<St
 }
 
 /// `JUnit` XML: one case for each series, with its numbers as its output: properties of a case are in no schema.
-fn junit(run: &Run, budget: Option<Nanos>) -> Result<String> {
+fn junit(run: &ForeignRun, budget: Option<Nanos>) -> Result<String> {
     let mut report = Report::new("punctual");
     let mut suite = TestSuite::new("latency");
     for (name, value) in &run.machine {
@@ -40,7 +40,7 @@ fn junit(run: &Run, budget: Option<Nanos>) -> Result<String> {
     Ok(crate::render::junit::text(&report)?)
 }
 
-fn case(run: &Run, series: &Series, budget: Option<Nanos>) -> TestCase {
+fn case(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> TestCase {
     let skipped = |why: &str| {
         let mut status = TestCaseStatus::skipped();
         status.set_message(why);

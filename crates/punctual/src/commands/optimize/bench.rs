@@ -7,6 +7,7 @@ use crate::commands::session::{self, Outputs};
 use crate::commands::tune::GUARD;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
+use punctual_hist::Nanos;
 use punctual_linux::apply::guard::{Program, Tied, revert_patiently};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
 use punctual_linux::journal::{Asked, Kind};
@@ -121,7 +122,7 @@ impl<'a> Bench<'a> {
     }
 
     fn held(&mut self, hold_us: Option<u32>, recording: &Path) -> Result<Option<Outcome>> {
-        let held = hold_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX))).transpose();
+        let held = hold_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into()))).transpose();
         match held {
             Ok(_held) => self.measured(recording),
             Err(error) => Ok(Some(Outcome::Refused(format!("the limit on the CPUs' sleep cannot be held: {error}")))),
