@@ -6,7 +6,7 @@ use punctual_facts::tree::Tree;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
 use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
 use punctual_tuning::knobs::Blast;
-use punctual_tuning::plan::{ENTRY, Keep, adoption, is_given, last_of_each, wanted};
+use punctual_tuning::plan::{BootChange, ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
 /// A command line that was asked for, and how far it came.
 pub struct Trial<'a> {
@@ -67,7 +67,7 @@ pub fn adopt(
         return Ok(Some(vec![(false, sentence)]));
     }
     let wanted = wanted(trial.keeps.iter().copied(), "");
-    let (change, limits) = match adoption(tree, machine, &wanted) {
+    let BootChange { change, limits, .. } = match adoption(tree, machine, &wanted) {
         Ok(adoption) => adoption,
         Err(why) => bail!("the new command line cannot be made the default: {why}"),
     };

@@ -13,7 +13,7 @@ use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::{Kind, Need};
 use punctual_tuning::audit::{audit, worst};
-use punctual_tuning::diff::{Difference, Side};
+use punctual_tuning::diff::{AuditDifference, AuditSide};
 use punctual_tuning::knobs::{self, Case, Knob};
 use std::path::{Path, PathBuf};
 
@@ -67,9 +67,9 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> anyhow::Result<Exit> {
     let (first, second) = (Source::open(from)?, Source::open(to)?);
     let (a, b) = (Judged::new(&first, args)?, Judged::new(&second, args)?);
     let (a_cpus, b_cpus) = (a.case().rt.clone(), b.case().rt.clone());
-    let difference = Difference::between(
-        &Side { machine: &a.machine, cpus: &a_cpus, findings: &a.findings },
-        &Side { machine: &b.machine, cpus: &b_cpus, findings: &b.findings },
+    let difference = AuditDifference::between(
+        &AuditSide { machine: &a.machine, cpus: &a_cpus, findings: &a.findings },
+        &AuditSide { machine: &b.machine, cpus: &b_cpus, findings: &b.findings },
     );
     let name = |path: Option<&Path>| path.map_or_else(|| "this machine".to_owned(), |path| path.display().to_string());
     let (from, to) = (name(from), name(to));

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, anyhow, bail};
 use punctual_facts::fact::Fact;
-use punctual_facts::lint::{Evidence, Image, Placed, Target, Verdict, Word, lint, lint_file};
+use punctual_facts::lint::{Image, Placed, Target, Testimony, Word, WordVerdict, lint, lint_file};
 use punctual_facts::machine::{Arch, CMDLINE, Flavour, Machine};
 use punctual_facts::tree::Tree;
 use punctual_linux::live::image;
@@ -47,7 +47,7 @@ pub fn run(args: &LintArgs) -> anyhow::Result<Exit> {
     let kernel = args.image.as_deref().map(kernel_in).transpose()?;
     let target = target(args, &machine, kernel.as_ref().map(|kernel| &kernel.target))?;
     let evidence = match kernel {
-        Some(kernel) => Evidence::image(kernel.image),
+        Some(kernel) => Testimony::image(kernel.image),
         None => evidence(args, source.tree.as_ref(), &machine, &target),
     };
     let placed = args.file.as_deref().map(|path| words_of(path, &target, &evidence)).transpose()?;
@@ -69,14 +69,14 @@ pub fn run(args: &LintArgs) -> anyhow::Result<Exit> {
 
 /// What the machine testifies: all of it is about its own line under its own kernel, and the words that its kernel was
 /// built with are for any line.
-fn evidence<'a>(args: &LintArgs, tree: &'a dyn Tree, machine: &'a Machine, target: &Target) -> Evidence<'a> {
+fn evidence<'a>(args: &LintArgs, tree: &'a dyn Tree, machine: &'a Machine, target: &Target) -> Testimony<'a> {
     let is_its_kernel = args.kernel.is_none() && args.flavour.is_none() && args.arch.is_none();
     if !is_another_line(args) && Target::of(machine).as_ref() == Some(target) {
-        Evidence::live(tree, machine)
+        Testimony::live(tree, machine)
     } else if is_its_kernel {
-        Evidence::kernel_of(tree)
+        Testimony::kernel_of(tree)
     } else {
-        Evidence::none()
+        Testimony::none()
     }
 }
 
@@ -107,7 +107,7 @@ fn is_another_line(args: &LintArgs) -> bool {
 }
 
 /// The words of a file with a command line in it, judged.
-fn words_of(path: &Path, target: &Target, evidence: &Evidence<'_>) -> anyhow::Result<Vec<Placed>> {
+fn words_of(path: &Path, target: &Target, evidence: &Testimony<'_>) -> anyhow::Result<Vec<Placed>> {
     refuse_pipe(path)?;
     let name = path.display();
     let mut bytes = Vec::new();
@@ -129,8 +129,8 @@ fn words_of(path: &Path, target: &Target, evidence: &Evidence<'_>) -> anyhow::Re
 
 fn fails(word: &Word, level: LintLevel) -> bool {
     match word.verdict {
-        Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => true,
-        Verdict::Inert | Verdict::Clamped => level == LintLevel::Warn,
+        WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => true,
+        WordVerdict::Inert | WordVerdict::Clamped => level == LintLevel::Warn,
         _ => word.is_trap && level == LintLevel::Warn,
     }
 }

@@ -52,7 +52,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
             "/var/lib is kept in memory here, so nobody could put back what outlives a boot: until the next boot only.",
         );
         wishes.lasting = false;
-        wishes.needs.for_good = false;
+        wishes.preferences.for_good = false;
     }
     let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
     let is_idle = plan.changes.is_empty() && args.command.is_empty();

@@ -8,7 +8,7 @@ use punctual_linux::apply::{Applied, Reverted, Tried};
 use punctual_linux::journal::Undone;
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::subject;
-use punctual_tuning::plan::{Change, Lasts, Plan, Row, Step, Takes, Wishes};
+use punctual_tuning::plan::{Change, Lasts, Plan, StatusRow, Step, Takes, Wishes};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -172,7 +172,7 @@ struct RowEntry<'a> {
 }
 
 /// How things stand as one JSON document.
-pub fn status(sentences: &[(bool, String)], rows: &[Row]) -> serde_json::Result<String> {
+pub fn status(sentences: &[(bool, String)], rows: &[StatusRow]) -> serde_json::Result<String> {
     serde_json::to_string_pretty(&StatusDocument {
         schema: "punctual/status/1",
         tool_version: env!("CARGO_PKG_VERSION"),

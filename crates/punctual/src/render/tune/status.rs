@@ -3,13 +3,13 @@
 use super::NAMES;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
-use punctual_tuning::plan::{Row, Standing};
+use punctual_tuning::plan::{Standing, StatusRow};
 
 /// So many things are named that share a line; JSON names all.
 const MOST_NAMED: usize = 4;
 
 /// What is known of the transactions, one sentence each, and every row.
-pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> String {
+pub fn status(sentences: &[(bool, String)], rows: &[StatusRow], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     for (is_good, sentence) in sentences {
         sheet.toned_paragraph(
@@ -19,9 +19,9 @@ pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> Strin
             sentence,
         );
     }
-    let mut sorted: Vec<&Row> = rows.iter().collect();
+    let mut sorted: Vec<&StatusRow> = rows.iter().collect();
     sorted.sort_by(|a, b| b.standing.cmp(&a.standing));
-    let is_alike = |a: &&Row, b: &&Row| {
+    let is_alike = |a: &&StatusRow, b: &&StatusRow| {
         (&a.id, &a.standing, &a.configured, &a.booted, &a.effective)
             == (&b.id, &b.standing, &b.configured, &b.booted, &b.effective)
     };
@@ -37,7 +37,7 @@ pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> Strin
 }
 
 /// Rows that say the same of several things.
-fn one(sheet: &mut Sheet, alike: &[&Row]) {
+fn one(sheet: &mut Sheet, alike: &[&StatusRow]) {
     let [row, rest @ ..] = alike else { return };
     let tone = match row.standing {
         Standing::InForce => Tone::Good,
@@ -57,9 +57,9 @@ fn one(sheet: &mut Sheet, alike: &[&Row]) {
     }
 }
 
-fn totals(rows: &[Row]) -> String {
+fn totals(rows: &[StatusRow]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    let mut sorted: Vec<&Row> = rows.iter().collect();
+    let mut sorted: Vec<&StatusRow> = rows.iter().collect();
     sorted.sort_by(|a, b| a.standing.cmp(&b.standing));
     for row in sorted {
         match counts.last_mut() {
