@@ -44,7 +44,7 @@ fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     let source = Source::here();
     let mut wishes = wishes(&arguments(session)?)?;
     wishes.lasting = false;
-    wishes.needs.for_good = false;
+    wishes.preferences.for_good = false;
     let plan = planned(&source, &wishes)?;
     let mut asked = session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
     asked.keeps.clear();
@@ -89,7 +89,8 @@ fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]
     if super::adopt::new_cmdline(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
         return Ok(Exit::Fine);
     }
-    let asked: Vec<plan::Asked> = keeps.iter().filter_map(|(id, keep)| plan::Asked::of_word(id, keep)).collect();
+    let asked: Vec<plan::Requested> =
+        keeps.iter().filter_map(|(id, keep)| plan::Requested::of_word(id, keep)).collect();
     let need = super::status::need_of(session)?;
     let rows = plan::standing(source.tree(), &source.machine, &need, &asked);
     if let Some(row) = rows.iter().find(|row| row.standing != Standing::InForce) {

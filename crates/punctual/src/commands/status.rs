@@ -15,7 +15,7 @@ use punctual_facts::profile::{Kind, Need};
 use punctual_linux::apply::{self, EngineError, now};
 use punctual_linux::journal::{self, Asked, Contents, Outcome, Session, Stage};
 use punctual_linux::trace;
-use punctual_tuning::plan::{self, ENTRY, Row, Standing};
+use punctual_tuning::plan::{self, ENTRY, Standing, StatusRow};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
@@ -50,8 +50,8 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
 }
 
 /// The worst of what stands.
-fn exit(rows: &[Row]) -> Exit {
-    let of = |row: &Row| match row.standing {
+fn exit(rows: &[StatusRow]) -> Exit {
+    let of = |row: &StatusRow| match row.standing {
         Standing::InForce | Standing::Gone => Exit::Fine,
         Standing::WaitsForInterrupt | Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
         Standing::Drifted | Standing::NotHonoured(_) => Exit::Exceeded,
@@ -194,7 +194,7 @@ pub fn need_of(session: &Session) -> Result<Need> {
 }
 
 /// Everything that was asked for and not taken back. What was set anew in this boot stands for the same of earlier ones.
-fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
+fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
     let is_this_boot = |session: &Session| session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let was_set_anew = contents.standing().any(|session| {
         is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Kind::Boot)
@@ -206,7 +206,7 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
     let mut asked = Vec::new();
     for session in contents.standing().filter(is_tuning) {
         let keeps = session.begun.iter().flat_map(|begun| &begun.asked.keeps);
-        asked.extend(keeps.filter_map(|(id, keep)| plan::Asked::of_word(id, keep)));
+        asked.extend(keeps.filter_map(|(id, keep)| plan::Requested::of_word(id, keep)));
         let is_in_force =
             |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Effective | Outcome::Waits { .. }));
         let entries = session.entries.iter().filter(|entry| entry.undone.is_none() && is_in_force(&entry.outcome));
@@ -216,7 +216,7 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
             // The entry that is tried is the loader's to use up and ours to take away; it stands in a sentence.
             change.as_str() != ENTRY && (is_now || step.is_kept() || !was_set_anew)
         });
-        asked.extend(steps.map(|(id, step)| plan::Asked::Done {
+        asked.extend(steps.map(|(id, step)| plan::Requested::Done {
             id: id.clone(),
             step: step.clone(),
             is_this_boot: is_now,

@@ -6,7 +6,7 @@ use crate::knobs::isolation::{domain, rcu_nocbs};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::lint::{Verdict, Word};
+use punctual_facts::lint::{Word, WordVerdict};
 use punctual_facts::machine::{BOOT_CPU, CMDLINE, Cmdline, ISOLATED, NOHZ_FULL};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -218,7 +218,7 @@ fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_refused = |word: &Word| {
         let is_list =
             ["isolcpus=", "nohz_full=", "rcu_nocbs=", "irqaffinity="].iter().any(|w| word.word.starts_with(w));
-        is_list && word.verdict == Verdict::RejectedValue
+        is_list && word.verdict == WordVerdict::RejectedValue
     };
     let is_told = [domain(case), rcu_nocbs(case), default_affinity(case)].contains(&Ok(false))
         || case.words().unwrap_or_default().iter().any(is_refused);

@@ -50,7 +50,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
             "/var/lib is kept in memory here, so nobody could put back what outlives a boot: until the next boot only.",
         );
         wishes.lasting = false;
-        wishes.needs.for_good = false;
+        wishes.preferences.for_good = false;
     }
     let plan = planned(&source, &wishes)?;
     let is_idle = plan.changes.is_empty() && args.command.is_empty();
@@ -147,10 +147,10 @@ mod tests {
             change
                 .steps
                 .iter()
-                .map(move |step| plan::Asked::Done { id: id.clone(), step: step.clone(), is_this_boot: true })
+                .map(move |step| plan::Requested::Done { id: id.clone(), step: step.clone(), is_this_boot: true })
                 .collect::<Vec<_>>()
         };
-        let asked: Vec<plan::Asked> = plan.changes.iter().flat_map(done).collect();
+        let asked: Vec<plan::Requested> = plan.changes.iter().flat_map(done).collect();
         let rows = plan::standing(source.tree(), &source.machine, &wishes(&args).unwrap().need, &asked);
         let document = assert_valid(&Status { sentences: vec![Sentence::good("It stands.")], rows });
         assert_eq!(document["rows"].as_array().unwrap().len(), asked.len());
