@@ -33,9 +33,9 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
     sheet.entry(2, NAMES, "in general", &by_kind.join(", "));
     for (name, text) in [
         ("why", knob.why.to_owned()),
-        ("now", case.fill(knob.fix)),
+        ("now", knob.fix_here(case)),
         ("lasting", lasting(knob, case)),
-        ("undo", case.fill(knob.undo)),
+        ("undo", knob.undo_here(case)),
         ("undo lasting", undoing(knob, case).unwrap_or_default()),
         ("bears on", words::causes::borne_on(knob.id)),
         ("cost", knob.cost.to_owned()),

@@ -88,7 +88,7 @@ fn entry<'a>(case: &Case<'_>, finding: &'a Finding) -> Option<Entry<'a>> {
         why: &finding.why,
         fix: &finding.fix,
         persist: lasting(knob, case),
-        undo: case.fill(knob.undo),
+        undo: knob.undo_here(case),
         undo_persist: undoing(knob, case),
         cost: &finding.cost,
         blast_radius: knob.blast.name(),

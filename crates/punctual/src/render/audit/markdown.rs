@@ -57,7 +57,7 @@ fn details(out: &mut String, case: &Case<'_>, finding: &Finding) -> fmt::Result 
     for (name, text) in [
         ("why", finding.why.clone()),
         ("lasting", lasting(knob, case)),
-        ("undo", case.fill(knob.undo)),
+        ("undo", knob.undo_here(case)),
         ("undo lasting", undoing(knob, case).unwrap_or_default()),
         ("cost", finding.cost.clone()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),

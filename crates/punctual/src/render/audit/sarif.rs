@@ -37,9 +37,9 @@ fn rule(audit: &Audit<'_>, finding: &Finding, knob: &Knob) -> Rule {
     let case = audit.case;
     let help = format!(
         "Now: {}\nLasting: {}\nUndo: {}; lasting: {}\nCost: {}\nBlast radius: {}.\nSources: {}",
-        case.fill(knob.fix),
+        knob.fix_here(case),
         lasting(knob, case),
-        case.fill(knob.undo),
+        knob.undo_here(case),
         undoing(knob, case).as_deref().unwrap_or("the same"),
         knob.cost,
         words::blast_meaning(knob.blast),
