@@ -104,7 +104,7 @@ fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, not
         blast,
         lasts: if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood },
         takes,
-        undo: case.fill(knob.undo),
+        undo: knob.undo_here(case),
         proof: or(notes.proof, told(&proof)),
         steps: derived.steps,
         keeps: derived.keeps,

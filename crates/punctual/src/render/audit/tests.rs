@@ -44,7 +44,7 @@ fn evil() -> Vec<Finding> {
         state,
         evidence: vec![Evidence { source: format!("/proc/{EVIL}"), value: EVIL.to_owned() }],
         why: knob.why.to_owned(),
-        fix: knob.fix.to_owned(),
+        fix: knob.fix_anywhere(),
         cost: knob.cost.to_owned(),
         confidence: knob.confidence,
     });
