@@ -216,6 +216,7 @@ pub enum Undone {
     /// Somebody else's change was left alone, as the user asked.
     Left {
         /// What.
+        #[serde(rename = "why")]
         what: String,
     },
 }

@@ -91,7 +91,7 @@ pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     let text = if args.json {
-        render::document(&TuneDocument { profile: args.profile, plan, applied: None })
+        render::document(&TuneDocument::of(args.profile, plan, None))
     } else {
         render::tune::plan(plan, wishes, render::style())
     };
@@ -136,12 +136,16 @@ mod tests {
         let plan = planned(&source, &wishes(&args).unwrap()).unwrap();
         let is_file = |step: &Step| matches!(step, Step::Write { .. } | Step::Own { .. });
         let changes: Vec<_> = plan.changes.iter().filter(|change| change.steps.iter().all(is_file)).cloned().collect();
-        let (_dir, hand) = simulated::machine();
+        let (dir, hand) = simulated::machine();
         let request = Request { kind: Kind::Tuned, asked: Asked::default(), confirm_within: None };
         let applied = Transaction::begin(&hand, &request).unwrap().apply(&changes, args.blast).unwrap();
         assert!(applied.changes.len() > 5, "{applied:?}");
-        assert_valid(&TuneDocument { profile: args.profile, plan: &plan, applied: Some(&applied) });
-        assert_valid(&revert(&hand, Extent::All, false).unwrap());
+        assert_valid(&TuneDocument::of(args.profile, &plan, Some(&applied)));
+        simulated::under_way(&hand, simulated::FOLDER);
+        std::fs::write(dir.path().join(simulated::UNIT), "somebody else's by now").unwrap();
+        let document = assert_valid(&revert(&hand, Extent::All, true).unwrap());
+        let left = document["undone"].as_array().unwrap().iter().find(|step| step["how"] == "left").unwrap();
+        assert!(left["what"].as_str().unwrap().starts_with('/') && left["why"].is_string(), "{left}");
         let done = |change: &plan::Change| {
             let id = change.id.clone();
             change
