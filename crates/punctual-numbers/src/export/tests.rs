@@ -6,8 +6,6 @@ use super::*;
 use crate::foreign::{Beyond, Cell, ImportOptions, Stated, import};
 use crate::recording::{Frame, Recording, sample};
 use crate::report::Report;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use punctual_hist::Counts;
 use std::collections::BTreeMap;
@@ -71,19 +69,12 @@ proptest! {
         }
         let run = ForeignRun { series: vec![Series::of_counts("CPU 3".to_owned(), Some(3), &counts)], ..ForeignRun::default() };
         let log = hdr(&run).unwrap();
-        let entries: Vec<_> = IntervalLogIterator::new(log.as_bytes()).map(Result::unwrap).collect();
-        let packed = entries.iter().find_map(|entry| match entry {
-            LogEntry::Interval(interval) => Some((interval.tag().unwrap().as_str(), interval.encoded_histogram())),
-            _ => None,
-        });
-        let (tag, packed) = packed.unwrap();
-        prop_assert_eq!(tag, "CPU_3");
-        let bytes = unpacked(packed);
-        let back: hdrhistogram::Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        let back = import(log.as_bytes(), ImportOptions::default()).unwrap();
+        prop_assert_eq!(&back.series[0].label, "CPU 3");
         let mut cells = Counts::new();
-        for value in back.iter_recorded() {
+        for cell in &back.series[0].cells {
             // Their bucket lies in one of ours.
-            cells.record_n(Nanos::from_ns(back.lowest_equivalent(value.value_iterated_to())), value.count_since_last_iteration());
+            cells.record_n(cell.low, cell.count);
         }
         prop_assert_eq!(cells.nonzero().collect::<Vec<_>>(), counts.nonzero().collect::<Vec<_>>());
     }

@@ -118,5 +118,5 @@ fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
 
 #[cfg(not(feature = "parquet"))]
 fn table(_: &ExportArgs, _: &ResultFile) -> Result<()> {
-    bail!("this program was built without Parquet: build it with --features parquet, or export csv")
+    bail!("{}; --format csv needs no such build", crate::commands::left_out("Parquet"))
 }

@@ -1,6 +1,7 @@
 //! `punctual report --plot`: a chart of a result, or of several, into a file or on the terminal.
 
 use super::files::{title, write_new};
+use super::left_out;
 use super::report::part_of;
 use super::source::result;
 use crate::cli::{ChartName, ReportArgs};
@@ -78,10 +79,9 @@ impl Form {
         match ending.as_deref() {
             Some("svg") => Ok(Self::Svg),
             Some("png") if cfg!(feature = "png") => Ok(Self::Png),
-            Some("png") => bail!(
-                "{}: this program was built without PNG: name a file that ends in .svg, or build it with --features png",
-                file.display()
-            ),
+            Some("png") => {
+                bail!("{}: {}; a file that ends in .svg needs no such build", file.display(), left_out("PNG"))
+            }
             _ => bail!("{}: which kind of picture? Name a file that ends in .svg or .png", file.display()),
         }
     }
@@ -115,5 +115,5 @@ fn png(svg: &str) -> Result<Vec<u8>> {
 
 #[cfg(not(feature = "png"))]
 fn png(_: &str) -> Result<Vec<u8>> {
-    bail!("this program was built without PNG")
+    bail!(left_out("PNG"))
 }

@@ -2,7 +2,6 @@
 
 use crate::run::{Run, Said, assert_fits, captured};
 use serde_json::Value;
-use std::process::Stdio;
 
 fn audit(words: &[&str], name: Option<&str>) -> Said {
     let file = name.map(captured);

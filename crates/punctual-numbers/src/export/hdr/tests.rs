@@ -7,7 +7,6 @@ use crate::made_up;
 use crate::recording::{CpuInterval, Frame, Interval};
 use crate::report::tests::tracing;
 use crate::scenario::LoadPhase;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use punctual_hist::{Counts, bucket_index};
 use std::collections::BTreeMap;
@@ -52,16 +51,14 @@ fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
     }
 }
 
-/// (tag, start, length) of each line, as the crate that packs them reads them.
+/// (tag, start, length) of each line, times in seconds.
 fn lines(log: &str) -> Vec<(String, u64, u64)> {
-    let entries = IntervalLogIterator::new(log.as_bytes()).map(Result::unwrap);
-    let line = |entry| match entry {
-        LogEntry::Interval(of) => {
-            Some((of.tag().unwrap().as_str().to_owned(), of.start_timestamp().as_secs(), of.duration().as_secs()))
-        }
-        _ => None,
+    let line = |line: &str| {
+        let fields: Vec<&str> = line.strip_prefix("Tag=")?.splitn(5, ',').collect();
+        let seconds = |text: &str| text.strip_suffix(".000").unwrap().parse().unwrap();
+        Some((fields[0].to_owned(), seconds(fields[1]), seconds(fields[2])))
     };
-    entries.filter_map(line).collect()
+    log.lines().filter_map(line).collect()
 }
 
 /// How many values of each CPU lie in which of our buckets.
@@ -74,6 +71,29 @@ fn held(run: &ForeignRun) -> BTreeMap<(u32, usize), u64> {
         }
     }
     held
+}
+
+/// The expected texts were packed by the crate `hdrhistogram` 7.5.4.
+#[test]
+fn histograms_are_packed_as_by_the_library_of_hdrhistogram() {
+    let text = |values: &[(u64, u64)], highest: u64| {
+        let mut packed = Packed::default();
+        values.iter().for_each(|(value, count)| packed.add(*value, *count));
+        (packed.largest(), packed.text(highest).unwrap())
+    };
+    let values = [(0, 1), (1, 2), (3, 5), (1_000, 1 << 20), (2_047, 9), (2_048, 1), (2_050, 3), (5_000_000, 70_000)];
+    assert_eq!(text(&values, (1 << 23) - 1), (5_001_215, "HISTFAAAAEh4nAE9AML/HISTEwAAABUAAAAAAAAAAwAAAAAAAAABAAAAAAB///8/8AAAAAAAAAIEAArHD4CAgAGrEBICBoOzAeDFCPcpCyw=".to_owned()));
+    assert_eq!(
+        text(&[(7, 1 << 62), (u64::MAX >> 20, 1)], u64::MAX >> 20),
+        (
+            17_592_186_044_415,
+            "HISTFAAAADR4nDXIvQ0AEBQA4fPTotDaxWoKGxjEZBIbEHne11xypY8MRIT7NZDOU7eM0NSa3l4Mjg3B".to_owned()
+        )
+    );
+    assert_eq!(text(&[], 3), (0, "HISTFAAAABt4nJNpmSzMwMDAyAABzFAazrf/AGUBADzTAn4=".to_owned()));
+    let mut beyond = Packed::default();
+    beyond.add(1, 1 << 63);
+    assert!(beyond.text(3).is_err());
 }
 
 #[test]
