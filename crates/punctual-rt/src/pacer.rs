@@ -82,10 +82,7 @@ impl Pacer {
     }
 
     /// The grid as it stands.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn grid(&self) -> &Grid {
+    pub const fn grid(&self) -> &Grid {
         &self.0.grid
     }
 
