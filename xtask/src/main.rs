@@ -11,6 +11,7 @@ mod capi;
 mod causes;
 mod ci;
 mod codegen;
+mod duplicates;
 mod header;
 mod lab;
 mod panic_free;
