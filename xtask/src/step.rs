@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn done(name: &'static str, outcome: Outcome) -> Done {
-        Done { name, outcome, took: Duration::from_millis(1_250), cpu: Duration::from_millis(2_000) }
+        Done { name, outcome, took: Duration::from_millis(1_250), cpu: Duration::from_secs(2) }
     }
 
     #[test]
