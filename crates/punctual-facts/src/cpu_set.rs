@@ -28,7 +28,6 @@ impl fmt::Display for CpuListError {
 impl std::error::Error for CpuListError {}
 
 impl CpuSet {
-    /// The empty set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -121,7 +120,6 @@ impl CpuSet {
         self.0.len()
     }
 
-    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -131,7 +129,6 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// Adds a CPU.
     pub fn insert(&mut self, cpu: u32) {
         self.0.insert(cpu);
     }

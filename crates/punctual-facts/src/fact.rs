@@ -3,10 +3,8 @@
 //! On real machines half the files are missing or forbidden. A fact carries that, so that nobody downstream can
 //! mistake "not there" for zero. This module knows nothing of files.
 
-/// One fact about a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact<T> {
-    /// It was read.
     Known(T),
     /// There is no such thing on this machine.
     Absent,

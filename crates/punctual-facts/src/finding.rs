@@ -4,7 +4,6 @@
 /// (`core-api/real-time/kernel-configuration.rst`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
     Info,
     /// Microseconds, or rare.
     Medium,
@@ -19,7 +18,6 @@ pub enum Severity {
 pub enum State {
     /// Proven as wanted by what was read.
     Good,
-    /// Proven otherwise.
     Bad,
     /// Could not be told, because of this.
     Unknown(String),

@@ -36,9 +36,7 @@ use crate::machine::{Arch, Flavour, Machine, Version};
 /// The kernel a line is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Its version.
     pub version: Version,
-    /// Its kind.
     pub flavour: Flavour,
     /// What it runs on.
     pub arch: Arch,
@@ -153,7 +151,6 @@ pub struct Word {
     pub is_trap: bool,
     /// Nobody lists the word, and this machine, which could tell more, shows no modules.
     pub is_untold: bool,
-    /// Why.
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.
     pub instead: Option<String>,

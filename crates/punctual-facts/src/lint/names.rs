@@ -8,7 +8,6 @@ use crate::machine::{Arch, Flavour, Version};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Versions that were looked at.
 pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 
 /// The versions that speak for another: itself where it was looked at, otherwise those around it.
@@ -32,7 +31,6 @@ pub(super) enum Presence {
     Yes,
     /// One of the versions around it has, the other has not: the one that has.
     Perhaps(Version),
-    /// It has not.
     No,
 }
 
@@ -160,7 +158,6 @@ impl Module {
         })
     }
 
-    /// The parameter of that name.
     pub(super) fn parameter(&self, name: &str) -> Option<Parameter> {
         self.parameters.split(' ').find_map(|text| {
             let rest = text.strip_prefix(name)?.strip_prefix(':')?;
@@ -169,7 +166,6 @@ impl Module {
         })
     }
 
-    /// Names of its parameters.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &'static str> {
         self.parameters.split(' ').filter_map(|text| Some(text.split_once(':')?.0))
     }
@@ -181,7 +177,6 @@ pub(super) struct Names {
     pub(super) modules: BTreeMap<&'static str, Module>,
 }
 
-/// The tables, read once.
 pub(super) static NAMES: LazyLock<Names> = LazyLock::new(|| {
     let lines = |text: &'static str| text.lines().filter(|line| !line.starts_with('#'));
     Names {

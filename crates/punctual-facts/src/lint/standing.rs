@@ -22,12 +22,10 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// A verdict with its reason.
     pub(super) fn new(verdict: WordVerdict, why: impl Into<String>, source: impl Into<String>) -> Self {
         Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-', is_untold: false }
     }
 
-    /// Whether something takes the word.
     pub(super) fn is_taken(&self) -> bool {
         matches!(self.verdict, WordVerdict::Accepted | WordVerdict::ModuleNotLoaded)
     }

@@ -14,7 +14,6 @@ const PART: &str = "# Only options that were asked for";
 /// The configuration of the running kernel.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it was found.
     pub source: String,
     /// Whether what was found belongs to another kernel, and is not believed.
     pub is_foreign: bool,

@@ -13,7 +13,6 @@ pub struct Kernel {
     pub version: Fact<Version>,
     /// Its build line, as `uname -v` prints it.
     pub build: Fact<String>,
-    /// Its kind.
     pub flavour: Fact<Flavour>,
     /// What it runs on.
     pub arch: Fact<Arch>,
@@ -80,11 +79,8 @@ impl Flavour {
 /// What a kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arch {
-    /// 64-bit x86.
     X86,
-    /// 64-bit ARM.
     Arm64,
-    /// Something else.
     Other,
 }
 

@@ -276,22 +276,18 @@ fn devfreq(site: &Site<'_>, parts: &[&str]) -> Found {
         .remedy("The change itself stops whoever uses the device for a moment; more heat.", "cur_freq stands still"))
 }
 
-/// The memory controller.
 pub(super) fn memory(site: &Site<'_>) -> Found {
     devfreq(site, &["dmc", "ddr", "dram", "memory", "mbus"])
 }
 
-/// Buses.
 pub(super) fn bus(site: &Site<'_>) -> Found {
     devfreq(site, &["bus", "noc", "interconnect", "cci", "uncore"])
 }
 
-/// Graphics.
 pub(super) fn gpu(site: &Site<'_>) -> Found {
     devfreq(site, &["gpu", "mali"])
 }
 
-/// Neural units.
 pub(super) fn npu(site: &Site<'_>) -> Found {
     devfreq(site, &["npu"])
 }

@@ -9,6 +9,7 @@ use super::{Expected, Keep, Reading, SchedPolicy, Step, TaskName};
 use crate::knobs::Case;
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::allowed_by;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
@@ -23,14 +24,12 @@ pub enum Requested {
     Word {
         /// The knob it is for.
         id: String,
-        /// The word.
         word: String,
     },
     /// No such word on the kernel's command line.
     NoWord {
         /// The knob it is for.
         id: String,
-        /// Its name.
         name: String,
     },
     /// Something that was done while the machine ran.
@@ -59,7 +58,6 @@ impl Requested {
 /// One line of the status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusRow {
-    /// The knob.
     pub id: String,
     /// What it is about: a word, a file, a thread.
     pub what: String,
@@ -277,13 +275,12 @@ fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
 }
 
 fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Seen> {
-    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(|status| {
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        match list.map(CpuSet::parse_list) {
-            Some(Ok(cpus)) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
-            _ => Fact::Garbled("its status names no CPUs".to_owned()),
-        }
-    })
+    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(
+        |status| match allowed_by(&status) {
+            Some(cpus) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
+            None => Fact::Garbled("its status names no CPUs".to_owned()),
+        },
+    )
 }
 
 fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen> {

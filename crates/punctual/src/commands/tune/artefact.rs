@@ -20,7 +20,9 @@ pub fn print(what: ArtefactName, args: &TuneArgs, tree: &dyn Tree, machine: &Mac
         ArtefactName::Rk3568L3 => l3_word(args)?,
         ArtefactName::Resctrl => {
             let plan = planned(tree, machine, &wishes(args)?)?;
-            resctrl(tree, &plan.choice).map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?.to_string()
+            resctrl(tree, &plan.choice.cpus, &plan.choice.housekeeping)
+                .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?
+                .to_string()
         }
         _ => of_plan(artefact(what), args, tree, machine)?,
     };
@@ -46,14 +48,14 @@ fn of_plan(what: Artefact, args: &TuneArgs, tree: &dyn Tree, machine: &Machine) 
     let plan = planned(tree, machine, &wishes(args)?)?;
     let mut wanted = plan.wanted;
     let flavour = args.flavour.map(Flavour::from).or_else(|| machine.kernel.flavour.known().copied());
-    match flavour {
-        Some(Flavour::Cobalt) => {
-            let words = xenomai_words(args.xenomai.unwrap_or(XENOMAI), &plan.choice.cpus)?;
-            words.notes.iter().for_each(|note| render::say(note));
-            wanted.words.extend(words.words);
-        }
-        Some(Flavour::Evl) => wanted.words.extend(evl_words(&plan.choice.cpus)?.words),
-        _ => {}
+    let added = match flavour {
+        Some(Flavour::Cobalt) => Some(xenomai_words(args.xenomai.unwrap_or(XENOMAI), &plan.choice.cpus)?),
+        Some(Flavour::Evl) => Some(evl_words(&plan.choice.cpus)?),
+        _ => None,
+    };
+    if let Some(added) = added {
+        added.notes.iter().for_each(|note| render::say(note));
+        wanted.words.extend(added.words);
     }
     let text = lasting::print(what, &wanted, machine)?;
     // A new image has no journal that would tell what is to be set anew.

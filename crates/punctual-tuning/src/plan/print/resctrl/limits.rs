@@ -34,7 +34,6 @@ pub(super) struct Group {
     pub masks: BTreeMap<String, BTreeMap<u32, u64>>,
 }
 
-/// All of it.
 pub(super) struct Hardware {
     pub caches: Vec<Cache>,
     /// The default group comes first.
