@@ -10,12 +10,9 @@ pub const CPU_LIMIT: u32 = 8192;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuSet(BTreeSet<u32>);
 
-/// Why a CPU list could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuListError {
-    /// The part that was not understood.
     pub part: String,
-    /// What is wrong with it.
     pub reason: &'static str,
 }
 
@@ -105,17 +102,14 @@ impl CpuSet {
         format!("{:x}{}", word(groups - 1), rest.collect::<String>())
     }
 
-    /// The lowest CPU.
     pub fn first(&self) -> Option<u32> {
         self.0.first().copied()
     }
 
-    /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
         self.0.contains(&cpu)
     }
 
-    /// How many CPUs the set holds.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -124,7 +118,6 @@ impl CpuSet {
         self.0.is_empty()
     }
 
-    /// The CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
@@ -133,19 +126,16 @@ impl CpuSet {
         self.0.insert(cpu);
     }
 
-    /// CPUs in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self(self.0.union(&other.0).copied().collect())
     }
 
-    /// CPUs in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// CPUs in this set but not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         Self(self.0.difference(&other.0).copied().collect())

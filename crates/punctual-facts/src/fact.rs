@@ -15,7 +15,6 @@ pub enum Fact<T> {
 }
 
 impl<T> Fact<T> {
-    /// The value, if it is known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Self::Known(value) => Some(value),
@@ -28,7 +27,6 @@ impl<T> Fact<T> {
         self.and_then(|value| Fact::Known(derive(value)))
     }
 
-    /// Derives another fact from the value.
     pub fn and_then<U>(self, derive: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
         match self {
             Self::Known(value) => derive(value),
@@ -52,7 +50,6 @@ impl<T> Fact<T> {
         }
     }
 
-    /// The same fact, borrowing the value.
     pub fn as_ref(&self) -> Fact<&T> {
         match self {
             Self::Known(value) => Fact::Known(value),

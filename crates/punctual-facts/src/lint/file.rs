@@ -75,7 +75,6 @@ pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Conte
 /// Characters of a file that make up a piece of a command line, each with its line and column from 1.
 type Piece = Vec<(char, usize, usize)>;
 
-/// A setting and what it holds.
 struct Setting {
     name: String,
     /// Adds to what the same one held before.
@@ -157,7 +156,6 @@ fn settings(text: &str) -> Vec<Setting> {
     found
 }
 
-/// How a value ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// At the closing quote; without quotes, at the end of the line.
@@ -254,7 +252,6 @@ impl Style {
     }
 }
 
-/// The words of one command line, judged.
 fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(bool, Placed)> {
     let mut text = Vec::new();
     let mut places = Vec::new();

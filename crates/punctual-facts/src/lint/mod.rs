@@ -38,7 +38,6 @@ use crate::machine::{Arch, Flavour, Machine, Version};
 pub struct Target {
     pub version: Version,
     pub flavour: Flavour,
-    /// What it runs on.
     pub arch: Arch,
     /// CPUs that can exist, where that is known.
     pub possible: Option<CpuSet>,
@@ -111,7 +110,6 @@ pub enum WordVerdict {
 }
 
 impl WordVerdict {
-    /// Every verdict, the worst first.
     pub const ALL: [Self; 9] = [
         Self::Harmful,
         Self::Unknown,
@@ -124,7 +122,6 @@ impl WordVerdict {
         Self::Effective,
     ];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Harmful => "harmful",
@@ -158,7 +155,6 @@ pub struct Word {
     pub sources: Vec<String>,
 }
 
-/// Every word of a line, judged, in order.
 pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     judge::judge(&words(line), target, evidence)
 }

@@ -24,7 +24,6 @@ pub(super) struct Where {
     on_others: bool,
 }
 
-/// Whether a kernel has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
     /// It has, as far as its options allow.
@@ -43,7 +42,6 @@ impl Where {
         Self { bits, on_others: text.ends_with('o') }
     }
 
-    /// Whether `target` has it.
     pub(super) fn on(self, target: &Target) -> Presence {
         let mask = mask(target);
         if target.arch == Arch::Other {
@@ -101,7 +99,6 @@ pub(super) struct Entry {
     pub(super) place: Where,
     /// Type of its value, as a letter.
     pub(super) kind: char,
-    /// Options it needs.
     pub(super) needs: &'static str,
 }
 

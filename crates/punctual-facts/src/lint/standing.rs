@@ -15,7 +15,6 @@ pub(super) struct Standing {
     pub(super) why: String,
     pub(super) instead: Option<String>,
     pub(super) sources: Vec<String>,
-    /// Type of its value.
     pub(super) kind: char,
     /// That nobody lists it proves nothing: the machine that could tell more does not show its modules.
     pub(super) is_untold: bool,

@@ -4,34 +4,27 @@ use super::cpuinfo_field;
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 
-/// The running kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Its release, as `uname -r` prints it.
     pub release: Fact<String>,
-    /// Its version, out of the release.
     pub version: Fact<Version>,
     /// Its build line, as `uname -v` prints it.
     pub build: Fact<String>,
     pub flavour: Fact<Flavour>,
-    /// What it runs on.
     pub arch: Fact<Arch>,
 }
 
-/// Where the build line stands.
 pub const BUILD: &str = "/proc/sys/kernel/version";
 
 /// A kernel version: the first two numbers decide which advice applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// First number.
     pub major: u32,
-    /// Second number.
     pub minor: u32,
 }
 
 impl Version {
-    /// That version.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
@@ -59,7 +52,6 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stock => "stock",
@@ -76,7 +68,6 @@ impl Flavour {
     }
 }
 
-/// What a kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arch {
     X86,
@@ -85,7 +76,6 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86 => "x86-64",

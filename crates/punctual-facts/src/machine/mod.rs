@@ -48,7 +48,6 @@ pub struct Machine {
 pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 /// Where the kernel says which CPUs may stop their tick.
 pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
-/// Where the kernel names its clock source.
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// The name of the line of a recording that tells idle states.
 pub const IDLE: &str = "idle states";

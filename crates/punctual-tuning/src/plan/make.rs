@@ -16,7 +16,6 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 
-/// What is done about a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Which CPUs do what, and why.

@@ -51,7 +51,6 @@ pub enum Lasts {
 }
 
 impl Lasts {
-    /// The words for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Process => "process",

@@ -1,6 +1,5 @@
 //! Paths in which a star stands for any text within one name.
 
-/// Whether a path fits a pattern.
 pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
     let Some(rest) = path.strip_prefix(head) else { return false };

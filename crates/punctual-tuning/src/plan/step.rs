@@ -6,7 +6,6 @@
 use punctual_facts::cpu_set::CpuSet;
 use std::fmt;
 
-/// One thing that is done to the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. Undone by
@@ -93,14 +92,11 @@ pub struct TaskName {
     pub comm: String,
 }
 
-/// A scheduling policy with its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchedPolicy {
     /// `SCHED_OTHER`, with its nice value.
     Other(i32),
-    /// `SCHED_FIFO`.
     Fifo(u32),
-    /// `SCHED_RR`.
     Rr(u32),
 }
 
@@ -158,7 +154,6 @@ pub enum Before {
     Nothing {
         folders_made: Vec<String>,
     },
-    /// A value of a kernel's file.
     Value(String),
     /// A file: its bytes are in a saved copy of that name.
     File {
@@ -169,7 +164,6 @@ pub enum Before {
         /// Checksum of the bytes (CRC-32), so that a damaged copy is not put back.
         sum: u32,
     },
-    /// CPUs a thread could run on.
     Cpus(CpuSet),
     Policy(SchedPolicy),
     Nic(Vec<(String, u32)>),

@@ -38,11 +38,8 @@ impl<T> Sign<T> {
 pub enum Initramfs {
     /// Debian's and Ubuntu's `update-initramfs`.
     InitramfsTools,
-    /// `dracut`.
     Dracut,
-    /// Arch's `mkinitcpio`.
     Mkinitcpio,
-    /// Alpine's `mkinitfs`.
     Mkinitfs,
 }
 

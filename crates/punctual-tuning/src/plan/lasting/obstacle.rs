@@ -24,7 +24,6 @@ pub enum Obstacle {
     /// A file is not as it should be.
     Strange {
         path: String,
-        /// What is wrong with it.
         why: String,
     },
     Conflict {
@@ -34,7 +33,6 @@ pub enum Obstacle {
     /// A value that must not be written.
     Unfit {
         value: String,
-        /// What is wrong with it.
         why: String,
     },
     /// The command line would be longer than the kernel keeps.

@@ -32,7 +32,6 @@ impl Artefact {
         Self::Systemd,
     ];
 
-    /// Its name on our command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cmdline => "cmdline",

@@ -103,7 +103,6 @@ fn planned(tree: &MemTree) -> String {
     text
 }
 
-/// What the steps do to files.
 fn done(tree: &mut MemTree, steps: &[Step]) {
     for step in steps {
         match step {

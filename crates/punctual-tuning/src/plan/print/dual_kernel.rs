@@ -10,7 +10,6 @@ const MASK_BITS: u32 = 64;
 /// in 3.2).
 const NEEDS_BOOT_CPU: Version = Version::new(3, 2);
 
-/// Words for a second kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DualKernelWords {
     pub words: Vec<String>,
@@ -18,7 +17,6 @@ pub struct DualKernelWords {
     pub notes: Vec<String>,
 }
 
-/// Why there are no such words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DualKernelRefusal {
     NoCpus,
@@ -87,7 +85,6 @@ pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords,
     Ok(DualKernelWords { words, notes })
 }
 
-/// The list that EVL takes for these CPUs.
 pub fn evl_words(cpus: &CpuSet) -> Result<DualKernelWords, DualKernelRefusal> {
     if cpus.is_empty() {
         return Err(DualKernelRefusal::NoCpus);

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 /// So many subjects are named; the rest is counted.
 const MOST_NAMED: usize = 12;
-/// Longest line.
 const LINE_CHARS: usize = 400;
 
 /// Steps, with what each finds and leaves.

@@ -70,7 +70,6 @@ fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
     Ok(draft.remedy(HEAT, "scaling_governor, and scaling_cur_freq under load"))
 }
 
-/// The governor of the real-time CPUs.
 pub(super) fn governor(site: &Site<'_>) -> Found {
     performance(site, &site.case.rt)
 }
@@ -238,7 +237,6 @@ fn uncore_file(site: &Site<'_>, file: &str) -> Found {
     Ok(draft.remedy(HEAT, &format!("{folder}/*/current_freq_khz")))
 }
 
-/// The lower limit of the uncore's clock.
 pub(super) fn uncore(site: &Site<'_>) -> Found {
     uncore_file(site, "min_freq_khz")
 }

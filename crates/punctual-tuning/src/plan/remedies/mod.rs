@@ -109,7 +109,6 @@ impl<'a> Site<'a> {
     }
 }
 
-/// A remedy, or why there is none.
 type Found = Result<Remedy, Doubt>;
 
 pub type Find = fn(&Site<'_>) -> Found;

@@ -52,14 +52,14 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
         if lines.iter().all(|line| line.set.is_none()) {
             continue;
         }
-        out += &format!("\n# ---- {}\n", section.title);
+        out += &["\n# ---- ", section.title, "\n"].concat();
         for line in lines {
             out += &remark(&format!("{} [{}]", line.why, line.source));
-            out += &match line.set {
-                Some((symbol, true)) => format!("CONFIG_{symbol}=y\n"),
-                Some((symbol, false)) => format!("# CONFIG_{symbol} is not set\n"),
-                None => String::new(),
-            };
+            match line.set {
+                Some((symbol, true)) => out += &["CONFIG_", symbol, "=y\n"].concat(),
+                Some((symbol, false)) => out += &["# CONFIG_", symbol, " is not set\n"].concat(),
+                None => {}
+            }
         }
     }
     Ok(out)

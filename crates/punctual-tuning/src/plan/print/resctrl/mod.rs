@@ -39,15 +39,12 @@ pub struct Partition {
     pub notes: Vec<String>,
 }
 
-/// Why the caches cannot be partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionRefusal {
-    /// The file system is not there.
     NotMounted,
     /// A file does not say what is needed.
     Unreadable {
         path: String,
-        /// What is wrong.
         why: String,
     },
     /// This CPU can partition no cache.
@@ -120,7 +117,6 @@ impl PartitionRefusal {
     }
 }
 
-/// Ways for the real-time CPUs alone.
 pub fn resctrl(tree: &dyn Tree, rt: &CpuSet, housekeeping: &CpuSet) -> Result<Partition, PartitionRefusal> {
     let online = rt.union(housekeeping);
     let hardware = Hardware::read(tree, &online)?;
