@@ -29,12 +29,11 @@ impl Extent {
     }
 }
 
-/// What was taken back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reverted {
     /// Steps that are undone now, in that order.
     pub undone: Vec<(Intent, Undone)>,
-    /// Steps that are not.
+    /// Steps that could not be undone, each with its reason.
     pub trouble: Vec<Trouble>,
     /// Transactions of which nothing is left.
     pub transactions: Vec<u32>,
@@ -72,7 +71,6 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     Err(EngineError::Locked { by: None })
 }
 
-/// This run of the machine.
 pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
     hand.boot_id().map_err(|reason| EngineError::Unknown { what: "the number of this run of the machine", reason })
 }

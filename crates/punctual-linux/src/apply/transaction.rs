@@ -11,15 +11,13 @@ use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// So much of the journal one step can need for all its records, its own content aside.
+/// Room in the journal for all records of one step, without the step's own content.
 const ROOM_BYTES: u64 = 4096;
 
 /// What a transaction is to be.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What it is for.
     pub kind: Kind,
-    /// What the user asked for.
     pub asked: Asked,
     /// Everything goes back after this time, unless confirmed.
     pub confirm_within: Option<Duration>,
@@ -29,7 +27,6 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Transaction<'a>(Applying<'a>);
 
-/// A transaction in its making.
 struct Applying<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
@@ -45,27 +42,22 @@ impl std::fmt::Debug for Applying<'_> {
     }
 }
 
-/// What came of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     pub transaction: u32,
-    /// The changes, in order.
     pub changes: Vec<Tried>,
     /// Something of it stands, so there is something to revert.
     pub stands: bool,
 }
 
-/// What came of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     pub id: String,
-    /// What came of it.
     pub fate: Fate,
     /// What came of its steps, as far as they were tried. Nothing: the machine was so already.
     pub steps: Vec<Option<Outcome>>,
 }
 
-/// What came of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Done and in force.
@@ -79,13 +71,9 @@ pub enum Fate {
     /// Nothing of it can be done now: it is for the next boot, as far as the boot loader is told of it.
     NextBoot,
     /// Not done: it can do more to the machine than was allowed.
-    TooBroad {
-        /// What it can do.
-        blast: Blast,
-    },
+    TooBroad { blast: Blast },
     /// Some of its steps, each of which stands for itself, were refused; the others are in force.
     Partly {
-        /// How many were refused.
         refused: usize,
         of: usize,
         /// What the first of them said.

@@ -13,7 +13,6 @@ mod twins;
 use super::record::Record;
 use twins::Line;
 
-/// The version this program writes.
 pub const VERSION: u32 = 1;
 const MAGIC: &str = "punctual journal ";
 
@@ -45,7 +44,6 @@ impl std::fmt::Display for Damage {
 /// What a journal's bytes hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// The records, in order.
     pub records: Vec<Record>,
     /// Lines that could not be used.
     pub damage: Vec<Damage>,
@@ -63,7 +61,6 @@ pub enum Unusable {
     UnknownRecord {
         /// Counted from one.
         line: usize,
-        /// What it says it is.
         kind: String,
     },
 }

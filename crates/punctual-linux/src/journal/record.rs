@@ -10,7 +10,6 @@ pub enum Record {
     Intent(Intent),
     /// A step was not needed: the machine was so already. There is nothing to undo.
     Was(Was),
-    /// How a step ended.
     Outcome {
         transaction: u32,
         number: u32,
@@ -24,7 +23,6 @@ pub enum Record {
     Confirmed {
         transaction: u32,
     },
-    /// A transaction is being undone.
     Leaving {
         transaction: u32,
     },
@@ -32,7 +30,6 @@ pub enum Record {
     Undone {
         transaction: u32,
         number: u32,
-        /// What was done for it.
         how: Undone,
     },
     /// Nothing of a transaction is left.
@@ -42,7 +39,6 @@ pub enum Record {
 }
 
 impl Record {
-    /// The transaction it is about.
     pub fn transaction(&self) -> u32 {
         match self {
             Self::Begun(begun) => begun.transaction,
@@ -58,7 +54,6 @@ impl Record {
     }
 }
 
-/// The beginning of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     /// Its number; later ones are larger.
@@ -67,11 +62,8 @@ pub struct Begun {
     pub at_unix_s: u64,
     /// In which run of the machine.
     pub boot: String,
-    /// The program that did it.
     pub version: String,
-    /// What was asked for.
     pub asked: Asked,
-    /// What it is for.
     pub kind: Kind,
     /// The process that does it, and for [`Kind::ForCommand`] watches over it.
     pub owner: Owner,
@@ -90,14 +82,11 @@ pub struct Asked {
     pub keeps: Vec<(String, Keep)>,
 }
 
-/// What a transaction is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A machine is tuned.
     Tuned,
     /// A machine is tuned as long as a command runs.
     ForCommand {
-        /// The command and its arguments.
         command: Vec<String>,
     },
     /// What was tried out is made the default.
@@ -109,7 +98,6 @@ pub enum Kind {
     Boot,
     /// A part of a campaign of measurements across boots.
     Campaign {
-        /// The folder of the campaign.
         folder: String,
     },
 }
@@ -140,12 +128,10 @@ pub struct Intent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Was {
     pub transaction: u32,
-    /// The change it belongs to.
     pub change: String,
     pub step: Step,
 }
 
-/// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Done, and seen to be in force.
@@ -156,11 +142,16 @@ pub enum Outcome {
         seen: String,
     },
     /// Something else is there than was asked for.
-    Differs { seen: String },
-    /// It could not be done.
-    Refused { why: String },
+    Differs {
+        seen: String,
+    },
+    Refused {
+        why: String,
+    },
     /// What it is about is gone.
-    Gone { what: String },
+    Gone {
+        what: String,
+    },
 }
 
 /// What was done to undo a step.

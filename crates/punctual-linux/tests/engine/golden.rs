@@ -4,7 +4,7 @@
 
 use crate::bench::{cpus, irq, own, task, write};
 use punctual_linux::journal::format::{first_line, line, parse};
-use punctual_linux::journal::{Begun, Intent, Kind, Asked, Outcome, Owner, Record, Undone, Was};
+use punctual_linux::journal::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
 use punctual_tuning::plan::{Before, Invocation, Keep, Lasts, Reading, SchedPolicy, Step};
 
 fn begun(transaction: u32, kind: Kind, confirm_by_ns: Option<u64>) -> Record {

@@ -21,7 +21,7 @@ const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
 const SMI_COUNT: u64 = 0x34;
 /// A ratio over longer than this tells nothing about one activation in it.
 const TELLING: Nanos = Nanos::from_secs(2);
-/// A frequency is not read again so soon.
+/// Shortest time between two readings of a frequency: each interrupts its CPU.
 const AT_MOST: Nanos = Nanos::from_ms(100);
 
 pub(super) fn firmware(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
@@ -91,7 +91,6 @@ fn configuration(text: &str) -> Option<u64> {
     value.strip_prefix("0x").map_or_else(|| value.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
 }
 
-/// The frequency of one CPU.
 pub(super) struct Frequency {
     cpu: u32,
     read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>,
