@@ -19,10 +19,7 @@ pub enum EngineError {
     #[error("{}: take the lock: {reason}. {}", store::LOCK, lock_remedy(reason))]
     Lock { reason: io::Error },
     /// Lines of the journal are damaged; nothing new is begun on top of that.
-    #[error(
-        "{}: {lines} of its lines cannot be read. Put back what can be put back first: punctual revert",
-        store::FILE
-    )]
+    #[error("{}: {lines} of its lines cannot be read", store::FILE)]
     Damaged { lines: usize },
     /// The journal could not be written any more, in the middle of applying. What was done is undone again, but for
     /// what is told.
