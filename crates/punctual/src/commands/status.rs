@@ -131,7 +131,7 @@ impl Standings {
         let adopted = match super::adopt::adopt(&contents, tree, machine, is_untried_good) {
             // What stays now does so whatever becomes of the command line.
             Err(error) if waited => {
-                self.say(false, crate::render::words::told(&error));
+                self.say(false, render::words::told(&error));
                 return Ok(());
             }
             adopted => adopted?,

@@ -25,7 +25,7 @@ pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: a
         }
     };
     let Some(folder) = folder else { return error };
-    let ended = crate::render::words::told(&error);
+    let ended = render::words::told(&error);
     let text =
         format!("The campaign ended: {ended}.\n{what}\nTo go on: punctual optimize --resume {}\n", folder.display());
     match folder.write_result("result.txt", &text) {
