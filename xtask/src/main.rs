@@ -10,6 +10,7 @@ mod bench;
 mod capi;
 mod causes;
 mod ci;
+mod circles;
 mod codegen;
 mod header;
 mod lab;

@@ -3,8 +3,9 @@
 //! Opened once and read in pieces, so that it may be a pipe, and memory does not grow with it. What the bytes mean is known
 //! to `punctual_numbers` alone.
 
-use crate::recording::{RecordingError, in_pieces};
-use punctual_numbers::foreign::{Import, Options, Problem, Run, SNIFFED};
+use crate::recording::RecordingError;
+use crate::recording::in_pieces;
+use punctual_numbers::foreign::{ForeignRun, Import, ImportOptions, Problem, SNIFFED};
 use punctual_numbers::recording::{Recording, RecordingReader, begins_like_a_recording};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub enum ResultFile {
     Recording(Box<Recording>),
     /// What another program measured.
-    Foreign(Box<Run>),
+    Foreign(Box<ForeignRun>),
 }
 
 /// Why there is no result: path, operation, reason, remedy.
@@ -30,7 +31,7 @@ pub enum ResultError {
 }
 
 /// Reads a file. With `options` that name a format it is taken for that, and else for what its first bytes say.
-pub fn read_result(path: &Path, options: Options) -> Result<ResultFile, ResultError> {
+pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, ResultError> {
     let unread = |reason| ResultError::Read { path: path.to_owned(), reason };
     let mut file = File::open(path).map_err(unread)?;
     let mut first = Vec::with_capacity(SNIFFED);

@@ -54,7 +54,7 @@ impl Wake {
     /// # Real-time
     /// Pure.
     pub const fn error(&self) -> Delta {
-        self.woke.minus_instant(self.release)
+        self.woke.signed_since(self.release)
     }
 
     /// Woke minus release; zero when early.

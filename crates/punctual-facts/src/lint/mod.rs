@@ -32,9 +32,11 @@ pub use image::{Image, WORDS};
 use crate::cmdline::{Token, words};
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Machine, Version};
+use serde::Serialize;
 
 /// The kernel a line is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// Its version.
     pub version: Version,
@@ -90,7 +92,9 @@ impl Target {
 }
 
 /// What becomes of a word. Ordered from the worst to the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It is taken, and does harm.
     Harmful,
@@ -143,7 +147,8 @@ impl Verdict {
 }
 
 /// One word of a command line, judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Word {
     /// As it stands there.
     pub word: String,

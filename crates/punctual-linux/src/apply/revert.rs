@@ -8,6 +8,7 @@ use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
 use punctual_tuning::plan::{Before, Keep, Step};
+use serde::Serialize;
 use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +30,12 @@ impl Extent {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What was taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reverted {
     /// Steps that are undone now, in that order.
-    pub undone: Vec<(Intent, Undone)>,
+    pub undone: Vec<UndoneStep>,
     /// Steps that could not be undone, each with its reason.
     pub trouble: Vec<Trouble>,
     /// Transactions of which nothing is left.
@@ -47,9 +50,21 @@ pub struct Reverted {
     pub unwritten: Option<String>,
 }
 
+/// A step that is undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UndoneStep {
+    #[serde(flatten)]
+    pub intent: Intent,
+    #[serde(flatten)]
+    pub how: Undone,
+}
+
 /// A step that is not undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trouble {
+    #[serde(flatten)]
     pub intent: Intent,
     pub why: String,
     /// Somebody else changed it meanwhile: it needs a decision, not another try.
@@ -71,6 +86,7 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     Err(EngineError::Locked { by: None })
 }
 
+/// This run of the machine.
 pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
     hand.boot_id().map_err(|reason| EngineError::Unknown { what: "the number of this run of the machine", reason })
 }
@@ -180,7 +196,7 @@ impl<'a> Work<'a> {
                     if !self.note(journal, Record::Undone { transaction, number, how: how.clone() }) {
                         self.remembered.push(intent.clone());
                     }
-                    self.done.undone.push((intent, how));
+                    self.done.undone.push(UndoneStep { intent, how });
                 }
                 Err(Stuck::Conflict(why)) => self.done.trouble.push(Trouble { intent, why, conflict: true }),
                 Err(Stuck::Failed(why)) => self.done.trouble.push(Trouble { intent, why, conflict: false }),

@@ -9,6 +9,7 @@ use super::revert::{Work, boot, lock};
 use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
+use serde::Serialize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Room in the journal for all records of one step, without the step's own content.
@@ -17,7 +18,9 @@ const ROOM_BYTES: u64 = 4096;
 /// What a transaction is to be.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// What it is for.
     pub kind: Kind,
+    /// What the user asked for.
     pub asked: Asked,
     /// Everything goes back after this time, unless confirmed.
     pub confirm_within: Option<Duration>,
@@ -27,6 +30,7 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Transaction<'a>(Applying<'a>);
 
+/// A transaction in its making.
 struct Applying<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
@@ -42,23 +46,33 @@ impl std::fmt::Debug for Applying<'_> {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What came of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Applied {
     pub transaction: u32,
+    /// The changes, in order.
     pub changes: Vec<Tried>,
     /// Something of it stands, so there is something to revert.
     pub stands: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What came of one change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
     pub id: String,
+    /// What came of it.
+    #[serde(flatten)]
     pub fate: Fate,
     /// What came of its steps, as far as they were tried. Nothing: the machine was so already.
     pub steps: Vec<Option<Outcome>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What came of a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "fate", rename_all = "kebab-case")]
 pub enum Fate {
     /// Done and in force.
     Done,
@@ -71,9 +85,13 @@ pub enum Fate {
     /// Nothing of it can be done now: it is for the next boot, as far as the boot loader is told of it.
     NextBoot,
     /// Not done: it can do more to the machine than was allowed.
-    TooBroad { blast: Blast },
+    TooBroad {
+        /// What it can do.
+        blast: Blast,
+    },
     /// Some of its steps, each of which stands for itself, were refused; the others are in force.
     Partly {
+        /// How many were refused.
         refused: usize,
         of: usize,
         /// What the first of them said.

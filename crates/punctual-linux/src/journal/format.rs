@@ -11,6 +11,7 @@
 mod twins;
 
 use super::record::Record;
+use serde::Serialize;
 use twins::Line;
 
 pub const VERSION: u32 = 1;
@@ -28,7 +29,8 @@ pub fn line(record: &Record) -> Result<String, serde_json::Error> {
 }
 
 /// A line that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Damage {
     /// Counted from one.
     pub line: usize,

@@ -1,6 +1,7 @@
 //! What the journal tells: values only, free to change. How they are written down is known to `format` alone.
 
-use punctual_tuning::plan::{Before, Keep, Lasts, Step};
+use punctual_tuning::plan::{Before, Keep, Lasts, Step, subject};
+use serde::Serialize;
 
 /// One thing that was announced or has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,7 @@ pub enum Record {
     Intent(Intent),
     /// A step was not needed: the machine was so already. There is nothing to undo.
     Was(Was),
+    /// How a step ended.
     Outcome {
         transaction: u32,
         number: u32,
@@ -23,6 +25,7 @@ pub enum Record {
     Confirmed {
         transaction: u32,
     },
+    /// A transaction is being undone.
     Leaving {
         transaction: u32,
     },
@@ -30,6 +33,7 @@ pub enum Record {
     Undone {
         transaction: u32,
         number: u32,
+        /// What was done for it.
         how: Undone,
     },
     /// Nothing of a transaction is left.
@@ -39,6 +43,7 @@ pub enum Record {
 }
 
 impl Record {
+    /// The transaction it is about.
     pub fn transaction(&self) -> u32 {
         match self {
             Self::Begun(begun) => begun.transaction,
@@ -54,6 +59,7 @@ impl Record {
     }
 }
 
+/// The beginning of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     /// Its number; later ones are larger.
@@ -62,8 +68,11 @@ pub struct Begun {
     pub at_unix_s: u64,
     /// In which run of the machine.
     pub boot: String,
+    /// The program that did it.
     pub version: String,
+    /// What was asked for.
     pub asked: Asked,
+    /// What it is for.
     pub kind: Kind,
     /// The process that does it, and for [`Kind::ForCommand`] watches over it.
     pub owner: Owner,
@@ -82,11 +91,14 @@ pub struct Asked {
     pub keeps: Vec<(String, Keep)>,
 }
 
+/// What a transaction is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// A machine is tuned.
     Tuned,
     /// A machine is tuned as long as a command runs.
     ForCommand {
+        /// The command and its arguments.
         command: Vec<String>,
     },
     /// What was tried out is made the default.
@@ -98,6 +110,7 @@ pub enum Kind {
     Boot,
     /// A part of a campaign of measurements across boots.
     Campaign {
+        /// The folder of the campaign.
         folder: String,
     },
 }
@@ -111,7 +124,8 @@ pub struct Owner {
 }
 
 /// A step that is about to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Intent {
     pub transaction: u32,
     /// Its number within the transaction.
@@ -120,19 +134,31 @@ pub struct Intent {
     pub change: String,
     /// How long the change holds by itself.
     pub lasts: Lasts,
+    #[serde(rename = "what", serialize_with = "subject_of")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub step: Step,
+    #[serde(skip)]
     pub before: Before,
+}
+
+/// A step is published by what it is about; its content may be a whole file.
+fn subject_of<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&subject(step))
 }
 
 /// A step that was not needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Was {
     pub transaction: u32,
+    /// The change it belongs to.
     pub change: String,
     pub step: Step,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// Done, and seen to be in force.
     Effective,
@@ -142,20 +168,17 @@ pub enum Outcome {
         seen: String,
     },
     /// Something else is there than was asked for.
-    Differs {
-        seen: String,
-    },
-    Refused {
-        why: String,
-    },
+    Differs { seen: String },
+    /// It could not be done.
+    Refused { why: String },
     /// What it is about is gone.
-    Gone {
-        what: String,
-    },
+    Gone { what: String },
 }
 
 /// What was done to undo a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Undone {
     /// What was there is there again.
     Restored,

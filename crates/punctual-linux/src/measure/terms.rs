@@ -131,13 +131,13 @@ pub enum Remedy {
 impl MeasureError {
     /// What the user can do about it, as far as the machine tells.
     pub fn remedy(&self) -> Option<Remedy> {
-        use punctual_rt::Error::{Affinity, Deadline, MemoryLock, Policy};
+        use punctual_rt::SetupError::{Affinity, Deadline, MemoryLock, Policy};
         Some(match self {
             Self::DmaLatency(_) => Remedy::LeaveIdleStates,
             Self::Probe(ProbeError::PeriodTooShort { .. }) => Remedy::LongerPeriod,
-            Self::Probe(ProbeError::Refused { source, .. }) => match source {
+            Self::Probe(ProbeError::Refused { source: punctual_rt::Error::Setup(refused), .. }) => match refused {
                 Policy(errno) | Deadline(errno) => Remedy::RealTime(privilege::explain_policy(*errno)),
-                Affinity(..) => Remedy::OtherCpus,
+                Affinity { .. } => Remedy::OtherCpus,
                 MemoryLock(_) => Remedy::MoreLockedMemory(privilege::explain_memory_lock()),
                 _ => return None,
             },

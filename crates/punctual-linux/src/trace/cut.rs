@@ -3,7 +3,7 @@
 use super::engine::{Covered, Engine, Span};
 use super::names::NameBook;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::keep::Place;
+use punctual_numbers::trace::keep::WindowSlot;
 use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 
 /// Who ran at the release is told by the last switch at least this long before it.
@@ -31,7 +31,7 @@ pub struct Target {
 }
 
 /// Cuts. Without an engine the window has no records and says so.
-pub fn cut(a: &Target, place: Place, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
+pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let (mut records, mut seen) = (Vec::new(), Names::default());
     for back in LOOK_BACK {
@@ -109,8 +109,8 @@ fn beginning(records: &[Record], by: MonoTime) -> usize {
     before.iter().rposition(|record| matches!(record.what, What::Switch { .. } | What::Lost { .. })).unwrap_or(0)
 }
 
-fn window(a: &Target, place: Place, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
-    let Place { slot, kept } = place;
+fn window(a: &Target, place: WindowSlot, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
+    let WindowSlot { slot, kept } = place;
     let &Target { cpu, tid, release, woke, phase, doubted: _ } = a;
     Window {
         slot,
@@ -135,7 +135,7 @@ pub fn bytes(window: &Window) -> u64 {
 }
 
 /// The same window in another slot.
-pub fn moved(window: Window, Place { slot, kept }: Place) -> Window {
+pub fn moved(window: Window, WindowSlot { slot, kept }: WindowSlot) -> Window {
     debug_assert_eq!(kept, Kept::Worst, "only the worst move");
     Window { slot, kept, ..window }
 }
@@ -159,7 +159,7 @@ mod tests {
             phase: 0,
             doubted: None,
         };
-        let place = Place { slot: 0, kept: Kept::Sampled };
+        let place = WindowSlot { slot: 0, kept: Kept::Sampled };
         let lacks = |records: &[Record]| lacks_switch(&window(&a, place, records.to_vec(), Names::default(), None));
         let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
         let switch = |at, next| record(at, What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });

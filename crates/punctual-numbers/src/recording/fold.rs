@@ -2,11 +2,11 @@
 
 use super::blocks::Blocks;
 use super::causes::Causes;
-use super::runs::{Earlier, Further, Run};
+use super::runs::{Earlier, FurtherRun, Run};
 use super::tally::{Tally, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
-    Slices, Stretch, WarmUp, Worst,
+    Stretch, TimeLine, WarmUp, Worst,
 };
 use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
@@ -35,7 +35,7 @@ pub struct Recording {
     /// Totals by (phase, CPU).
     pub phases: BTreeMap<(u16, u32), PhaseTotals>,
     /// The run over time.
-    pub slices: Slices,
+    pub slices: TimeLine,
     /// Exact maxima of blocks of equal length.
     pub blocks: Blocks,
     /// Marks, in order.
@@ -121,7 +121,7 @@ impl Recording {
             warm_up: Vec::new(),
             cpus: BTreeMap::new(),
             phases: BTreeMap::new(),
-            slices: Slices::default(),
+            slices: TimeLine::default(),
             blocks: Blocks::default(),
             marks: Vec::new(),
             events: Vec::new(),
@@ -175,7 +175,7 @@ impl Recording {
     }
 
     /// What a further run says of itself joins what others said; how the last one ended is how the recording does.
-    fn begin(&mut self, further: &Further) {
+    fn begin(&mut self, further: &FurtherRun) {
         self.runs.push(Run::new(&further.header, further.at));
         self.earlier.keep(&self.worst, &self.causes.totals);
         self.end = None;

@@ -1,9 +1,9 @@
 //! A recording that grows by the frames of a measurement: put where they belong, and folded.
 //!
 //! A measurement counts time from its own epoch. Its frames are moved behind the runs that the recording already has, by a
-//! [`Place`] that is known once the measurement hands out its header. Must not know where the frames are written.
+//! [`Shift`] that is known once the measurement hands out its header. Must not know where the frames are written.
 
-use super::{Frame, Place, Recording};
+use super::{Frame, Recording, Shift};
 use punctual_hist::{MonoTime, Nanos};
 
 /// The recording so far, and where the frames of the measurement go in it.
@@ -11,7 +11,7 @@ use punctual_hist::{MonoTime, Nanos};
 pub struct Growing {
     recording: Option<Recording>,
     /// `None` as long as nothing is before the measurement.
-    place: Option<Place>,
+    place: Option<Shift>,
     epoch: MonoTime,
 }
 
@@ -28,7 +28,7 @@ impl Growing {
             self.epoch = header.epoch;
             let behind = |former: &Recording| {
                 let until = former.runs.last().map_or(Nanos::ZERO, |run| run.until);
-                Place::behind(&former.header, header, until, former.causes.windows.next_slot())
+                Shift::behind(&former.header, header, until, former.causes.windows.next_slot())
             };
             self.place = self.recording.as_ref().map(behind);
         }

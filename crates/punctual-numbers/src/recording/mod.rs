@@ -25,12 +25,12 @@ pub use blocks::Blocks;
 pub use causes::Causes;
 pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
 pub use growing::Growing;
-pub use merge::{Differs, Merging, Part, Unmergeable, differences, machine_differences};
+pub use merge::{MergePart, Merging, Mismatch, Unmergeable, differences, machine_differences};
 pub use read::{FrameReader, RecordingReader, Unreadable, begins_like_a_recording, read};
 pub use remaining::remaining;
-pub use runs::{Further, Place, Run};
+pub use runs::{FurtherRun, Run, Shift};
 pub use schedule::interval_length;
-pub use slices::{Slice, SliceCpu, Slices};
+pub use slices::{SliceCpu, TimeLine, TimeSlice};
 pub use stretch::Stretch;
 pub use tally::Tally;
 pub use windows::Windows;
@@ -82,7 +82,7 @@ pub enum Frame {
     /// What the trace of each CPU came to; a later frame replaces an earlier one.
     TraceTotals(Vec<TraceTotal>),
     /// A further run of the same scenario begins; what follows is of it.
-    Run(Box<Further>),
+    Run(Box<FurtherRun>),
 }
 
 /// What is known before the first activation.

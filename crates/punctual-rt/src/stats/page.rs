@@ -233,7 +233,7 @@ impl CycleRecord {
     /// # Real-time
     /// Pure.
     pub fn execution(&self) -> Option<Nanos> {
-        self.finished.map(|at| at.since(self.woke))
+        self.finished.map(|at| at - self.woke)
     }
 }
 

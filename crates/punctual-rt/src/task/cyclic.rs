@@ -36,7 +36,7 @@ pub enum Ended {
 /// let stop = cyclic.stopper();
 /// let mut cycles = 0;
 /// while let Some(wake) = cyclic.wait() {
-///     // receive; `wake.missed` releases were lost
+///     // receive; `wake.missed` releases after this one had passed as well, and are not run
 ///     cyclic.steer(Delta::from_ns(-120)); // what a servo said
 ///     // compute, send
 ///     cyclic.finish();
@@ -102,7 +102,7 @@ impl Cyclic {
     ///
     /// # Errors
     /// What [`TaskConfig::validate`] refuses, what the system refuses under [`Require::Strict`](crate::setup::Require),
-    /// and [`Error::Timer`].
+    /// and [`SetupError::Timer`](crate::SetupError::Timer).
     ///
     /// # Real-time
     /// Allocates, faults, enters the kernel: call before the loop.
@@ -201,7 +201,7 @@ impl Cyclic {
     /// Sets the period from the next release on.
     ///
     /// # Errors
-    /// [`Error::Period`]: below 1 us. Then the period stays.
+    /// [`ConfigError::Period`](crate::ConfigError::Period): below 1 us. Then the period stays.
     ///
     /// # Real-time
     /// One reading of the clock.

@@ -46,6 +46,7 @@ pub use tasks::{TASKS, Task};
 
 use punctual_facts::finding::{Confidence, Severity};
 use punctual_facts::profile::Kind;
+use serde::Serialize;
 
 /// One thing about a machine that can stand between it and real time.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +134,9 @@ impl Weight {
 }
 
 /// What a change can do to a machine at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Blast {
     /// Nothing.
     Harmless,
@@ -158,6 +161,7 @@ macro_rules! families {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
         /// Where a knob belongs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {
             $($(#[doc = $doc])* $variant,)*
         }
@@ -171,6 +175,12 @@ macro_rules! families {
                 match self {
                     $(Self::$variant => $name,)*
                 }
+            }
+        }
+
+        impl serde::Serialize for Family {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
             }
         }
 

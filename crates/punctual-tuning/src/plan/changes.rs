@@ -8,13 +8,15 @@ use crate::knobs::{self, Blast, Case, Knob};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::lint::{Evidence, Target, Verdict, lint};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The knob of reserved huge pages.
 const HUGE_PAGES: &str = "mem.hugetlb";
 
 /// A finding that is bad and stays so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Left {
     /// The knob's id.
     pub id: String,
@@ -27,7 +29,9 @@ pub struct Left {
 }
 
 /// Why a bad finding is left as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Reason {
     /// The user said so.
     Excepted,

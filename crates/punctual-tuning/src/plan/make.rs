@@ -12,6 +12,7 @@ use punctual_facts::finding::{Finding, Severity};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
+use serde::Serialize;
 
 /// After so long a kernel that panics in its trial starts the machine again.
 const PANIC_SECONDS: u32 = 10;
@@ -48,7 +49,8 @@ pub struct Wishes {
 }
 
 /// What is done about a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Which CPUs do what, and why.
     pub choice: Choice,
@@ -59,6 +61,7 @@ pub struct Plan {
     /// Who else has a hand in it.
     pub conflicts: Vec<Conflict>,
     /// What is to hold after the next boot.
+    #[serde(skip)]
     pub wanted: Wanted,
     /// How the new command line is booted.
     pub starts: Starts,

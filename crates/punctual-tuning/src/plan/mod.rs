@@ -33,9 +33,12 @@ pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskNam
 use crate::knobs::Blast;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
+use serde::Serialize;
 
 /// How long a change holds by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Lasts {
     /// As long as a process of ours lives.
     Process,
@@ -57,7 +60,9 @@ impl Lasts {
 }
 
 /// When a change takes effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Takes {
     /// At once.
     Now,
@@ -66,7 +71,8 @@ pub enum Takes {
 }
 
 /// One change of a plan: a knob, what is done about it, and how it is undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
@@ -103,7 +109,9 @@ pub struct Change {
 }
 
 /// Something that is kept for the boots to come, wherever this machine keeps such things.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", content = "what", rename_all = "kebab-case")]
 pub enum Keep {
     /// A word of the kernel's command line.
     Word(String),

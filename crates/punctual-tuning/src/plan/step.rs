@@ -4,10 +4,13 @@
 //! A step decides nothing and knows nothing of knobs.
 
 use punctual_facts::cpu_set::CpuSet;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// One thing that is done to the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Step {
     /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. Undone by
     /// writing the value that was there.
@@ -17,6 +20,7 @@ pub enum Step {
         /// What to write, without a line end.
         value: String,
         /// What is to be seen afterwards.
+        #[serde(skip)]
         expected: Expected,
     },
     /// A file of our own, whole. Undone by removing it, or by putting back what was there.
@@ -35,10 +39,14 @@ pub enum Step {
         /// The file.
         path: String,
         /// What it held when the change was planned; with anything else in it the step is refused.
+        #[serde(skip)]
         seen: Vec<u8>,
         /// What it is to hold.
+        #[serde(serialize_with = "lossily")]
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         content: Vec<u8>,
         /// What a boot loader may make of our content by itself.
+        #[serde(skip)]
         also_ours: Vec<Vec<u8>>,
         /// Whether the bytes must be written into the file as it lies on disk (a boot loader writes there by block
         /// number), instead of replacing the file by another.
@@ -92,6 +100,11 @@ pub enum Step {
     },
 }
 
+/// Bytes that are no text are replaced.
+fn lossily<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&String::from_utf8_lossy(bytes))
+}
+
 impl Step {
     /// Whether what it does outlives the boot in which it is done: it is about a file on a disk.
     pub fn is_kept(&self) -> bool {
@@ -100,7 +113,8 @@ impl Step {
 }
 
 /// A program and its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
     /// Its name, to be looked for in the system's own folders of programs.
     pub program: String,
@@ -116,7 +130,8 @@ impl Invocation {
 }
 
 /// Which thread: a number alone may be another one's tomorrow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskName {
     /// Its number.
     pub pid: u32,
@@ -128,6 +143,7 @@ pub struct TaskName {
 
 /// A scheduling policy with its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum SchedPolicy {
     /// `SCHED_OTHER`, with its nice value.
     Other(i32),
@@ -135,6 +151,12 @@ pub enum SchedPolicy {
     Fifo(u32),
     /// `SCHED_RR`.
     Rr(u32),
+}
+
+impl Serialize for SchedPolicy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl fmt::Display for SchedPolicy {

@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod explain;
 pub mod export;
+mod files;
 mod here;
 pub mod internal;
 pub mod lint;
@@ -23,3 +24,9 @@ pub mod snapshot;
 mod source;
 pub mod status;
 pub mod tune;
+
+/// What to say when a feature of this name was left out of the build. Features are named in lower case.
+fn left_out(what: &str) -> String {
+    let feature = what.to_lowercase();
+    format!("{what} is not in this build: `cargo build --release --features {feature}` makes one that has it")
+}

@@ -1,6 +1,7 @@
 //! One measurement as a command runs it: result paths opened first, then the run, then the report.
 
 use super::campaign::none_under_way;
+use super::files::{create_new, remove, title};
 use crate::exit::Exit;
 use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};
@@ -11,11 +12,13 @@ use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingError;
 use punctual_numbers::explain::primary_cause;
+use punctual_numbers::recording::EndReason;
 use punctual_numbers::recording::{Frame, Recording};
+use punctual_numbers::report::Answer;
 use punctual_numbers::report::Report;
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,11 +62,23 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Tells what failed, and lets it show in the exit code.
-    pub fn exit(&self, exit: Exit) -> Exit {
-        let Some(failure) = &self.failure else { return exit };
-        render::error(failure);
-        exit.and(Exit::Error)
+    /// Prints the numbers and says what failed after them. The exit code is 1 when something failed, 2 when the stop
+    /// limit or the budget was exceeded, 3 when the run cannot be trusted.
+    pub fn tell(&self, outputs: &Outputs, is_json: bool) -> Result<Exit> {
+        let report = &self.report;
+        render::print(&if is_json {
+            render::json::check(report, Some(&outputs.recording))
+        } else {
+            render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+        })?;
+        if let Some(failure) = &self.failure {
+            render::error(failure);
+        }
+        let is_incomplete = self.failure.is_some() || report.write_error.is_some();
+        let limit = report.end == Some(EndReason::LimitExceeded);
+        Ok(if is_incomplete { Exit::Error } else { Exit::Fine }
+            .and(Exit::exceeded_if(limit || report.verdict.answer == Answer::NotHeld))
+            .and(Exit::doubtful_if(!report.trust.ok())))
     }
 }
 
@@ -131,21 +146,11 @@ fn session(
     Ok(Finished { report, failure: page.and_then(Result::err) })
 }
 
-/// Writes a file that must not exist yet; half of it would look like a whole one, so it is removed.
-pub fn write_new(path: &Path, write: impl FnOnce(File) -> std::io::Result<()>) -> Result<()> {
-    write(create_new(path)?).inspect_err(|_| remove(path)).with_context(|| format!("write {}", path.display()))
-}
-
 /// A half page would look like a whole one: it is removed.
 fn write_page(report: &Report, outputs: &Outputs, path: &Path, mut file: File) -> Result<()> {
     let page = render::html::page(report, &title(&outputs.recording), Some(&outputs.recording))?;
     let written = file.write_all(page.as_bytes()).inspect_err(|_| remove(path));
     written.with_context(|| format!("write {}: make room and render it again with punctual report", path.display()))
-}
-
-/// What a reader calls a recording: the name of its file.
-pub fn title(recording: &Path) -> String {
-    recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// Loads that are misspelt, or are not to be had here, are found before anything is measured.
@@ -160,23 +165,6 @@ pub fn check_loads(phases: &[LoadPhase], dir: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Makes a file that must not exist yet, so that no result is ever overwritten.
-pub fn create_new(path: &Path) -> Result<File> {
-    File::options().write(true).create_new(true).open(path).map_err(|error| {
-        let remedy = match error.kind() {
-            ErrorKind::AlreadyExists => "choose another path, or remove what is there",
-            ErrorKind::NotFound => "make its folder, or choose another path",
-            ErrorKind::PermissionDenied => "choose a folder you may write to",
-            _ => "choose another path",
-        };
-        anyhow::Error::new(error).context(format!("create {}: {remedy}", path.display()))
-    })
-}
-
-fn remove(path: &Path) {
-    let _ = std::fs::remove_file(path);
 }
 
 /// Who shows how far a measurement is.

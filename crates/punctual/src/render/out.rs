@@ -3,17 +3,15 @@
 use super::text::Style;
 use super::units::THIN;
 use super::words;
+use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 
 /// Writes a result. A reader that has seen enough (`| head`) is no failure of ours.
-///
-/// # Errors
-/// What standard output says, a closed pipe excepted.
-pub fn print(text: &str) -> io::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        other => other.context("cannot write to standard output"),
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Opened, Reading};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::Counter;
 use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
-use punctual_numbers::trace::tables::{Row, Table, first, lines_of_cpus};
+use punctual_numbers::trace::tables::{CountRow, CountTable, first, lines_of_cpus};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -28,9 +28,9 @@ pub(super) fn softirqs(root: &Root, cpus: &CpuSet) -> Result<Reading, String> {
     table(root, "/proc/softirqs", cpus, |row| Counted::Plain(Counter::Softirq(row.label())))
 }
 
-fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&Row) -> Counted) -> Result<Reading, String> {
+fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&CountRow) -> Counted) -> Result<Reading, String> {
     let file = root.open(path)?;
-    let mut table = Table::new(cpus);
+    let mut table = CountTable::new(cpus);
     let width = cpus.iter().max().map_or(0, |cpu| cpu as usize + 1);
     // By row, then by CPU; and by row, what is counted.
     let mut slots: Vec<Option<Slot>> = Vec::new();

@@ -4,8 +4,8 @@ pub(crate) use super::trace_strategies::window;
 use super::trace_strategies::{late_list, trace_total, tracing};
 use crate::placement::Placement;
 use crate::recording::{
-    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, Further, Granted, Header, InForce, Interval,
-    LoadDone, Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst,
+    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce,
+    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -37,7 +37,7 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
         window().prop_map(|window| Frame::Window(Box::new(window))),
         late_list().prop_map(Frame::Late),
         vec(trace_total(), 0..4).prop_map(Frame::TraceTotals),
-        (nanos(), header()).prop_map(|(at, header)| Frame::Run(Box::new(Further { at, header }))),
+        (nanos(), header()).prop_map(|(at, header)| Frame::Run(Box::new(FurtherRun { at, header }))),
     ]
 }
 

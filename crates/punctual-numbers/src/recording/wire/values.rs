@@ -7,7 +7,7 @@ use super::bits::{BitReader, BitWriter, Damage};
 use super::interval::{put_interval, take_interval};
 use crate::placement::Placement;
 use crate::recording::{
-    Clock, Counters, End, EndReason, Event, EventKind, Frame, Further, Granted, Header, InForce, Interval, LoadDone,
+    Clock, Counters, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, Interval, LoadDone,
     Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
@@ -77,7 +77,7 @@ fields! {
     Event { at, length, kind, releases_lost }
     LoadDone { phase, name, cpus, unit, operations, time, failure }
     End { at, reason, write_error }
-    Further { at, header }
+    FurtherRun { at, header }
     Finding { id, title, severity, state, evidence, why, fix, cost, confidence }
     Evidence { source, value }
     Scenario {

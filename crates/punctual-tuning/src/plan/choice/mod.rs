@@ -17,9 +17,12 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 use refusal::{named, verb};
+use serde::Serialize;
 
 /// Who made the choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// The user named the CPUs.
     Asked,
@@ -30,7 +33,8 @@ pub enum Origin {
 }
 
 /// CPUs for the real-time work, and for everything else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// CPUs for the real-time work.
     pub cpus: CpuSet,

@@ -115,6 +115,7 @@ impl Refusal {
 
 /// What is questionable about a choice. It can be had, and the plan says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum Warning {
     /// A core is chosen in part.
     SplitCore {
@@ -196,6 +197,12 @@ impl Warning {
                 format!("Choose {cpus} too, or take {} out of what isolates them.", verb(cpus, "it", "them"))
             }
         }
+    }
+}
+
+impl serde::Serialize for Warning {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -13,6 +13,7 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::{Tree, text};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use word::word_row;
 
@@ -57,7 +58,8 @@ impl Asked {
 }
 
 /// One line of the status.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The knob.
     pub id: String,
@@ -70,11 +72,14 @@ pub struct Row {
     /// What is in force; `None` where that cannot be seen.
     pub effective: Option<String>,
     /// What that comes to.
+    #[serde(flatten)]
     pub standing: Standing,
 }
 
 /// What became of one thing that was asked for. Ordered from the best to the worst.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
 pub enum Standing {
     /// It is in force.
     InForce,

@@ -14,9 +14,8 @@ use super::source::Source;
 use crate::cli::TuneArgs;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::tune::TuneDocument;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_facts::machine::Machine;
-use punctual_facts::tree::Tree;
 use punctual_linux::apply;
 use punctual_linux::journal::{self, Session};
 use punctual_tuning::plan::{Keep, Plan, Wishes, has_network_device, plan};
@@ -31,17 +30,16 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     let is_for_show = args.dry_run || args.machine.is_some() || args.print.is_some();
     if !is_for_show && rustix::process::geteuid().is_root() {
         // What nobody is left to put back would be taken for how the machine was.
-        for (_, sentence) in super::status::put_back_abandoned()? {
-            render::say(&sentence);
+        for sentence in super::status::put_back_abandoned()? {
+            render::say(&sentence.text);
         }
     }
     let source = Source::open(args.machine.as_deref())?;
-    let machine = Machine::read(source.tree.as_ref());
     if let Some(what) = args.print {
-        return artefact::print(what, args, source.tree.as_ref(), &machine);
+        return artefact::print(what, args, &source);
     }
     let mut wishes = wishes(args)?;
-    if let Some(device) = args.device.as_ref().filter(|device| !has_network_device(source.tree.as_ref(), device)) {
+    if let Some(device) = args.device.as_ref().filter(|device| !has_network_device(source.tree(), device)) {
         bail!("there is no network device '{device}'; `ip link` lists them");
     }
     if args.machine.is_none() {
@@ -54,7 +52,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         wishes.lasting = false;
         wishes.needs.for_good = false;
     }
-    let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
+    let plan = planned(&source, &wishes)?;
     let is_idle = plan.changes.is_empty() && args.command.is_empty();
     if is_for_show || is_idle || !args.json {
         show(&plan, &wishes, args)?;
@@ -102,18 +100,19 @@ fn standing() -> Vec<Keep> {
 }
 
 /// The plan for a machine.
-pub fn planned(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan> {
-    plan(tree, machine, wishes).map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}. {}", refusal.remedy()))
+pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {
+    plan(source.tree(), &source.machine, wishes)
+        .map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}. {}", refusal.remedy()))
 }
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     let text = if args.json {
-        render::tune::plan_json(plan, wishes)?
+        render::document(&TuneDocument { profile: args.profile, plan, applied: None })
     } else {
         render::tune::plan(plan, wishes, render::style())
     };
     if args.command.is_empty() {
-        return render::print(&text).context("cannot write to standard output");
+        return render::print(&text);
     }
     // Standard output is the command's.
     render::say(text.trim_end());
