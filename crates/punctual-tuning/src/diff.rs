@@ -1,7 +1,7 @@
 //! What differs between two machines that were judged for the same kind of work: what they are, what they were booted
 //! with, how their kernels were built, and what that does to the findings.
 //!
-//! Compares values and words nothing; two machines that are the same give an empty [`Difference`].
+//! Compares values and words nothing; two machines that are the same give an empty [`AuditDifference`].
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
@@ -18,7 +18,7 @@ const VALUE_CHARS: usize = 300;
 
 /// One machine, and what was found on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
+pub struct AuditSide<'a> {
     /// The machine; its findings must be known already, as they decide which options of the kernel matter.
     pub machine: &'a Machine,
     /// CPUs it was judged for.
@@ -30,7 +30,7 @@ pub struct Side<'a> {
 /// What differs, from one machine to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Difference {
+pub struct AuditDifference {
     /// Lines that say which machine it is.
     #[serde(rename = "machine")]
     pub facts: Vec<Changed>,
@@ -107,9 +107,9 @@ fn trend(from: Option<&Finding>, to: Option<&Finding>) -> Trend {
     }
 }
 
-impl Difference {
+impl AuditDifference {
     /// What differs from `a` to `b`.
-    pub fn between(a: &Side<'_>, b: &Side<'_>) -> Self {
+    pub fn between(a: &AuditSide<'_>, b: &AuditSide<'_>) -> Self {
         let (words_removed, words_added) = words(a.machine, b.machine);
         let is_told_by_word = !(words_removed.is_empty() && words_added.is_empty());
         Self {
@@ -146,8 +146,8 @@ fn kind(finding: Option<&Finding>) -> Option<std::mem::Discriminant<State>> {
     finding.map(|finding| std::mem::discriminant(&finding.state))
 }
 
-fn facts(a: &Side<'_>, b: &Side<'_>, is_told_by_word: bool) -> Vec<Changed> {
-    let lines = |side: &Side<'_>| {
+fn facts(a: &AuditSide<'_>, b: &AuditSide<'_>, is_told_by_word: bool) -> Vec<Changed> {
+    let lines = |side: &AuditSide<'_>| {
         let mut lines = side.machine.fingerprint();
         lines.push(("judged for CPUs".to_owned(), side.cpus.to_string()));
         lines
@@ -298,10 +298,10 @@ mod tests {
         Machine::read(&MemTree::parse(&format!("punctual-machine 1\n{snapshot}")).unwrap())
     }
 
-    fn between(a: &Machine, b: &Machine) -> Difference {
+    fn between(a: &Machine, b: &Machine) -> AuditDifference {
         let cpus = CpuSet::new();
-        let side = |machine| Side { machine, cpus: &cpus, findings: &[] };
-        Difference::between(&side(a), &side(b))
+        let side = |machine| AuditSide { machine, cpus: &cpus, findings: &[] };
+        AuditDifference::between(&side(a), &side(b))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Knows the settings by their names only. What a shell would make of a file that does more than assign is not told:
 //! what it fills in is called so.
 
-use super::{Evidence, Target, Verdict, Word, judge};
+use super::{Target, Testimony, Word, WordVerdict, judge};
 use crate::cmdline::{Token, words};
 use std::iter::once;
 
@@ -56,14 +56,15 @@ pub struct Contents {
 impl Contents {
     /// Whether this is a file with a command line: a setting says so, or one word that some kernel takes.
     pub fn is_command_line(&self) -> bool {
-        let is_known = |placed: &Placed| !matches!(placed.word.verdict, Verdict::Unknown | Verdict::ForUserSpace);
+        let is_known =
+            |placed: &Placed| !matches!(placed.word.verdict, WordVerdict::Unknown | WordVerdict::ForUserSpace);
         self.has_setting || self.words.iter().any(is_known)
     }
 }
 
 /// Judges every command line of a file. A file without any setting is one command line, over however many lines; lines
 /// that begin with `#` are remarks.
-pub fn lint_file(text: &str, target: &Target, evidence: &Evidence<'_>) -> Contents {
+pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Contents {
     let settings = settings(text);
     let has_setting = !settings.is_empty();
     let groups = if has_setting { grouped(settings) } else { vec![whole(text)] };
@@ -258,7 +259,7 @@ impl Style {
 }
 
 /// The words of one command line, judged.
-fn judged(pieces: &[Piece], target: &Target, evidence: &Evidence<'_>) -> Vec<(bool, Placed)> {
+fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(bool, Placed)> {
     let mut text = Vec::new();
     let mut places = Vec::new();
     for piece in pieces {
@@ -322,7 +323,7 @@ fn at_boot(word: Word) -> Word {
     }
     Word {
         word: text,
-        verdict: Verdict::ForUserSpace,
+        verdict: WordVerdict::ForUserSpace,
         is_trap: false,
         is_untold: false,
         why: "what it becomes is decided at boot, or by the shell that reads the file".to_owned(),
@@ -343,7 +344,7 @@ mod tests {
 
     /// Words with the line and the column they begin at.
     fn told(text: &str) -> Vec<(usize, usize, String)> {
-        let words = lint_file(text, &target(), &Evidence::none()).words;
+        let words = lint_file(text, &target(), &Testimony::none()).words;
         words.into_iter().map(|placed| (placed.line, placed.columns.0, placed.word.word)).collect()
     }
 
@@ -390,27 +391,27 @@ mod tests {
     #[test]
     fn entries_of_a_menu_are_lines_of_their_own() {
         let menu = "linux /a root=/dev/sda1 -- x\nlinux /b root=/dev/sdb1 nohz_full=2\nlinux /c nohz_full=3\n";
-        let words = lint_file(menu, &target(), &Evidence::none()).words;
+        let words = lint_file(menu, &target(), &Testimony::none()).words;
         assert_eq!(words.len(), 6);
-        assert!(words[..4].iter().all(|placed| placed.word.verdict == Verdict::Accepted), "{words:#?}");
+        assert!(words[..4].iter().all(|placed| placed.word.verdict == WordVerdict::Accepted), "{words:#?}");
     }
 
     #[test]
     fn what_is_filled_in_at_boot_is_not_judged() {
         let rhel = "GRUB_CMDLINE_LINUX=\"$([ -x /usr/sbin/kd ] && /usr/sbin/kd \\\"a b\\\" || :) `cat /x y` noht rhgb\"\n\
             options root=UUID=1 $extra $ignition_firstboot\n";
-        let words = lint_file(rhel, &target(), &Evidence::none()).words;
-        let found: Vec<(Verdict, &str)> = words.iter().map(|w| (w.word.verdict, w.word.word.as_str())).collect();
+        let words = lint_file(rhel, &target(), &Testimony::none()).words;
+        let found: Vec<(WordVerdict, &str)> = words.iter().map(|w| (w.word.verdict, w.word.word.as_str())).collect();
         assert_eq!(
             found,
             [
-                (Verdict::ForUserSpace, "$([ -x /usr/sbin/kd ] && /usr/sbin/kd \"a b\" || :)"),
-                (Verdict::ForUserSpace, "`cat /x y`"),
-                (Verdict::Unknown, "noht"),
-                (Verdict::ForUserSpace, "rhgb"),
-                (Verdict::Accepted, "root=UUID=1"),
-                (Verdict::ForUserSpace, "$extra"),
-                (Verdict::ForUserSpace, "$ignition_firstboot"),
+                (WordVerdict::ForUserSpace, "$([ -x /usr/sbin/kd ] && /usr/sbin/kd \"a b\" || :)"),
+                (WordVerdict::ForUserSpace, "`cat /x y`"),
+                (WordVerdict::Unknown, "noht"),
+                (WordVerdict::ForUserSpace, "rhgb"),
+                (WordVerdict::Accepted, "root=UUID=1"),
+                (WordVerdict::ForUserSpace, "$extra"),
+                (WordVerdict::ForUserSpace, "$ignition_firstboot"),
             ]
         );
         assert!(words[0].word.why.contains("decided at boot"));
@@ -418,7 +419,7 @@ mod tests {
 
     #[test]
     fn other_files_are_told_from_command_lines() {
-        let is_one = |text: &str| lint_file(text, &target(), &Evidence::none()).is_command_line();
+        let is_one = |text: &str| lint_file(text, &target(), &Testimony::none()).is_command_line();
         assert!(!is_one("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"));
         assert!(!is_one("# only a remark\n") && !is_one(""));
         assert!(is_one("nothing quiet\n"));
@@ -431,7 +432,7 @@ mod tests {
         fn what_is_found_stands_there(
             text in "[a-zA-Z_=\" '$()`#/\n\\\t\0é]{0,80}|(append|options|linux /|setenv bootargs|CMDLINE=) ?(.|\n){0,40}",
         ) {
-            for placed in lint_file(&text, &target(), &Evidence::none()).words {
+            for placed in lint_file(&text, &target(), &Testimony::none()).words {
                 let line = text.lines().nth(placed.line - 1).unwrap();
                 prop_assert!(placed.columns.0 >= 1 && placed.columns.0 < placed.columns.1, "{:?}", placed);
                 prop_assert!(placed.columns.1 <= line.chars().count() + 1, "{:?}", placed);

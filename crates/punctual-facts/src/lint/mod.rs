@@ -2,14 +2,13 @@
 //!
 //! Most words that do nothing fail silently: a module that is not there, a name that was removed years ago, a list the
 //! kernel refuses. Judged by the names that kernels register ([`names`]), by what is known of single words ([`rules`]),
-//! by what their values must look like ([`values`]) and, on a live machine, by its own testimony ([`Evidence`]). Reads
+//! by what their values must look like ([`values`]) and, on a live machine, by its own testimony ([`Testimony`]). Reads
 //! through a [`Tree`] and decides; knows nothing of how a verdict is shown.
 //!
 //! [`Tree`]: crate::tree::Tree
 
 mod contradictions;
 mod duplicates;
-mod evidence;
 mod file;
 mod housekeeping;
 mod image;
@@ -18,6 +17,7 @@ mod names;
 mod near;
 mod rules;
 mod standing;
+mod testimony;
 mod user_space;
 mod values;
 
@@ -25,9 +25,9 @@ mod values;
 mod tests;
 
 pub use duplicates::is_overridden;
-pub use evidence::Evidence;
 pub use file::{Contents, Placed, lint_file};
 pub use image::{Image, WORDS};
+pub use testimony::Testimony;
 
 use crate::cmdline::{Token, words};
 use crate::cpu_set::CpuSet;
@@ -95,7 +95,7 @@ impl Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum WordVerdict {
     /// It is taken, and does harm.
     Harmful,
     /// Nothing takes it.
@@ -116,7 +116,7 @@ pub enum Verdict {
     Effective,
 }
 
-impl Verdict {
+impl WordVerdict {
     /// Every verdict, the worst first.
     pub const ALL: [Self; 9] = [
         Self::Harmful,
@@ -153,7 +153,7 @@ pub struct Word {
     /// As it stands there.
     pub word: String,
     /// What becomes of it.
-    pub verdict: Verdict,
+    pub verdict: WordVerdict,
     /// Taken, but it does something else than is commonly believed.
     pub is_trap: bool,
     /// Nobody lists the word, and this machine, which could tell more, shows no modules.
@@ -167,7 +167,7 @@ pub struct Word {
 }
 
 /// Every word of a line, judged, in order.
-pub fn lint(line: &[u8], target: &Target, evidence: &Evidence<'_>) -> Vec<Word> {
+pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     judge::judge(&words(line), target, evidence)
 }
 

@@ -4,7 +4,7 @@
 //! The first rule that fits is taken. A rule about what a word does applies only where the kernel takes the word at all,
 //! unless it says otherwise.
 
-use super::Verdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
+use super::WordVerdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
 use super::values::{cpu_list, integer};
 use super::{Target, words};
 use crate::cmdline::Token;
@@ -53,7 +53,7 @@ pub(super) struct Rule {
     word: &'static str,
     when: &'static [If],
     /// `None`: as the names and the evidence have it.
-    pub(super) verdict: Option<Verdict>,
+    pub(super) verdict: Option<WordVerdict>,
     pub(super) is_trap: bool,
     /// Applies whether or not the kernel takes the word.
     pub(super) is_always: bool,
@@ -62,7 +62,7 @@ pub(super) struct Rule {
     pub(super) sources: &'static [&'static str],
 }
 
-const fn rule(word: &'static str, when: &'static [If], verdict: Verdict, why: &'static str) -> Rule {
+const fn rule(word: &'static str, when: &'static [If], verdict: WordVerdict, why: &'static str) -> Rule {
     let verdict = Some(verdict);
     // A removed name must say so whatever else is known of it.
     let is_always = matches!(verdict, Some(Unknown));

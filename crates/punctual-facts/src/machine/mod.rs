@@ -17,7 +17,7 @@ pub use boot::{ESPS, efi_variable};
 pub use config::Config;
 pub use idle::IdleState;
 pub use kernel::{Arch, Flavour, Kernel, Version};
-pub use topology::{BOOT_CPU, KINDS, NODES, Node, Topology};
+pub use topology::{BOOT_CPU, CoreKind, KINDS, NODES, Node, Topology};
 pub use virtualisation::Virtualisation;
 
 use crate::cpu_set::CpuSet;

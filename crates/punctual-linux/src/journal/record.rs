@@ -185,5 +185,8 @@ pub enum Undone {
     /// Nothing had to be done.
     Nothing { why: String },
     /// Somebody else's change was left alone, as the user asked.
-    Left { what: String },
+    Left {
+        #[serde(rename = "why")]
+        what: String,
+    },
 }

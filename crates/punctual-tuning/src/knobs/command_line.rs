@@ -2,11 +2,10 @@
 //! none, since somebody counts on it.
 
 use super::case::LOG;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::lint::{Target, Verdict, Word, is_kernels, is_overridden};
+use punctual_facts::lint::{Target, Word, WordVerdict, is_kernels, is_overridden};
 use punctual_facts::machine::{Arch, CMDLINE};
 use punctual_facts::tree::{CMDLINE_BYTES, without_private_values};
 
@@ -17,24 +16,22 @@ const LINTER: &[&str] = &[
 ];
 
 const TAKE_OFF: &[Lasting] =
-    &[Lasting::Other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
+    &[Lasting::other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
 
 /// What all of these have in common: the line is read at boot only, and changing words there is all that changes.
 const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn(&Case<'_>) -> Judged) -> Knob {
     Knob {
         id,
         title,
-        family: Family::CommandLine,
         severity,
-        probe: Probe::Effective(probe),
+        check: Check::Probe(probe),
         why: "",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: TAKE_OFF,
-        undo: "Put the words back as they were and boot again.",
+        undo: Fix::prose("Put the words back as they were and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: LINTER,
+        ..Knob::of(Family::CommandLine)
     }
 }
 
@@ -117,7 +114,7 @@ fn unknown(case: &Case<'_>) -> Judged {
         return Doubt::unknown("which words this kernel knows was not looked at: 6.1 to 7.3 on x86-64 and arm64 were");
     }
     case.peek(LOG);
-    let is_unknown = |word: &&Word| word.verdict == Verdict::Unknown;
+    let is_unknown = |word: &&Word| word.verdict == WordVerdict::Unknown;
     let is_untold = judged(case)?.iter().any(|word| word.is_untold);
     if is_untold && judged(case)?.iter().filter(is_unknown).all(|word| word.is_untold) {
         return Doubt::unknown(
@@ -139,15 +136,15 @@ fn unknown(case: &Case<'_>) -> Judged {
 
 fn rejected(case: &Case<'_>) -> Judged {
     case.peek(LOG);
-    none_is(case, "refused", |word| word.verdict == Verdict::RejectedValue)
+    none_is(case, "refused", |word| word.verdict == WordVerdict::RejectedValue)
 }
 
 fn clamped(case: &Case<'_>) -> Judged {
-    none_is(case, "changed", |word| word.verdict == Verdict::Clamped)
+    none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
 }
 
 fn inert(case: &Case<'_>) -> Judged {
-    none_is(case, "without effect", |word| word.verdict == Verdict::Inert)
+    none_is(case, "without effect", |word| word.verdict == WordVerdict::Inert)
 }
 
 fn harmful(case: &Case<'_>) -> Judged {
@@ -156,7 +153,7 @@ fn harmful(case: &Case<'_>) -> Judged {
         let name = word.word.split('=').next().unwrap_or_default().replace('-', "_");
         matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
     };
-    none_is(case, "harmful", |word| word.verdict == Verdict::Harmful && !is_told(word))
+    none_is(case, "harmful", |word| word.verdict == WordVerdict::Harmful && !is_told(word))
 }
 
 fn traps(case: &Case<'_>) -> Judged {
@@ -184,7 +181,7 @@ fn duplicates(case: &Case<'_>) -> Judged {
     let judged = judged(case)?;
     let is_refused = |word: &Token| {
         let place = line.iter().position(|other| other.end == word.end);
-        place.and_then(|n| judged.get(n)).is_some_and(|word| word.verdict == Verdict::RejectedValue)
+        place.and_then(|n| judged.get(n)).is_some_and(|word| word.verdict == WordVerdict::RejectedValue)
     };
     let found = line.iter().filter(|word| is_overridden(word, &line, is_refused));
     let found: Vec<String> = found.map(|word| without_private_values(&word.raw)).collect();

@@ -7,7 +7,7 @@ use super::{Change, Keep, Lasts, Step, Takes, Wishes};
 use crate::knobs::{self, Blast, Case, Knob};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::finding::{Finding, Severity, State};
-use punctual_facts::lint::{Evidence, Target, Verdict, lint};
+use punctual_facts::lint::{Target, Testimony, WordVerdict, lint};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub enum Reason {
 pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
     let mut gathered = Gathered::default();
     // Pages are reserved because they are asked for, whatever stands in their place now.
-    let reserves = |id: &str| id == HUGE_PAGES && !wishes.needs.huge_pages.is_empty();
+    let reserves = |id: &str| id == HUGE_PAGES && !wishes.preferences.huge_pages.is_empty();
     for finding in findings {
         let is_named = wishes.only.contains(&finding.id) || reserves(&finding.id);
         let Some(knob) = knobs::find(&finding.id).filter(|_| is_named || finding.state == State::Bad) else { continue };
@@ -104,7 +104,7 @@ fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, not
         blast,
         lasts: if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood },
         takes,
-        undo: case.fill(knob.undo),
+        undo: knob.undo_here(case),
         proof: or(notes.proof, told(&proof)),
         steps: derived.steps,
         keeps: derived.keeps,
@@ -126,7 +126,7 @@ fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
 
 /// What can be done about a knob: what a look at the machine gives, and what the catalogue says.
 fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
-    let derived = derive(knob, site.case, site.needs.partition);
+    let derived = derive(knob, site.case, site.preferences.partition);
     let (mut derived, notes) = match (remedy(site, knob.id), derived) {
         (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
         (Some(Remedy::Steps(steps, notes)), derived) => {
@@ -167,10 +167,14 @@ fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason
     let Some(target) = Target::of(case.machine) else { return Ok(()) };
     let refusal = |keep: &Keep| {
         let Keep::Word(word) = keep else { return None };
-        let judged = lint(word.as_bytes(), &target, &Evidence::none()).pop()?;
+        let judged = lint(word.as_bytes(), &target, &Testimony::none()).pop()?;
         let is_dead = matches!(
             judged.verdict,
-            Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::ModuleNotLoaded
+            WordVerdict::Harmful
+                | WordVerdict::Unknown
+                | WordVerdict::RejectedValue
+                | WordVerdict::Inert
+                | WordVerdict::ModuleNotLoaded
         );
         is_dead.then(|| format!("{word}: {}", judged.why))
     };

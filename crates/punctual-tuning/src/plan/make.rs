@@ -1,10 +1,10 @@
 //! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
 
 use super::changes::{Left, Reason, changes};
-use super::choice::{Choice, Refusal, choose};
+use super::choice::{Choice, ChoiceRefusal, choose};
 use super::conflicts::{Conflict, conflicts};
-use super::lasting::{self, Lasted, Lost, Starts, Wanted, Why};
-use super::remedies::{Needs, Site};
+use super::lasting::{self, Lasted, Lost, Obstacle, Starts, Trial, Wanted};
+use super::remedies::{Preferences, Site};
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::audit;
 use crate::knobs::Blast;
@@ -37,7 +37,7 @@ pub struct Wishes {
     /// What a change may do to the machine at work.
     pub blast: Blast,
     /// What is wanted of the changes themselves.
-    pub needs: Needs,
+    pub preferences: Preferences,
     /// Whether anything is to outlive the next boot.
     pub lasting: bool,
     /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
@@ -70,7 +70,7 @@ pub struct Plan {
 }
 
 /// Makes a plan for a machine. What cannot be made to last is said and does not keep the rest from being done.
-pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, Refusal> {
+pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, ChoiceRefusal> {
     let choice = choose(tree, machine, &wishes.need)?;
     let need = Need { cpus: choice.cpus.clone(), ..wishes.need.clone() };
     let siblings = siblings(&choice, wishes);
@@ -80,7 +80,7 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
         case = case.keeping_house(choice.housekeeping.clone());
     }
     let findings = audit::judged(&case);
-    let site = Site::new(&case, &wishes.needs);
+    let site = Site::new(&case, &wishes.preferences);
     let (mut changes, mut left) = changes(&site, &findings, wishes);
     changes.extend(siblings);
     if !wishes.lasting {
@@ -123,7 +123,7 @@ impl Plan {
             }
             Err(why) => {
                 self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
-                if !matches!(why, Why::Denied { .. }) {
+                if !matches!(why, Obstacle::Denied { .. }) {
                     self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
                 }
             }
@@ -142,7 +142,7 @@ impl Plan {
             Err(why) => {
                 self.limits.push(not_lasting("The command line stays as it is", &why));
                 // What cannot be tried can be adopted all the same, and root may see more.
-                if !matches!(why, Why::NoTrial(_) | Why::Denied { .. }) {
+                if !matches!(why, Obstacle::NoTrial(_) | Obstacle::Denied { .. }) {
                     self.forgo(is_word, "the command line stays as it is", findings);
                 }
             }
@@ -181,30 +181,46 @@ impl Plan {
     }
 }
 
-/// The change that makes the command line of a trial the default.
-pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(Option<Change>, Vec<String>), Why> {
-    let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
-    let title = "The new command line is the default";
-    Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
+/// A change of the command line for the next boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootChange {
+    /// None where the line is so already.
+    pub change: Option<Change>,
+    /// How the next boot comes to take the line.
+    pub starts: Starts,
+    /// What somebody who relies on it has to know, one sentence each.
+    pub limits: Vec<String>,
 }
 
-/// The change that gives these words to the next boot alone, how that boot comes, and what somebody who relies on it has
-/// to know, one sentence each.
+impl BootChange {
+    fn of(id: &str, title: &str, trial: Trial) -> Self {
+        let Trial { steps, limits, starts } = trial;
+        let change = (!steps.is_empty()).then(|| lasting_change(id, title, Takes::NextBoot, steps));
+        Self { change, starts, limits }
+    }
+}
+
+/// The change that makes the command line of a trial the default.
+pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<BootChange, Obstacle> {
+    let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
+    let adopted = Trial { steps, limits, starts: Starts::NextBoot };
+    Ok(BootChange::of(DEFAULT, "The new command line is the default", adopted))
+}
+
+/// The change that gives these words to the next boot alone.
 ///
 /// # Errors
 /// When this boot loader cannot try a command line, or these words are not to be written.
-pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<(Option<Change>, Starts, Vec<String>), Why> {
+pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<BootChange, Obstacle> {
     let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
-    let title = "The command line of a measurement has a boot entry, booted once";
-    let change = (!trial.steps.is_empty()).then(|| lasting_change(ENTRY, title, Takes::NextBoot, trial.steps));
-    Ok((change, trial.starts, trial.limits))
+    Ok(BootChange::of(ENTRY, "The command line of a measurement has a boot entry, booted once", trial))
 }
 
 /// The change that has this program go on with a campaign after each boot.
 ///
 /// # Errors
 /// When nothing here starts programs at boot that we know of.
-pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Change, Why> {
+pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Change, Obstacle> {
     let steps = lasting::hook(machine, exe, folder)?;
     Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
 }
@@ -233,7 +249,7 @@ fn severity(findings: &[Finding], id: &str) -> Severity {
     findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
 }
 
-fn not_lasting(what: &str, why: &Why) -> String {
+fn not_lasting(what: &str, why: &Obstacle) -> String {
     format!("{what}: {why}")
 }
 

@@ -25,9 +25,9 @@ mod step;
 pub use changes::{Left, Reason, changes};
 pub use kernel::{may_be_written, sysctl_file};
 pub use make::{
-    DEFAULT, ENTRY, FILES, HOOK, Plan, Wishes, adoption, hook, is_given, last_of_each, plan, trial, wanted,
+    BootChange, DEFAULT, ENTRY, FILES, HOOK, Plan, Wishes, adoption, hook, is_given, last_of_each, plan, trial, wanted,
 };
-pub use standing::{Asked, Row, Standing, standing, subject};
+pub use standing::{Requested, Standing, StatusRow, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
 
 use crate::knobs::Blast;

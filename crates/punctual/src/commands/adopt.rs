@@ -7,7 +7,7 @@ use punctual_facts::machine::Machine;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
 use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
 use punctual_tuning::knobs::Blast;
-use punctual_tuning::plan::{ENTRY, Keep, adoption, is_given, last_of_each, wanted};
+use punctual_tuning::plan::{BootChange, ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
 /// A command line that was asked for, and how far it came.
 pub struct NewCmdline<'a> {
@@ -63,7 +63,7 @@ pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Res
         return Ok(Some(vec![Sentence::doubt(sentence)]));
     }
     let wanted = wanted(trial.keeps.iter().copied(), "");
-    let (change, limits) = match adoption(source.tree(), &source.machine, &wanted) {
+    let BootChange { change, limits, .. } = match adoption(source.tree(), &source.machine, &wanted) {
         Ok(adoption) => adoption,
         Err(why) => bail!("the new command line cannot be made the default: {why}"),
     };

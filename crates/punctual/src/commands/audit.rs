@@ -12,7 +12,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Need;
 use punctual_tuning::audit::{audit, worst};
-use punctual_tuning::diff::{Difference, Side};
+use punctual_tuning::diff::{AuditDifference, AuditSide};
 use punctual_tuning::knobs::Case;
 use std::path::{Path, PathBuf};
 
@@ -54,9 +54,9 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (first, second) = (Source::open(from)?, Source::open(to)?);
     let (a, b) = (Judged::new(&first, args)?, Judged::new(&second, args)?);
     let (a_cpus, b_cpus) = (a.case().rt.clone(), b.case().rt.clone());
-    let difference = Difference::between(
-        &Side { machine: &first.machine, cpus: &a_cpus, findings: &a.findings },
-        &Side { machine: &second.machine, cpus: &b_cpus, findings: &b.findings },
+    let difference = AuditDifference::between(
+        &AuditSide { machine: &first.machine, cpus: &a_cpus, findings: &a.findings },
+        &AuditSide { machine: &second.machine, cpus: &b_cpus, findings: &b.findings },
     );
     let name = |path: Option<&Path>| path.map_or_else(|| "this machine".to_owned(), |path| path.display().to_string());
     let (from, to) = (name(from), name(to));

@@ -1,6 +1,7 @@
 //! What the service of ours does once in each boot: what names numbers of interrupts and threads is planned anew and
 //! done, and a new command line that is good is kept, where the user asked for that.
 
+use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
 use super::tune::{outcome, planned, wishes};
 use crate::cli::{Cli, Command, TuneArgs};
@@ -14,7 +15,7 @@ use punctual_tuning::plan::{self, Keep, Standing};
 
 /// Sets anew, checks, and keeps.
 pub fn run() -> Result<Exit> {
-    super::tune::allowed_to_change()?;
+    allowed_to_change()?;
     let hand = apply::Machine::here();
     let boot = apply::now(&hand)?.boot;
     if journal::read(&hand)?.is_some_and(|contents| ended_in_the_middle(&contents, &boot)) {
@@ -22,7 +23,7 @@ pub fn run() -> Result<Exit> {
         render::say("an earlier boot ended while this was done, so nothing is set anew; punctual status clears that");
         return Ok(Exit::Doubtful);
     }
-    for sentence in super::status::put_back_abandoned()? {
+    for sentence in put_back_abandoned()? {
         render::say(&sentence.text);
     }
     let Some(contents) = journal::read(&hand)? else { return Ok(Exit::Fine) };
@@ -43,7 +44,7 @@ fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     let source = Source::here();
     let mut wishes = wishes(&arguments(session)?)?;
     wishes.lasting = false;
-    wishes.needs.for_good = false;
+    wishes.preferences.for_good = false;
     let plan = planned(&source, &wishes)?;
     let mut asked = session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
     asked.keeps.clear();
@@ -88,7 +89,8 @@ fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]
     if super::adopt::new_cmdline(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
         return Ok(Exit::Fine);
     }
-    let asked: Vec<plan::Asked> = keeps.iter().filter_map(|(id, keep)| plan::Asked::of_word(id, keep)).collect();
+    let asked: Vec<plan::Requested> =
+        keeps.iter().filter_map(|(id, keep)| plan::Requested::of_word(id, keep)).collect();
     let need = super::status::need_of(session)?;
     let rows = plan::standing(source.tree(), &source.machine, &need, &asked);
     if let Some(row) = rows.iter().find(|row| row.standing != Standing::InForce) {

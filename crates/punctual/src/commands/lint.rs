@@ -11,7 +11,7 @@ use crate::render;
 use crate::render::lint::LintDocument;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::fact::Fact;
-use punctual_facts::lint::{Evidence, Image, Placed, Target, Verdict, Word, lint, lint_file};
+use punctual_facts::lint::{Image, Placed, Target, Testimony, Word, WordVerdict, lint, lint_file};
 use punctual_facts::machine::{CMDLINE, Machine};
 use punctual_facts::tree::Tree;
 use punctual_linux::live::image;
@@ -27,7 +27,7 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     let kernel = args.image.as_deref().map(kernel_in).transpose()?;
     let target = target(args, &source.machine, kernel.as_ref().map(|kernel| &kernel.target))?;
     let evidence = match kernel {
-        Some(kernel) => Evidence::image(kernel.image),
+        Some(kernel) => Testimony::image(kernel.image),
         None => evidence(args, &source, &target),
     };
     let placed = args.file.as_deref().map(|path| words_of(path, &target, &evidence)).transpose()?;
@@ -49,14 +49,14 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
 
 /// What the machine testifies: all of it is about its own line under its own kernel, and the words that its kernel was
 /// built with are for any line.
-fn evidence<'a>(args: &LintArgs, source: &'a Source, target: &Target) -> Evidence<'a> {
+fn evidence<'a>(args: &LintArgs, source: &'a Source, target: &Target) -> Testimony<'a> {
     let is_its_kernel = args.kernel.is_none() && args.flavour.is_none() && args.arch.is_none();
     if !is_another_line(args) && Target::of(&source.machine).as_ref() == Some(target) {
-        Evidence::live(source.tree(), &source.machine)
+        Testimony::live(source.tree(), &source.machine)
     } else if is_its_kernel {
-        Evidence::kernel_of(source.tree())
+        Testimony::kernel_of(source.tree())
     } else {
-        Evidence::none()
+        Testimony::none()
     }
 }
 
@@ -84,7 +84,7 @@ fn is_another_line(args: &LintArgs) -> bool {
 }
 
 /// The words of a file with a command line in it, judged.
-fn words_of(path: &Path, target: &Target, evidence: &Evidence<'_>) -> Result<Vec<Placed>> {
+fn words_of(path: &Path, target: &Target, evidence: &Testimony<'_>) -> Result<Vec<Placed>> {
     let name = path.display();
     let bytes = read_at_most(path, MOST_BYTES, "file with a command line")?;
     // A remark may hold bytes of any encoding.
@@ -100,8 +100,8 @@ fn words_of(path: &Path, target: &Target, evidence: &Evidence<'_>) -> Result<Vec
 
 fn fails(word: &Word, level: LintLevel) -> bool {
     match word.verdict {
-        Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => true,
-        Verdict::Inert | Verdict::Clamped => level == LintLevel::Warn,
+        WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => true,
+        WordVerdict::Inert | WordVerdict::Clamped => level == LintLevel::Warn,
         _ => word.is_trap && level == LintLevel::Warn,
     }
 }

@@ -3,7 +3,6 @@
 mod adopt;
 pub mod audit;
 pub mod boot;
-mod campaign;
 pub mod check;
 pub mod compare;
 pub mod explain;
@@ -16,6 +15,7 @@ pub mod measure;
 pub mod merge;
 pub mod optimize;
 mod plot;
+mod preconditions;
 pub mod report;
 mod resume;
 pub mod revert;

@@ -1,6 +1,6 @@
 //! `punctual revert`: puts back exactly what was there.
 
-use super::tune::allowed_to_change;
+use super::preconditions::allowed_to_change;
 use crate::cli::RevertArgs;
 use crate::exit::Exit;
 use crate::render;

@@ -1,7 +1,7 @@
 //! One measurement as a command runs it: result paths opened first, then the run, then the report.
 
-use super::campaign::none_under_way;
 use super::files::{create_new, remove, title};
+use super::preconditions::none_under_way;
 use crate::exit::Exit;
 use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};

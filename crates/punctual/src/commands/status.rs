@@ -3,8 +3,8 @@
 //! Whoever may also puts back what nobody is left to put back: transactions whose command has ended, whose time is up,
 //! or in whose middle the program ended.
 
+use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
-use super::tune::allowed_to_change;
 use crate::cli::StatusArgs;
 use crate::exit::Exit;
 use crate::render;
@@ -12,11 +12,10 @@ use crate::render::tune::{Sentence, Status};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::{Kind, Need};
-use punctual_linux::apply::guard::revert_pending_patiently;
-use punctual_linux::apply::{self, EngineError, is_alive, now};
-use punctual_linux::journal::{self, Asked, Begun, Contents, Outcome, Pending, Session, Stage};
+use punctual_linux::apply::{self, EngineError, now};
+use punctual_linux::journal::{self, Asked, Contents, Outcome, Session, Stage};
 use punctual_linux::trace;
-use punctual_tuning::plan::{self, ENTRY, Row, Standing};
+use punctual_tuning::plan::{self, ENTRY, Standing, StatusRow};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
@@ -51,36 +50,13 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
 }
 
 /// The worst of what stands.
-fn exit(rows: &[Row]) -> Exit {
-    let of = |row: &Row| match row.standing {
+fn exit(rows: &[StatusRow]) -> Exit {
+    let of = |row: &StatusRow| match row.standing {
         Standing::InForce | Standing::Gone => Exit::Fine,
         Standing::WaitsForInterrupt | Standing::WaitsForBoot | Standing::Unknown(_) => Exit::Doubtful,
         Standing::Drifted | Standing::NotHonoured(_) => Exit::Exceeded,
     };
     rows.iter().map(of).fold(Exit::Fine, Exit::and)
-}
-
-/// Puts back what nobody else will; sentences on what became of it.
-pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
-    let hand = apply::Machine::here();
-    // What cannot be read is told when it is read for its own sake.
-    let Ok(Some(contents)) = journal::read(&hand) else { return Ok(Vec::new()) };
-    let present = now(&hand).context("cannot tell the time since the machine was started")?;
-    let pending: Vec<(Begun, Pending)> = contents
-        .pending(&present, &is_alive)
-        .filter_map(|(session, why)| Some((session.begun.clone()?, why)))
-        .collect();
-    let mut sentences = Vec::new();
-    for (begun, why) in pending {
-        // Somebody may have confirmed it, or put it back, meanwhile.
-        let Some(reverted) = revert_pending_patiently(&hand, &begun)? else { continue };
-        let number = begun.transaction;
-        let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();
-        let left = if left.is_empty() { String::new() } else { format!("; not put back: {}", left.join("; ")) };
-        let sentence = format!("Transaction {number} was put back now, since {}{left}.", because(why));
-        sentences.push(Sentence { is_good: left.is_empty(), text: sentence });
-    }
-    Ok(sentences)
 }
 
 impl Status {
@@ -218,7 +194,7 @@ pub fn need_of(session: &Session) -> Result<Need> {
 }
 
 /// Everything that was asked for and not taken back. What was set anew in this boot stands for the same of earlier ones.
-fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
+fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
     let is_this_boot = |session: &Session| session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let was_set_anew = contents.standing().any(|session| {
         is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Kind::Boot)
@@ -230,7 +206,7 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
     let mut asked = Vec::new();
     for session in contents.standing().filter(is_tuning) {
         let keeps = session.begun.iter().flat_map(|begun| &begun.asked.keeps);
-        asked.extend(keeps.filter_map(|(id, keep)| plan::Asked::of_word(id, keep)));
+        asked.extend(keeps.filter_map(|(id, keep)| plan::Requested::of_word(id, keep)));
         let is_in_force =
             |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Effective | Outcome::Waits { .. }));
         let entries = session.entries.iter().filter(|entry| entry.undone.is_none() && is_in_force(&entry.outcome));
@@ -240,21 +216,11 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Asked> {
             // The entry that is tried is the loader's to use up and ours to take away; it stands in a sentence.
             change.as_str() != ENTRY && (is_now || step.is_kept() || !was_set_anew)
         });
-        asked.extend(steps.map(|(id, step)| plan::Asked::Done {
+        asked.extend(steps.map(|(id, step)| plan::Requested::Done {
             id: id.clone(),
             step: step.clone(),
             is_this_boot: is_now,
         }));
     }
     asked
-}
-
-/// Why something is put back unasked, as a clause.
-fn because(why: Pending) -> &'static str {
-    match why {
-        Pending::HalfApplied => "the program ended in the middle of applying it",
-        Pending::HalfReverted => "putting it back was not finished",
-        Pending::OwnerGone => "the command it was for has ended",
-        Pending::NotConfirmed => "it was not confirmed in time",
-    }
 }

@@ -7,7 +7,7 @@ use crate::render::document::Published;
 use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
-use punctual_facts::lint::{Placed, Target, Verdict, Word};
+use punctual_facts::lint::{Placed, Target, Word, WordVerdict};
 use punctual_facts::machine::CMDLINE;
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -55,11 +55,11 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     sorted.sort_by_key(|word| (word.verdict, !word.is_trap));
     for word in sorted {
         let style = match word.verdict {
-            Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => RED,
-            Verdict::Inert | Verdict::Clamped => YELLOW,
-            Verdict::Accepted if word.is_trap => YELLOW,
-            Verdict::Effective => GREEN,
-            Verdict::ModuleNotLoaded | Verdict::ForUserSpace | Verdict::Accepted => DIM,
+            WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => RED,
+            WordVerdict::Inert | WordVerdict::Clamped => YELLOW,
+            WordVerdict::Accepted if word.is_trap => YELLOW,
+            WordVerdict::Effective => GREEN,
+            WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => DIM,
         };
         let trap = if word.is_trap { ", but" } else { "" };
         let verdict = format!("{}{trap}", word.verdict.name());
@@ -91,7 +91,7 @@ fn counted(words: usize) -> String {
 
 fn totals(words: &[Word]) -> String {
     let count = |verdict| words.iter().filter(|word| word.verdict == verdict).count();
-    let shown = Verdict::ALL.iter().filter(|verdict| count(**verdict) > 0);
+    let shown = WordVerdict::ALL.iter().filter(|verdict| count(**verdict) > 0);
     shown.map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect::<Vec<_>>().join(", ")
 }
 
@@ -112,7 +112,7 @@ impl Published for LintDocument<'_> {
 pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> String {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
-    let rules = Verdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
+    let rules = WordVerdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
     let rules: Vec<Rule> = rules.map(|verdict| rule(*verdict)).collect();
     let found: Vec<Checked> = faults
         .iter()
@@ -146,32 +146,34 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
 /// How bad a word is; `None` where nothing is wrong with it.
 fn level(word: &Word) -> Option<Level> {
     match word.verdict {
-        Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => Some(Level::Error),
-        Verdict::Inert | Verdict::Clamped => Some(Level::Warning),
+        WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => Some(Level::Error),
+        WordVerdict::Inert | WordVerdict::Clamped => Some(Level::Warning),
         _ if word.is_trap => Some(Level::Warning),
         _ => None,
     }
 }
 
-fn rule_id(verdict: Verdict) -> String {
+fn rule_id(verdict: WordVerdict) -> String {
     format!("cmdline.{}", verdict.name())
 }
 
-fn rule(verdict: Verdict) -> Rule {
+fn rule(verdict: WordVerdict) -> Rule {
     let (short, full, level) = match verdict {
-        Verdict::Harmful => {
+        WordVerdict::Harmful => {
             ("Word that does harm", "The kernel takes it, and it works against real time or safety.", Level::Error)
         }
-        Verdict::Unknown => (
+        WordVerdict::Unknown => (
             "Word nothing takes",
             "No such kernel knows it: a typing error, or removed, or not built in.",
             Level::Error,
         ),
-        Verdict::RejectedValue => {
+        WordVerdict::RejectedValue => {
             ("Value that is refused", "The kernel knows the word and refuses its value.", Level::Error)
         }
-        Verdict::Inert => ("Word without effect", "The kernel takes it, and it changes nothing there.", Level::Warning),
-        Verdict::Clamped => {
+        WordVerdict::Inert => {
+            ("Word without effect", "The kernel takes it, and it changes nothing there.", Level::Warning)
+        }
+        WordVerdict::Clamped => {
             ("Value that is changed", "The kernel takes it, but not as it was written.", Level::Warning)
         }
         _ => (

@@ -2,11 +2,12 @@
 
 use super::layout::KindOfCore;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Node;
 use std::fmt;
 
 /// Why these CPUs, or none at all, can be set apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ChoiceRefusal {
     /// Not even the running CPUs are known.
     Unknown,
     /// Some do not exist.
@@ -57,7 +58,7 @@ pub(super) fn verb<'a>(cpus: &CpuSet, one: &'a str, more: &'a str) -> &'a str {
     if cpus.len() == 1 { one } else { more }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ChoiceRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => write!(f, "which CPUs run is not known: neither /sys nor /proc says so"),
@@ -89,9 +90,9 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ChoiceRefusal {}
 
-impl Refusal {
+impl ChoiceRefusal {
     /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
@@ -130,8 +131,8 @@ pub enum Warning {
     CoresUnknown,
     /// The chosen CPUs are of several kinds.
     MixedKinds {
-        /// (kind, the chosen ones of it)
-        kinds: Vec<(String, CpuSet)>,
+        /// The chosen CPUs of each kind.
+        kinds: Vec<KindOfCore>,
     },
     /// The boot CPU is chosen.
     BootCpu {
@@ -147,8 +148,8 @@ pub enum Warning {
     },
     /// The chosen CPUs are near to several memory nodes.
     SeveralNodes {
-        /// (node, the chosen ones of it)
-        nodes: Vec<(u32, CpuSet)>,
+        /// The chosen CPUs of each node.
+        nodes: Vec<Node>,
     },
     /// A second-level cache is shared with housekeeping CPUs.
     SharedL2 {
@@ -167,10 +168,6 @@ pub enum Warning {
 }
 
 impl Warning {
-    pub(super) fn mixed(kinds: &[(&KindOfCore, CpuSet)]) -> Self {
-        Self::MixedKinds { kinds: kinds.iter().map(|(kind, cpus)| (kind.name.clone(), cpus.clone())).collect() }
-    }
-
     /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
@@ -223,7 +220,7 @@ impl fmt::Display for Warning {
             Self::CoresUnknown => f.write_str("the machine does not show which CPUs share a core"),
             Self::MixedKinds { kinds } => {
                 f.write_str("the chosen CPUs are of several kinds, and the same loop takes different times on them: ")?;
-                each(f, &mut kinds.iter().map(|(kind, cpus)| format!("{cpus} ({kind})")))
+                each(f, &mut kinds.iter().map(|kind| format!("{} ({})", kind.cpus, kind.name)))
             }
             Self::BootCpu { cpu } => write!(
                 f,
@@ -238,7 +235,7 @@ impl fmt::Display for Warning {
             ),
             Self::SeveralNodes { nodes } => {
                 f.write_str("the chosen CPUs are near to several memory nodes: ")?;
-                each(f, &mut nodes.iter().map(|(node, cpus)| format!("{cpus} (node {node})")))
+                each(f, &mut nodes.iter().map(|node| format!("{} (node {})", node.cpus, node.number)))
             }
             Self::SharedL2 { cpus, with } => write!(
                 f,

@@ -5,7 +5,7 @@
 
 use super::line::Settled;
 use super::{
-    ENTRY, LAST, Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, block, doing, edit, ending, optional, own,
+    ENTRY, LAST, Lasted, MADE_BY, Obstacle, Starts, TITLE, Trial, Wanted, block, doing, edit, ending, optional, own,
     required, shell, tried, undoing,
 };
 use crate::plan::Invocation;
@@ -35,7 +35,7 @@ fn split(line: &str) -> (String, &str) {
 }
 
 impl<'a> Label<'a> {
-    fn default_of(text: &'a str) -> Result<Self, Why> {
+    fn default_of(text: &'a str) -> Result<Self, Obstacle> {
         let mut default = None;
         let mut labels: Vec<(&str, usize, Vec<&str>)> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -47,7 +47,7 @@ impl<'a> Label<'a> {
             }
         }
         let at = labels.iter().position(|(name, ..)| Some(*name) == default).unwrap_or(0);
-        let strange = |why: &str| Why::Strange { path: CONF.to_owned(), why: why.to_owned() };
+        let strange = |why: &str| Obstacle::Strange { path: CONF.to_owned(), why: why.to_owned() };
         let (_, first, lines) = labels.into_iter().nth(at).ok_or_else(|| strange("has no label"))?;
         let append = lines.iter().position(|line| split(line).0 == "append");
         let append = append.ok_or_else(|| strange("its default label has no APPEND"))?;
@@ -81,7 +81,7 @@ fn without_trial(text: &str) -> String {
 }
 
 /// A label of its own, to be picked at the console.
-pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
+pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
     let label = Label::default_of(&base)?;
@@ -101,7 +101,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
 }
 
 /// The words in the default label, between marks.
-pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
     let label = Label::default_of(&base)?;
@@ -138,7 +138,7 @@ fn replaced(text: &str, label: &Label<'_>, words: &str) -> String {
 }
 
 /// A fragment of our own for u-boot-menu, or marked lines at the end of its file where it reads no fragments.
-pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let has_fragments = [MENU_FRAGMENTS, "/etc/u-boot-menu", "/usr/share/u-boot-menu"]
         .iter()
         .any(|folder| tree.list(folder) != Fact::Absent);
@@ -168,12 +168,15 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
 }
 
 /// A fragment that is read after ours and sets the words anew.
-fn refuse_later(tree: &dyn Tree) -> Result<(), Why> {
+fn refuse_later(tree: &dyn Tree) -> Result<(), Obstacle> {
     let ours = format!("{LAST}.conf");
     for name in ending(tree, MENU_FRAGMENTS, ".conf")?.iter().filter(|name| **name > ours) {
         let path = format!("{MENU_FRAGMENTS}/{name}");
         if required(tree, &path)?.contains(PARAMETERS) {
-            return Err(Why::Conflict { path, why: format!("is read after {ours} and sets the kernel's words anew") });
+            return Err(Obstacle::Conflict {
+                path,
+                why: format!("is read after {ours} and sets the kernel's words anew"),
+            });
         }
     }
     Ok(())

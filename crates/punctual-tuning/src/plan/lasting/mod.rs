@@ -18,18 +18,18 @@ mod extlinux;
 mod files;
 mod grub;
 mod line;
+mod obstacle;
 mod print;
 mod raspberry_pi;
 mod shell;
 #[cfg(test)]
 mod tests;
-mod why;
 
 pub use files::{files, hook};
 pub use grub::grub_unchosen;
 pub use line::merge;
+pub use obstacle::Obstacle;
 pub use print::{Artefact, print};
-pub use why::Why;
 
 use super::{Invocation, Step};
 use line::Settled;
@@ -138,7 +138,7 @@ const TITLE: &str = "punctual: tried once";
 const LAST: &str = crate::own_files::LAST;
 
 /// Puts the wanted command line where it is booted once.
-pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     check::cmdline(wanted)?;
     if !wanted.touches_cmdline() {
         return Ok(Trial::not_needed());
@@ -149,7 +149,7 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
         Loader::SystemdBoot => entries::systemd_trial(tree, machine, wanted),
         Loader::Extlinux | Loader::UBootMenu => extlinux::trial(tree, wanted),
         Loader::RaspberryPi => raspberry_pi::trial(tree, wanted),
-        Loader::Armbian => Err(Why::NoTrial(
+        Loader::Armbian => Err(Obstacle::NoTrial(
             "Armbian's boot script knows one command line only; adopt it where somebody can reach the console"
                 .to_owned(),
         )),
@@ -158,7 +158,7 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
 }
 
 /// Makes the wanted command line the default, and takes away what a trial left.
-pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     check::cmdline(wanted)?;
     if !wanted.touches_cmdline() {
         return Ok(Lasted::default());
@@ -177,34 +177,34 @@ pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
 }
 
 /// The boot loader that started the machine.
-fn the_loader(machine: &Machine) -> Result<Loader, Why> {
+fn the_loader(machine: &Machine) -> Result<Loader, Obstacle> {
     if let Some(container) = &machine.boot.container {
-        return Err(Why::Container(container.clone()));
+        return Err(Obstacle::Container(container.clone()));
     }
     match machine.boot.loaders.as_slice() {
-        [] => Err(Why::NoLoader),
+        [] => Err(Obstacle::NoLoader),
         [one] => Ok(one.what),
         several => {
-            Err(Why::SeveralLoaders(several.iter().map(|l| format!("{} ({})", l.what.name(), l.seen)).collect()))
+            Err(Obstacle::SeveralLoaders(several.iter().map(|l| format!("{} ({})", l.what.name(), l.seen)).collect()))
         }
     }
 }
 
 /// A file that must be there.
-fn required(tree: &dyn Tree, path: &str) -> Result<String, Why> {
+fn required(tree: &dyn Tree, path: &str) -> Result<String, Obstacle> {
     match text_exactly(tree, path) {
         Fact::Known(content) => Ok(content),
-        Fact::Absent => Err(Why::Missing { path: path.to_owned() }),
-        Fact::Denied => Err(Why::Denied { path: path.to_owned() }),
-        Fact::Garbled(why) => Err(Why::Strange { path: path.to_owned(), why }),
+        Fact::Absent => Err(Obstacle::Missing { path: path.to_owned() }),
+        Fact::Denied => Err(Obstacle::Denied { path: path.to_owned() }),
+        Fact::Garbled(why) => Err(Obstacle::Strange { path: path.to_owned(), why }),
     }
 }
 
 /// A file that may be missing.
-fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Why> {
+fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Obstacle> {
     match required(tree, path) {
         Ok(content) => Ok(Some(content)),
-        Err(Why::Missing { .. }) => Ok(None),
+        Err(Obstacle::Missing { .. }) => Ok(None),
         Err(other) => Err(other),
     }
 }
@@ -218,17 +218,17 @@ fn text_exactly(tree: &dyn Tree, path: &str) -> Fact<String> {
 }
 
 /// The names in a folder, none where it is not there.
-fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Why> {
+fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Obstacle> {
     match tree.list(folder) {
         Fact::Known(names) => Ok(names),
         Fact::Absent => Ok(Vec::new()),
-        Fact::Denied => Err(Why::Denied { path: folder.to_owned() }),
-        Fact::Garbled(why) => Err(Why::Strange { path: folder.to_owned(), why }),
+        Fact::Denied => Err(Obstacle::Denied { path: folder.to_owned() }),
+        Fact::Garbled(why) => Err(Obstacle::Strange { path: folder.to_owned(), why }),
     }
 }
 
 /// The names in a folder that end so, none where it is not there.
-fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Why> {
+fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Obstacle> {
     let mut found = names(tree, folder)?;
     found.retain(|name| name.strip_suffix(end).is_some());
     Ok(found)
@@ -259,14 +259,14 @@ fn undoing(invocation: Invocation) -> Step {
 }
 
 /// The words after the change, with the one that brings back a kernel that does not come up.
-fn tried(line: &str, wanted: &Wanted) -> Result<String, Why> {
+fn tried(line: &str, wanted: &Wanted) -> Result<String, Obstacle> {
     let settled = Settled::of(line, wanted)?;
     settled.with_panic(wanted.panic_seconds)
 }
 
 /// The release of the kernel that runs.
-fn release(machine: &Machine) -> Result<&str, Why> {
-    machine.kernel.release.known().map(String::as_str).ok_or_else(|| Why::Missing { path: RELEASE.to_owned() })
+fn release(machine: &Machine) -> Result<&str, Obstacle> {
+    machine.kernel.release.known().map(String::as_str).ok_or_else(|| Obstacle::Missing { path: RELEASE.to_owned() })
 }
 
 /// Where the kernel says its release.

@@ -1,7 +1,7 @@
 //! The artefacts alone, for people who build images: what would be written, as text.
 
 use super::line::Settled;
-use super::{ENTRY, MADE_BY, TITLE, Wanted, Why, check, files, grub};
+use super::{ENTRY, MADE_BY, Obstacle, TITLE, Wanted, check, files, grub};
 use punctual_facts::machine::Machine;
 
 /// What can be printed.
@@ -54,7 +54,7 @@ impl Artefact {
 }
 
 /// That artefact. Whole lines for the kernel are those this machine was booted with, with the wanted words.
-pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<String, Why> {
+pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<String, Obstacle> {
     check::cmdline(wanted)?;
     files::checked(wanted)?;
     let booted = machine.cmdline.known().map(punctual_facts::machine::Cmdline::for_the_kernel).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Ways of the caches for the real-time CPUs alone, as [`resctrl`] works them out from the hardware's limits.
 
-use super::super::choice::{Choice, Origin};
+use super::super::choice::Choice;
 use super::super::print::{Partition, ResctrlStep, resctrl};
 use super::super::{Expected, Reading, Step};
 use super::{Found, Notes, Remedy, Site};
@@ -12,7 +12,6 @@ pub(super) fn ways(site: &Site<'_>) -> Found {
         cpus: (*site.case.rt).clone(),
         housekeeping: (*site.case.housekeeping).clone(),
         offline: punctual_facts::cpu_set::CpuSet::new(),
-        origin: Origin::Asked,
         reasons: Vec::new(),
         warnings: Vec::new(),
     };

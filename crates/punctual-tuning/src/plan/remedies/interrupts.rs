@@ -31,7 +31,7 @@ impl Site<'_> {
     /// Whether somebody wants an interrupt to stay: by its number, its handler or its device.
     fn keeps(&self, number: u32, handlers: &[String]) -> bool {
         let number = number.to_string();
-        self.needs.devices.iter().chain(&self.needs.keep_irqs).any(|kept| {
+        self.preferences.devices.iter().chain(&self.preferences.keep_irqs).any(|kept| {
             *kept == number || handlers.iter().any(|handler| handler == kept || InterruptLine::device(handler) == kept)
         })
     }

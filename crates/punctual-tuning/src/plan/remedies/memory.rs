@@ -30,7 +30,7 @@ impl HugePages {
 /// The reservation that was asked for. Without one, what is reserved and unused is somebody's to give back.
 pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     let case = site.case;
-    if site.needs.huge_pages.is_empty() {
+    if site.preferences.huge_pages.is_empty() {
         return Ok(Remedy::ByHand(
             "whoever reserved the pages may still map them; if nobody will, write 0 to \
                 /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages"
@@ -38,7 +38,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
         ));
     }
     let mut draft = Draft::default();
-    for wish in &site.needs.huge_pages {
+    for wish in &site.preferences.huge_pages {
         let path = format!("{}/nr_hugepages", wish.folder());
         let subject = match wish.node {
             None => format!("{} kB pages", wish.size_kb),

@@ -36,7 +36,7 @@ use threads::Threads;
 
 /// What somebody wants of the changes, beyond what the real-time work needs of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct Preferences {
     /// Devices of the real-time work, by the names Linux gives them: `eth1`, `0000:03:00.0`. Their interrupts stay where
     /// they are, and only they are set up for real-time traffic.
     pub devices: Vec<String>,
@@ -87,19 +87,19 @@ pub struct Site<'a> {
     /// The machine and what the real-time work needs of it.
     pub case: &'a Case<'a>,
     /// What is wanted of the changes.
-    pub needs: &'a Needs,
+    pub preferences: &'a Preferences,
     threads: Threads,
 }
 
 impl<'a> Site<'a> {
     /// A site at which nothing was looked at yet.
-    pub fn new(case: &'a Case<'a>, needs: &'a Needs) -> Self {
-        Self { case, needs, threads: Threads::default() }
+    pub fn new(case: &'a Case<'a>, preferences: &'a Preferences) -> Self {
+        Self { case, preferences, threads: Threads::default() }
     }
 
     /// Whether a device is one of the real-time work's.
     fn is_named(&self, device: &str) -> bool {
-        self.needs.devices.iter().any(|name| name == device)
+        self.preferences.devices.iter().any(|name| name == device)
     }
 }
 

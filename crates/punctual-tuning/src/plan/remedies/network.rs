@@ -19,7 +19,7 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
 /// The devices of the real-time work that are here; without any, somebody has to name one.
 fn named(site: &Site<'_>) -> Result<Option<Vec<String>>, Doubt> {
     let all = devices(site.case)?;
-    if site.needs.devices.is_empty() {
+    if site.preferences.devices.is_empty() {
         return Ok(None);
     }
     Ok(Some(all.into_iter().filter(|device| site.is_named(device)).collect()))

@@ -70,7 +70,7 @@ fn group(site: &Site<'_>, draft: &mut Draft) {
 /// The partition, where it was asked for.
 pub(super) fn domain(site: &Site<'_>) -> Found {
     let case = site.case;
-    if !site.needs.partition {
+    if !site.preferences.partition {
         return Doubt::not_applicable(
             "isolcpus= does it from the next boot on; a cpuset partition, if asked for, does it now",
         );

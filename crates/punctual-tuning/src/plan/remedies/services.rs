@@ -64,7 +64,7 @@ fn silenced(site: &Site<'_>, units: &[Unit], risk: &str) -> Found {
     let mut draft = Draft::default();
     for (unit, processes) in units {
         if let Some(state) = is_at_work(case, unit, processes) {
-            let step = Step::Silence { unit: (*unit).to_owned(), lasting: site.needs.for_good };
+            let step = Step::Silence { unit: (*unit).to_owned(), lasting: site.preferences.for_good };
             draft.step(unit, &state, "silent", step);
         }
     }

@@ -19,7 +19,7 @@ use word::word_row;
 
 /// Something that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Requested {
     /// A word on the kernel's command line.
     Word {
         /// The knob it is for.
@@ -45,7 +45,7 @@ pub enum Asked {
     },
 }
 
-impl Asked {
+impl Requested {
     /// A word that is to be kept, or to be gone.
     pub fn of_word(id: &str, keep: &Keep) -> Option<Self> {
         let id = id.to_owned();
@@ -60,7 +60,7 @@ impl Asked {
 /// One line of the status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct StatusRow {
     /// The knob.
     pub id: String,
     /// What it is about: a word, a file, a thread.
@@ -122,39 +122,39 @@ impl Standing {
 
 /// How everything that was asked for stands, earliest first. What was asked for again since stands as it was asked for
 /// last.
-pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Asked]) -> Vec<Row> {
+pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Requested]) -> Vec<StatusRow> {
     let case = Case::new(tree, machine, need);
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
     for (at, asked) in asked.iter().enumerate() {
         last.insert(about(asked), at);
     }
-    let is_last = |(at, asked): &(usize, &Asked)| last.get(&about(asked)) == Some(at);
+    let is_last = |(at, asked): &(usize, &Requested)| last.get(&about(asked)) == Some(at);
     asked.iter().enumerate().filter(is_last).map(|(_, asked)| row(asked, &case)).collect()
 }
 
 /// What it is about: of two that are about the same, the later one is laid over the earlier.
-fn about(asked: &Asked) -> String {
+fn about(asked: &Requested) -> String {
     match asked {
-        Asked::Word { word: name, .. } | Asked::NoWord { name, .. } => {
+        Requested::Word { word: name, .. } | Requested::NoWord { name, .. } => {
             format!("word {}", same_dashes(name.split('=').next().unwrap_or(name)))
         }
         // Lines of such a file stand beside each other, and so do settings of a device and calls of a program.
-        Asked::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
+        Requested::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
             Reading::Switches | Reading::Schemata => format!("{path} {value}"),
             _ => subject(step),
         },
-        Asked::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
-        Asked::Done { step, .. } => subject(step),
+        Requested::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
+        Requested::Done { step, .. } => subject(step),
     }
 }
 
-fn row(asked: &Asked, case: &Case<'_>) -> Row {
+fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
     match asked {
-        Asked::Word { id, word } => word_row(id, &Keep::Word(word.clone()), case),
-        Asked::NoWord { id, name } => word_row(id, &Keep::NoWord(name.clone()), case),
-        Asked::Done { id, step, is_this_boot } => {
+        Requested::Word { id, word } => word_row(id, &Keep::Word(word.clone()), case),
+        Requested::NoWord { id, name } => word_row(id, &Keep::NoWord(name.clone()), case),
+        Requested::Done { id, step, is_this_boot } => {
             let (what, seen) = (subject(step), seen(step, case));
-            let mut row = Row {
+            let mut row = StatusRow {
                 id: id.clone(),
                 what,
                 configured: None,
@@ -317,7 +317,7 @@ mod tests {
     /// How a step of this boot stands on that machine.
     fn standing_of(machine: &str, step: Step) -> Standing {
         let tree = MemTree::parse(&format!("punctual-machine 1\n{machine}")).unwrap();
-        let asked = [Asked::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];
+        let asked = [Requested::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];
         standing(&tree, &Machine::read(&tree), &Need::default(), &asked).remove(0).standing
     }
 

@@ -19,7 +19,7 @@ use punctual_optimize::format::Kept;
 use punctual_optimize::{Campaign, Outcome, Stage};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Starts;
-use punctual_tuning::plan::{self, Change, Invocation, Keep};
+use punctual_tuning::plan::{self, BootChange, Change, Invocation, Keep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -42,8 +42,8 @@ pub fn limits(source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
         return Err(format!("{why}; measure before and after with `punctual compare`"));
     }
     match plan::trial(source.tree(), &source.machine, keeps) {
-        Ok((Some(_), Starts::NextBoot | Starts::Reboot(_), limits)) => Ok(limits),
-        Ok((Some(_), Starts::Menu(_), _)) => {
+        Ok(BootChange { change: Some(_), starts: Starts::NextBoot | Starts::Reboot(_), limits }) => Ok(limits),
+        Ok(BootChange { change: Some(_), starts: Starts::Menu(_), .. }) => {
             Err("this boot loader tries an entry only by hand, from its menu".to_owned())
         }
         Ok(_) => Err("the boot entry has its words already, and this boot was not given them".to_owned()),
@@ -136,7 +136,8 @@ impl Boots<'_, '_> {
     fn way(&self) -> Result<Option<Invocation>> {
         let source = Source::here();
         for session in self.standing()?.iter().filter(|session| is_entry(session)) {
-            if let Ok((_, Starts::Reboot(special), _)) = plan::trial(source.tree(), &source.machine, &keeps(session)) {
+            let trial = plan::trial(source.tree(), &source.machine, &keeps(session));
+            if let Ok(BootChange { starts: Starts::Reboot(special), .. }) = trial {
                 return Ok(Some(special));
             }
         }
@@ -212,7 +213,9 @@ impl Hands for Boots<'_, '_> {
     fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>> {
         let source = Source::here();
         match plan::trial(source.tree(), &source.machine, keeps) {
-            Ok((Some(change), Starts::NextBoot | Starts::Reboot(_), _)) => self.apply(&change, keeps),
+            Ok(BootChange { change: Some(change), starts: Starts::NextBoot | Starts::Reboot(_), .. }) => {
+                self.apply(&change, keeps)
+            }
             Ok(_) => Ok(Some("this boot loader would not boot it once by itself".to_owned())),
             Err(why) => Ok(Some(why.to_string())),
         }

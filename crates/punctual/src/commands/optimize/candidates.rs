@@ -10,7 +10,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Need;
 use punctual_optimize::Candidate;
 use punctual_tuning::knobs::Blast;
-use punctual_tuning::plan::remedies::Needs;
+use punctual_tuning::plan::remedies::Preferences;
 use punctual_tuning::plan::{
     Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
 };
@@ -149,7 +149,7 @@ fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
         only: ids.iter().map(|id| (*id).clone()).collect(),
         except: Vec::new(),
         blast: args.blast,
-        needs: Needs { priority: Some(u32::from(args.priority)), ..Needs::default() },
+        preferences: Preferences { priority: Some(u32::from(args.priority)), ..Preferences::default() },
         lasting: false,
         holds: true,
         standing: Vec::new(),

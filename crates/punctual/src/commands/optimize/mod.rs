@@ -19,9 +19,9 @@ pub mod simulated;
 mod time;
 mod told;
 
-use super::campaign::{no_campaign_but, none_measures};
+use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, nothing_waits, put_back_abandoned};
 use super::session;
-use super::tune::{allowed_to_change, is_agreed, nothing_waits};
+use super::tune::is_agreed;
 use crate::cli::{Cli, Command, OptimizeArgs};
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
@@ -80,7 +80,7 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
 fn nothing_else(own: Option<&Path>) -> Result<()> {
     allowed_to_change()?;
     none_measures()?;
-    for sentence in super::status::put_back_abandoned()? {
+    for sentence in put_back_abandoned()? {
         render::say(&sentence.text);
     }
     nothing_waits()?;

@@ -21,17 +21,6 @@ use std::time::Duration;
 /// The word that makes this program a guard.
 pub const GUARD: &str = "__guard";
 
-/// Goes on only for who may change the machine.
-pub fn allowed_to_change() -> Result<()> {
-    if rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
-    bail!(
-        "to change the machine takes root: files of /proc, /sys, /etc and the boot loader are written, and the journal in \
-         /var/lib/punctual is root's alone; nothing was changed. Run it with sudo; --dry-run plans without"
-    )
-}
-
 /// Applies a plan.
 pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
     let request = Request {
@@ -80,7 +69,7 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
         );
     }
     let text = if args.json {
-        render::document(&TuneDocument { profile: args.profile, plan, applied: Some(&applied) })
+        render::document(&TuneDocument::of(args.profile, plan, Some(&applied)))
     } else {
         render::tune::results(plan, &applied, &next(args, plan, &applied), render::style())
     };

@@ -5,7 +5,7 @@ use crate::commands::source::knob;
 use anyhow::Result;
 use punctual_facts::profile::Need;
 use punctual_tuning::plan::Wishes;
-use punctual_tuning::plan::remedies::{HugePages, Needs};
+use punctual_tuning::plan::remedies::{HugePages, Preferences};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
         only: args.only.clone(),
         except: args.except.clone(),
         blast: args.blast,
-        needs: Needs {
+        preferences: Preferences {
             devices: args.device.clone().into_iter().collect(),
             partition: args.partition,
             for_good: !args.until_reboot && args.command.is_empty(),

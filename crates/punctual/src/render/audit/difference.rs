@@ -7,7 +7,7 @@ use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Finding, State};
-use punctual_tuning::diff::{Changed, Difference, Trend, Turn};
+use punctual_tuning::diff::{AuditDifference, Changed, Trend, Turn};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 
@@ -42,7 +42,7 @@ fn side(finding: Option<&Finding>) -> String {
 }
 
 /// As text: empty where nothing differs.
-pub fn text(difference: &Difference, names: Names<'_>, style: Style) -> String {
+pub fn text(difference: &AuditDifference, names: Names<'_>, style: Style) -> String {
     if difference.is_empty() {
         return String::new();
     }
@@ -90,7 +90,7 @@ pub fn text(difference: &Difference, names: Names<'_>, style: Style) -> String {
 }
 
 /// As Markdown, which says so where nothing differs: a comment in a merge request should not be empty.
-pub fn markdown(difference: &Difference, names: Names<'_>) -> Result<String, fmt::Error> {
+pub fn markdown(difference: &AuditDifference, names: Names<'_>) -> Result<String, fmt::Error> {
     let mut out = String::new();
     writeln!(out, "# What differs from {} to {}\n", code(names.from), code(names.to))?;
     if difference.is_empty() {
@@ -136,7 +136,7 @@ pub struct DifferenceDocument<'a> {
     #[serde(flatten)]
     pub names: Names<'a>,
     #[serde(flatten)]
-    pub difference: &'a Difference,
+    pub difference: &'a AuditDifference,
 }
 
 impl Published for DifferenceDocument<'_> {

@@ -33,7 +33,7 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
     let advice = Advice::of(knob, case);
     for (name, text) in [
         ("why", knob.why.to_owned()),
-        ("now", case.fill(knob.fix)),
+        ("now", knob.fix_here(case)),
         ("lasting", advice.persist),
         ("undo", advice.undo),
         ("undo lasting", advice.undo_persist.unwrap_or_default()),

@@ -119,7 +119,7 @@ impl Advice {
         Self {
             family: knob.family,
             persist: lasting(knob, case),
-            undo: case.fill(knob.undo),
+            undo: knob.undo_here(case),
             undo_persist: undoing(knob, case),
             blast_radius: knob.blast,
             sources: knob.sources,

@@ -37,7 +37,7 @@ fn rule(audit: &Audit<'_>, finding: &Finding, knob: &Knob) -> Rule {
     let advice = Advice::of(knob, case);
     let help = format!(
         "Now: {}\nLasting: {}\nUndo: {}; lasting: {}\nCost: {}\nBlast radius: {}.\nSources: {}",
-        case.fill(knob.fix),
+        knob.fix_here(case),
         advice.persist,
         advice.undo,
         advice.undo_persist.as_deref().unwrap_or("the same"),

@@ -10,7 +10,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
 use punctual_tuning::audit::audit;
-use punctual_tuning::diff::{Difference, Side};
+use punctual_tuning::diff::{AuditDifference, AuditSide};
 use punctual_tuning::knobs;
 use quick_xml::events::Event;
 
@@ -45,7 +45,7 @@ fn evil() -> Vec<Finding> {
         state,
         evidence: vec![Evidence { source: format!("/proc/{EVIL}"), value: EVIL.to_owned() }],
         why: knob.why.to_owned(),
-        fix: knob.fix.to_owned(),
+        fix: knob.fix_anywhere(),
         cost: knob.cost.to_owned(),
         confidence: knob.confidence,
     });
@@ -227,12 +227,12 @@ fn the_same_is_nothing_and_what_differs_is_harmless() {
         let machine = audit.case.machine;
         let mut changed = evil();
         changed[0].evidence[0].value.push_str(" more");
-        let side = |findings| Side { machine, cpus: &audit.case.rt, findings };
+        let side = |findings| AuditSide { machine, cpus: &audit.case.rt, findings };
         let names = Names { from: EVIL, to: "b" };
-        let same = Difference::between(&side(audit.findings), &side(audit.findings));
+        let same = AuditDifference::between(&side(audit.findings), &side(audit.findings));
         assert_eq!(difference_text(&same, names, Style::default()), "");
         assert!(difference_markdown(&same, names).unwrap().contains("Nothing."));
-        let difference = Difference::between(&side(audit.findings), &side(&changed));
+        let difference = AuditDifference::between(&side(audit.findings), &side(&changed));
         assert_eq!(difference.knobs.len(), 1);
         for text in
             [difference_text(&difference, names, Style::default()), difference_markdown(&difference, names).unwrap()]

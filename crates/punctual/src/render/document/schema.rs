@@ -4,7 +4,8 @@
 //! carry no format that only a Rust program has.
 
 use super::Published;
-use crate::render::optimize;
+use crate::render::{audit, lint, optimize, tune};
+use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -133,7 +134,7 @@ pub(in crate::render) fn validator<T: JsonSchema + Published>() -> jsonschema::V
 
 /// Fails with every place where the printed document is not what its schema says.
 #[track_caller]
-pub(in crate::render) fn assert_valid<T: JsonSchema + Published>(value: &T) -> Value {
+pub(crate) fn assert_valid<T: JsonSchema + Published>(value: &T) -> Value {
     let document: Value = serde_json::from_str(&super::document(value)).unwrap();
     let validator = validator::<T>();
     let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path)).collect();
@@ -149,7 +150,15 @@ fn file<T: JsonSchema + Published>() -> (String, String) {
 
 /// The schema of every document this program prints.
 fn schemas() -> Vec<(String, String)> {
-    vec![file::<optimize::Published<'_>>()]
+    vec![
+        file::<audit::AuditDocument<'_>>(),
+        file::<audit::DifferenceDocument<'_>>(),
+        file::<lint::LintDocument<'_>>(),
+        file::<optimize::Published<'_>>(),
+        file::<tune::TuneDocument<'_>>(),
+        file::<Reverted>(),
+        file::<tune::Status>(),
+    ]
 }
 
 #[test]

@@ -12,10 +12,21 @@ use serde::Serialize;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TuneDocument<'a> {
     /// Kind of work the machine is for.
-    pub profile: Kind,
-    pub plan: &'a Plan,
+    profile: Kind,
+    plan: &'a Plan,
+    /// Words for the kernel that are wanted at the next boot, those of earlier tunings among them.
+    cmdline_add: &'a [String],
+    /// Words for the kernel, by name, that are to be gone at the next boot.
+    cmdline_remove: &'a [String],
     /// Null where nothing was changed: `--dry-run`, a captured machine, or nothing to change.
-    pub applied: Option<&'a Applied>,
+    applied: Option<&'a Applied>,
+}
+
+impl<'a> TuneDocument<'a> {
+    pub fn of(profile: Kind, plan: &'a Plan, applied: Option<&'a Applied>) -> Self {
+        let (cmdline_add, cmdline_remove) = (&plan.wanted.words, &plan.wanted.no_words);
+        Self { profile, plan, cmdline_add, cmdline_remove, applied }
+    }
 }
 
 impl Published for TuneDocument<'_> {

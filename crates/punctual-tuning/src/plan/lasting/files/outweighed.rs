@@ -1,7 +1,7 @@
 //! Values of ours that would not count, since a file of somebody else counts more: each is left out and said, and the
 //! others are kept.
 
-use super::super::{Lost, Wanted, Why, ending, optional};
+use super::super::{Lost, Obstacle, Wanted, ending, optional};
 use super::lists::{reads_sysctl, sysctl_name, tmpfiles_path};
 use crate::own_files;
 use punctual_facts::fact::printable;
@@ -9,7 +9,7 @@ use punctual_facts::machine::Init;
 use punctual_facts::tree::Tree;
 
 /// What is wanted and would count, and what would not.
-pub(super) fn without(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> Result<(Wanted, Vec<Lost>), Why> {
+pub(super) fn without(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> Result<(Wanted, Vec<Lost>), Obstacle> {
     let (mut kept, mut lost) = (wanted.clone(), Vec::new());
     if !wanted.sysctls.is_empty() && reads_sysctl(init) {
         sysctls(tree, init, &mut kept, &mut lost)?;
@@ -20,7 +20,7 @@ pub(super) fn without(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> R
     Ok((kept, lost))
 }
 
-fn sysctls(tree: &dyn Tree, init: Option<Init>, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<(), Why> {
+fn sysctls(tree: &dyn Tree, init: Option<Init>, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<(), Obstacle> {
     let mut later = Vec::new();
     let ours = own_files::name(own_files::SYSCTL);
     for folder in own_files::SYSCTL_FOLDERS {
@@ -46,7 +46,7 @@ fn sysctls(tree: &dyn Tree, init: Option<Init>, kept: &mut Wanted, lost: &mut Ve
     Ok(())
 }
 
-fn writes(tree: &dyn Tree, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<(), Why> {
+fn writes(tree: &dyn Tree, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<(), Obstacle> {
     let ours = own_files::name(own_files::TMPFILES);
     for folder in own_files::TMPFILES_FOLDERS {
         for name in ending(tree, folder, ".conf")?.iter().filter(|name| *name != ours) {

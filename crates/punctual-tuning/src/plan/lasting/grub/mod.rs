@@ -15,7 +15,7 @@ pub(super) use place::{not_once, once};
 
 use super::line::{Settled, fitting};
 use super::{
-    ENTRY, LAST, Lasted, MADE_BY, Starts, Trial, Wanted, Why, block, doing, edit, ending, optional, own, required,
+    ENTRY, LAST, Lasted, MADE_BY, Obstacle, Starts, Trial, Wanted, block, doing, edit, ending, optional, own, required,
     shell, tried, undoing,
 };
 use crate::plan::{Invocation, Step};
@@ -46,13 +46,15 @@ fn mkconfig(machine: &Machine) -> Invocation {
 }
 
 /// An entry of its own, booted once.
-pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let folder = folder(machine);
     let path = format!("{folder}/grub.cfg");
     let config = required(tree, &path)?;
-    let entry = Entry::running(&config, machine)
-        .ok_or_else(|| Why::Strange { path: path.clone(), why: "has no entry for the kernel that runs".to_owned() })?;
-    let args = entry.args().map_err(|why| Why::Strange { path: path.clone(), why })?;
+    let entry = Entry::running(&config, machine).ok_or_else(|| Obstacle::Strange {
+        path: path.clone(),
+        why: "has no entry for the kernel that runs".to_owned(),
+    })?;
+    let args = entry.args().map_err(|why| Obstacle::Strange { path: path.clone(), why })?;
     if Settled::of(args, wanted)?.line == args {
         return Ok(Trial::not_needed());
     }
@@ -92,7 +94,7 @@ pub(super) fn only_panics(seconds: u32) -> String {
 }
 
 /// Puts the entry into the file that `grub.cfg` reads, or makes `grub.cfg` anew with it.
-fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> Result<Vec<Step>, Why> {
+fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> Result<Vec<Step>, Obstacle> {
     let custom = format!("{}/custom.cfg", folder(machine));
     if !config.lines().any(|line| line.trim_start().starts_with("source ") && line.contains("/custom.cfg")) {
         let script = format!("#!/bin/sh\n{MADE_BY}cat <<'PUNCTUAL'\n{text}PUNCTUAL\n");
@@ -109,7 +111,7 @@ fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> 
 }
 
 /// Takes away what a trial left.
-fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Why> {
+fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstacle> {
     let folder = folder(machine);
     let custom = format!("{folder}/custom.cfg");
     let mut steps = Vec::new();
@@ -128,7 +130,7 @@ fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Why> {
 }
 
 /// A fragment of our own, as Debian and Ubuntu have them.
-pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let path = crate::own_files::GRUB.to_owned();
     let earlier = optional(tree, &path)?.unwrap_or_default();
     let all = shell::with_earlier(&earlier, &VARIABLES, wanted);
@@ -140,7 +142,7 @@ pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted
         let later = format!("{FRAGMENTS}/{name}");
         if required(tree, &later)?.lines().any(|line| line.trim_start().starts_with(VARIABLES[0])) {
             let why = format!("is read after {ours} and sets the kernel's words anew");
-            return Err(Why::Conflict { path: later, why });
+            return Err(Obstacle::Conflict { path: later, why });
         }
     }
     let text = format!("{MADE_BY}{}", fragment(&settled));
@@ -148,7 +150,7 @@ pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted
 }
 
 /// Marked lines at the end of the one file that others have: whoever reads it is a shell.
-pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, DEFAULTS)?;
     let base = block::without(&seen).unwrap_or_else(|| seen.clone());
     let earlier = if base == seen { "" } else { &seen };
@@ -175,14 +177,14 @@ fn settle(
     wanted: &Wanted,
     all: &Wanted,
     before: &[String],
-) -> Result<Option<Settled>, Why> {
+) -> Result<Option<Settled>, Obstacle> {
     let booted = machine.cmdline.known().map(punctual_facts::machine::Cmdline::for_the_kernel).unwrap_or_default();
     // The words of this boot are as long as those of the next one, apart from ours.
     Settled::of(&booted, all)?;
     let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
     let line = match places.into_iter().next().map(|place| place.line) {
         Some(Fact::Known(line)) => line,
-        Some(Fact::Denied) => return Err(Why::Denied { path: DEFAULTS.to_owned() }),
+        Some(Fact::Denied) => return Err(Obstacle::Denied { path: DEFAULTS.to_owned() }),
         // Whatever the user's shell code says, the fragment takes its words out while it is read.
         _ => return Settled::of(&booted, all).map(Some),
     };

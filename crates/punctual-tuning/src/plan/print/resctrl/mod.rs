@@ -22,7 +22,7 @@ const GROUP: &str = "punctual";
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ResctrlStep {
     /// Make this folder, if it is not there; undone by removing it, which gives its CPUs and ways back.
     MakeFolder {
         /// Its path.
@@ -58,7 +58,7 @@ pub struct Share {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// What to do, in this order; undone in reverse order (the folder goes before the default group grows again).
-    pub steps: Vec<Step>,
+    pub steps: Vec<ResctrlStep>,
     /// Who gets what.
     pub shares: Vec<Share>,
     /// What there is to know.
@@ -227,7 +227,7 @@ fn hex(masks: &[u64]) -> String {
     masks.iter().map(|mask| format!("{mask:x}")).collect::<Vec<_>>().join("/")
 }
 
-fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
+fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<ResctrlStep> {
     let mut texts = [String::new(), String::new()];
     for cache in &hardware.caches {
         for (n, line) in cache.lines.iter().enumerate() {
@@ -242,7 +242,7 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     }
     let [others, own] = texts;
     let group = format!("{FOLDER}/{GROUP}");
-    let write = |path: String, value: String| Step::Write { path, value };
+    let write = |path: String, value: String| ResctrlStep::Write { path, value };
     let is_there = hardware.groups.iter().any(|group| group.name == GROUP);
     let mut steps = Vec::new();
     if is_there {
@@ -251,7 +251,7 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     }
     steps.push(write(format!("{FOLDER}/schemata"), others));
     if !is_there {
-        steps.push(Step::MakeFolder { path: group.clone() });
+        steps.push(ResctrlStep::MakeFolder { path: group.clone() });
     }
     steps.push(write(format!("{group}/schemata"), own));
     steps.push(write(format!("{group}/mode"), "exclusive\n".to_owned()));
@@ -306,8 +306,8 @@ impl fmt::Display for Partition {
         }
         for step in &self.steps {
             match step {
-                Step::MakeFolder { path } => writeln!(f, "mkdir {path}")?,
-                Step::Write { path, value } => {
+                ResctrlStep::MakeFolder { path } => writeln!(f, "mkdir {path}")?,
+                ResctrlStep::Write { path, value } => {
                     writeln!(f, "printf '{}' > {path}", value.replace('\n', "\\n"))?;
                 }
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why nothing is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum Obstacle {
     /// Someone else owns this; what to do there.
     ByHand(String),
     /// No sign of a boot loader.
@@ -55,7 +55,7 @@ pub enum Why {
     },
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByHand(what) => write!(f, "to be done by hand here: {what}"),
@@ -89,4 +89,4 @@ impl fmt::Display for Why {
     }
 }
 
-impl std::error::Error for Why {}
+impl std::error::Error for Obstacle {}

@@ -20,7 +20,7 @@ pub const MODULE_INFO: &str = "punctual:/modinfo";
 const LISTS_UNKNOWN: Version = Version::new(5, 14);
 
 /// What is known of a machine beside its command line.
-pub struct Evidence<'a> {
+pub struct Testimony<'a> {
     live: Option<Live<'a>>,
     /// Of whose image the list is read once it is wanted; none is for a kernel whose list was given, or that has none.
     images: Option<&'a dyn Tree>,
@@ -83,7 +83,7 @@ pub(super) enum Became {
     Ignored(String),
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> Testimony<'a> {
     /// Nothing but the line is known.
     pub fn none() -> Self {
         Self { live: None, images: None, image: OnceCell::new() }
