@@ -12,7 +12,7 @@ mod twins;
 
 use super::record::Record;
 use serde::Serialize;
-use twins::Line;
+use twins::{Line, Written};
 
 pub const VERSION: u32 = 1;
 const MAGIC: &str = "punctual journal ";
@@ -24,7 +24,7 @@ pub fn first_line() -> String {
 
 /// A record as a line, with its end.
 pub fn line(record: &Record) -> Result<String, serde_json::Error> {
-    let json = serde_json::to_string(&Line::from(record.clone()))?;
+    let json = serde_json::to_string(&Line::of(record.clone()))?;
     Ok(format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())))
 }
 
@@ -119,5 +119,5 @@ fn record(line: &[u8], number: usize) -> Result<Record, Trouble> {
         return Err(Trouble::Unusable(Unusable::UnknownRecord { line: number, kind }));
     }
     let line: Line = serde_json::from_value(value).map_err(|error| damaged(&error))?;
-    Record::try_from(line).map_err(|error| damaged(&error))
+    line.own().map_err(|error: String| damaged(&error))
 }
