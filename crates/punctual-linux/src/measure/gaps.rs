@@ -25,13 +25,23 @@ impl Gaps {
     }
 
     /// Takes in what the threads set aside, and judges what is old enough.
-    pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+    pub(super) fn settle(
+        &mut self,
+        at: MonoTime,
+        collectors: &mut [Collector],
+        watch: &Watch,
+    ) -> Option<Event<MonoTime>> {
         self.take(at, collectors);
         self.judge(at.minus(JUDGE_AFTER), collectors, watch)
     }
 
     /// Judges everything: no more will come.
-    pub(super) fn settle_all(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+    pub(super) fn settle_all(
+        &mut self,
+        at: MonoTime,
+        collectors: &mut [Collector],
+        watch: &Watch,
+    ) -> Option<Event<MonoTime>> {
         self.take(at, collectors);
         self.judge(at, collectors, watch)
     }
@@ -46,7 +56,7 @@ impl Gaps {
         self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
     }
 
-    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event<MonoTime>> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.waiting).into_iter().partition(|(_, gap)| gap.activation.woke <= until);
         self.waiting = waiting;
@@ -75,9 +85,9 @@ impl Gaps {
     }
 }
 
-/// One event for all CPUs that stood still; its instant is the clock's until the run makes it relative.
-fn joined(standstill: Option<Event>, gap: &Gap) -> Event {
-    let woke = Nanos::from_ns(gap.activation.woke.as_ns());
+/// One event for all CPUs that stood still.
+fn joined(standstill: Option<Event<MonoTime>>, gap: &Gap) -> Event<MonoTime> {
+    let woke = gap.activation.woke;
     let before =
         standstill.unwrap_or(Event { at: woke, length: Nanos::ZERO, kind: EventKind::Paused, releases_lost: 0 });
     Event {
@@ -97,7 +107,7 @@ mod tests {
     fn a_standstill_of_two_cpus_is_one_event() {
         let event = joined(Some(joined(None, &gap(100, 3_100))), &gap(101, 3_102));
         assert_eq!((event.kind, event.length), (EventKind::Paused, Nanos::from_ms(3_001)));
-        assert_eq!((event.releases_lost, event.at), (3_001 + 3_002, Nanos::from_ms(3_102)));
+        assert_eq!((event.releases_lost, event.at), (3_001 + 3_002, at_ms(3_102)));
     }
 
     #[test]

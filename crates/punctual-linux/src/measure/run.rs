@@ -11,7 +11,8 @@ use crate::probe::{Collector, Go, Probe, Recorder, RunControl, Stretch};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Worst, interval_length,
+    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, RecTime, Worst,
+    interval_length,
 };
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
 use punctual_rt::setup::LatencyRequest;
@@ -140,13 +141,13 @@ impl<'a> Run<'a> {
         if first {
             self.announce(setting);
         }
-        self.emit(skipped.into_iter().map(|kind| mark(Nanos::ZERO, kind)));
+        self.emit(skipped.into_iter().map(|kind| mark(RecTime::EPOCH, kind)));
         self.sleep_until(from.minus(LEAD), interrupted);
         self.collectors.iter_mut().for_each(Collector::zero_counters);
         self.sleep_until(from, interrupted);
         self.causes.iter().for_each(|causes| causes.warmed_up(&self.collectors));
         let warm_up = self.collectors.iter().map(Collector::warm_up).collect();
-        let at = self.since_epoch(from);
+        let at = self.recorded(from);
         self.emit([Frame::WarmUp(warm_up), mark(at, MarkKind::PhaseStart(self.phase_number()))]);
         self.interval_from = from;
         self.rest();
@@ -255,7 +256,7 @@ impl<'a> Run<'a> {
         let loads_done = self.loads.stop();
         self.emit(loads_done);
         self.measured = self.measured.plus(phases::lengths(self.scenario, self.phase).counted);
-        self.emit([mark(self.since_epoch(at), MarkKind::PhaseEnd(self.phase_number()))]);
+        self.emit([mark(self.recorded(at), MarkKind::PhaseEnd(self.phase_number()))]);
     }
 
     fn phase_number(&self) -> u16 {
@@ -322,13 +323,12 @@ impl<'a> Run<'a> {
 
     /// Writes what happened since the last one; the last one of a phase holds nothing back.
     fn cut_interval(&mut self, at: MonoTime, last: bool) {
-        let (start, length) = (self.since_epoch(self.interval_from), at.since(self.interval_from));
+        let (start, length) = (self.recorded(self.interval_from), at.since(self.interval_from));
         self.interval_from = at.max(self.epoch);
         let cpus: Vec<_> = self.collectors.iter_mut().map(|c| c.interval(at, last)).collect();
         self.skipped += cpus.iter().flat_map(|c| &c.skipped).map(|(_, n)| n).sum::<u64>();
         let too_late: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
         if too_late > 0 {
-            let at = Nanos::from_ns(at.as_ns());
             let event = Event { at, length: Nanos::from_secs(too_late), kind: EventKind::BlocksLost, releases_lost: 0 };
             self.emit_events([event]);
         }
@@ -346,7 +346,6 @@ impl<'a> Run<'a> {
             .zip(&self.probes)
             .any(|(collector, probe)| collector.affinity().is_some_and(|cpus| cpus != probe.granted.affinity));
         if moved {
-            let at = Nanos::from_ns(at.as_ns());
             self.emit_events([Event { at, length: Nanos::ZERO, kind: EventKind::Moved, releases_lost: 0 }]);
         }
     }
@@ -357,7 +356,6 @@ impl<'a> Run<'a> {
         let Some(pause) = in_force::real_time_pause().filter(|_| spins) else { return };
         let gap = self.collectors.iter().map(|collector| collector.longest_gap).max().unwrap_or_default();
         if gap.plus(gap) >= pause {
-            let at = Nanos::from_ns(at.as_ns());
             self.emit_events([Event { at, length: gap, kind: EventKind::RtThrottled, releases_lost: 0 }]);
         }
     }
@@ -383,7 +381,6 @@ impl<'a> Run<'a> {
         self.account(at);
         let state = in_force::read(Moment::After, &self.scenario.cpus());
         if in_force::times_throttled(&state) > self.throttled_before {
-            let at = Nanos::from_ns(at.as_ns());
             self.emit_events([Event { at, length: Nanos::ZERO, kind: EventKind::Throttled, releases_lost: 0 }]);
         }
         self.emit([Frame::InForce(state)]);
@@ -398,24 +395,22 @@ impl<'a> Run<'a> {
         let totals = self.causes.take().map(Causes::finish);
         self.emit(totals.into_iter().flatten());
         let write_error = self.observer.write_error();
-        self.emit([Frame::End(End { at: self.since_epoch(at), reason, write_error })]);
+        self.emit([Frame::End(End { at: self.recorded(at), reason, write_error })]);
         self.observer.checkpoint();
         reason
     }
 
-    fn since_epoch(&self, at: MonoTime) -> Nanos {
-        at.since(self.epoch)
+    fn recorded(&self, at: MonoTime) -> RecTime {
+        RecTime::of(at, self.epoch)
     }
 
     fn emit(&mut self, frames: impl IntoIterator<Item = Frame>) {
         frames.into_iter().for_each(|frame| self.observer.frame(frame));
     }
 
-    /// Events carry instants of the clock until here.
-    fn emit_events(&mut self, events: impl IntoIterator<Item = Event>) {
+    fn emit_events(&mut self, events: impl IntoIterator<Item = Event<MonoTime>>) {
         for event in events {
-            let at = self.since_epoch(MonoTime::from_ns(event.at.as_ns()));
-            self.observer.frame(Frame::Event(Event { at, ..event }));
+            self.observer.frame(Frame::Event(event.recorded(self.epoch)));
         }
     }
 }

@@ -125,7 +125,7 @@ impl Watch {
     }
 
     /// Compares with the last reading; the watcher should have been back at `due`.
-    pub fn tick(&mut self, readings: Readings, due: MonoTime) -> Vec<Event> {
+    pub fn tick(&mut self, readings: Readings, due: MonoTime) -> Vec<Event<MonoTime>> {
         let mut events = Vec::new();
         let last = std::mem::replace(&mut self.last, readings);
         if readings.at.since(due) >= WATCHER_LATE {
@@ -149,7 +149,7 @@ impl Watch {
 
     /// The TSC's rate is learnt over the first second; after that it must predict the monotonic clock to 0.1 %.
     #[allow(clippy::cast_precision_loss, reason = "a ratio to three digits")]
-    fn check_tsc(&mut self, readings: &Readings) -> Option<Event> {
+    fn check_tsc(&mut self, readings: &Readings) -> Option<Event<MonoTime>> {
         let (first, tsc) = (self.first.tsc?, readings.tsc?);
         let elapsed = readings.at.since(self.first.at);
         if elapsed < Nanos::from_secs(1) || self.tsc_drifted {
@@ -168,15 +168,10 @@ impl Watch {
     }
 
     /// How much the hypervisor stole since the last time this was asked.
-    pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Event> {
+    pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Event<MonoTime>> {
         let stolen = accounted.steal.minus(self.accounted.steal);
         self.accounted = accounted;
-        (stolen > Nanos::ZERO).then_some(Event {
-            at: Nanos::from_ns(at.as_ns()),
-            length: stolen,
-            kind: EventKind::Steal,
-            releases_lost: 0,
-        })
+        (stolen > Nanos::ZERO).then_some(Event { at, length: stolen, kind: EventKind::Steal, releases_lost: 0 })
     }
 
     /// What happened during a gap, given whether another measured thread was seen alive meanwhile.
@@ -217,9 +212,8 @@ fn beyond_tolerance(difference: i128) -> Option<Nanos> {
     (length > CLOCK_TOLERANCE).then_some(length)
 }
 
-/// Times of events are made relative to the epoch by whoever hands them on.
-fn event(readings: &Readings, length: Nanos, kind: EventKind) -> Event {
-    Event { at: Nanos::from_ns(readings.at.as_ns()), length, kind, releases_lost: 0 }
+fn event(readings: &Readings, length: Nanos, kind: EventKind) -> Event<MonoTime> {
+    Event { at: readings.at, length, kind, releases_lost: 0 }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingWriter;
 use punctual_numbers::explain::primary_cause;
-use punctual_numbers::recording::{Frame, Mark, MarkKind, Recording, Shift};
+use punctual_numbers::recording::{Frame, Mark, MarkKind, RecTime, Recording, Shift};
 use punctual_numbers::report::Report;
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
@@ -260,7 +260,7 @@ impl Keeper {
         if let Frame::Header(header) = &frame {
             self.epoch = header.epoch;
             let behind = |former: &Recording| {
-                let until = former.runs.last().map_or(punctual_hist::Nanos::ZERO, |run| run.until);
+                let until = former.runs.last().map_or(RecTime::EPOCH, |run| run.until);
                 Shift::behind(&former.header, header, until, former.causes.windows.next_slot())
             };
             self.place = self.recording.as_ref().map(behind);
@@ -306,8 +306,8 @@ impl Keeper {
         let (Display::Live(live), Some(_)) = (&self.display, &self.recording) else { return };
         for (at, text) in live.notes() {
             let at = at.since(self.epoch);
-            let text = format!("{text}, {} into the run", render::units::moment(at));
-            self.keep(Frame::Mark(Mark { at, kind: MarkKind::Note(text) }));
+            let text = format!("{text}, {} into the run", render::units::moment(RecTime::after_epoch(at)));
+            self.keep(Frame::Mark(Mark { at: RecTime::after_epoch(at), kind: MarkKind::Note(text) }));
         }
     }
 }

@@ -262,6 +262,7 @@ pub fn phase_title(report: &Report, row: &PhaseRow) -> String {
 mod tests {
     use super::*;
     use crate::render::sample;
+    use punctual_numbers::recording::RecTime;
 
     fn plain(text: &str) -> String {
         text.replace(units::THIN, " ")
@@ -295,7 +296,7 @@ mod tests {
 
     #[test]
     fn an_event_says_how_long_and_what_was_lost() {
-        let mut e = Event { at: Nanos::ZERO, length: Nanos::ZERO, kind: EventKind::WallClockStep, releases_lost: 0 };
+        let mut e = Event { at: RecTime::EPOCH, length: Nanos::ZERO, kind: EventKind::WallClockStep, releases_lost: 0 };
         assert_eq!(event(&e), "the wall clock was set");
         e.length = Nanos::from_secs(90);
         e.releases_lost = 1;

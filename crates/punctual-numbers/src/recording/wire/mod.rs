@@ -128,6 +128,7 @@ kinds! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::RecTime;
     use proptest::prelude::*;
 
     fn encoded(frame: &Frame) -> Vec<u8> {
@@ -174,7 +175,7 @@ mod tests {
         use super::super::{CpuInterval, Interval};
         use punctual_hist::Nanos;
         let with = |cpu: CpuInterval| {
-            Frame::Interval(Interval { start: Nanos::ZERO, length: Nanos::ZERO, phase: 0, cpus: vec![cpu] })
+            Frame::Interval(Interval { start: RecTime::EPOCH, length: Nanos::ZERO, phase: 0, cpus: vec![cpu] })
         };
         let wrong = [
             CpuInterval { ran: vec![(5, 1), (5, 1)], ..CpuInterval::default() },
@@ -192,7 +193,10 @@ mod tests {
     #[test]
     fn a_frame_no_reader_would_take_is_refused() {
         use super::super::{Mark, MarkKind};
-        let note = Mark { at: punctual_hist::Nanos::ZERO, kind: MarkKind::Note("x".repeat(PAYLOAD_MAX)) };
+        let note = Mark {
+            at: RecTime::after_epoch(punctual_hist::Nanos::ZERO),
+            kind: MarkKind::Note("x".repeat(PAYLOAD_MAX)),
+        };
         assert_eq!(encode(&Frame::Mark(note), &mut Vec::new()), Err(Unencodable::TooLong));
     }
 
