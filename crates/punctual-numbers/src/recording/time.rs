@@ -1,10 +1,11 @@
 //! Instants of a recording.
 
 use punctual_hist::{MonoTime, Nanos};
+use std::fmt;
 
 /// An instant of a recording: nanoseconds since the header's epoch. On the machine that measured, the same instant is a
 /// [`MonoTime`], which means nothing on another machine or after a boot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecTime(Nanos);
 
 impl RecTime {
@@ -51,5 +52,11 @@ impl RecTime {
     /// Time from `earlier` to here; zero when `earlier` is later.
     pub const fn since(self, earlier: Self) -> Nanos {
         self.0.minus(earlier.0)
+    }
+}
+
+impl fmt::Debug for RecTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -13,7 +13,7 @@ mod trust;
 mod verdict;
 
 pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, standing_in_the_way};
-pub use refusal::scenario_error;
+pub use refusal::{import_problem, scenario_error};
 pub use trust::{distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
 

@@ -1,6 +1,7 @@
-//! Why a scenario cannot be run, and what to write instead.
+//! Why a scenario cannot be run or a file cannot be imported, and what to write instead.
 
 use super::{cpus, units};
+use punctual_numbers::foreign::{Problem, Remedy, Unit};
 use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 
 /// The reason with its remedy, as an error of the command.
@@ -41,4 +42,23 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             format!("a deadline run time of {} does not fit into the period", units::latency(runtime))
         }
     })
+}
+
+/// Why a file cannot be imported, with what to write so that it can.
+pub fn import_problem(problem: &Problem) -> String {
+    let Some(remedy) = &problem.remedy else { return problem.to_string() };
+    let what = match remedy {
+        Remedy::SayFormat(formats) if formats.is_empty() => "if it is one, name it with --from".to_owned(),
+        Remedy::SayFormat(formats) => {
+            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+            format!("say which it is: --from {}", names.join(" or --from "))
+        }
+        Remedy::SayUnit(units) => {
+            let names: Vec<String> = units.iter().map(Unit::to_string).collect();
+            format!("say which it is: --unit {}", names.join(" or --unit "))
+        }
+        Remedy::LeaveUnitOut => "leave --unit out".to_owned(),
+        Remedy::LeavePeriodOut => "leave --period out".to_owned(),
+    };
+    format!("{problem}; {what}")
 }
