@@ -6,7 +6,9 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
 use punctual_numbers::placement::Placement;
-use punctual_numbers::recording::{Clock, CpuInterval, End, EndReason, Frame, Header, Interval, Recording, Unreadable};
+use punctual_numbers::recording::{
+    Clock, CpuInterval, End, EndReason, Frame, Header, Interval, RecTime, Recording, Unreadable,
+};
 use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +49,7 @@ fn header() -> Frame {
 fn interval(number: u64) -> Frame {
     let cpu = CpuInterval { cpu: 0, ran: vec![(100, number + 1)], ..CpuInterval::default() };
     Frame::Interval(Interval {
-        start: Nanos::from_secs(number),
+        start: RecTime::after_epoch(Nanos::from_secs(number)),
         length: Nanos::from_secs(1),
         phase: 0,
         cpus: vec![cpu],
@@ -76,7 +78,7 @@ fn what_was_written_is_read() {
     for number in 0..5000 {
         writer.append(&interval(number)).unwrap();
     }
-    let end = End { at: Nanos::from_secs(5000), reason: EndReason::Completed, write_error: None };
+    let end = End { at: RecTime::after_epoch(Nanos::from_secs(5000)), reason: EndReason::Completed, write_error: None };
     writer.append(&Frame::End(end)).unwrap();
     assert_eq!(writer.good_bytes(), std::fs::metadata(&path).unwrap().len());
     writer.finish().unwrap();

@@ -11,7 +11,7 @@ use punctual_hist::Nanos;
 use punctual_linux::recording::read_stretch;
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::foreign::ForeignRun;
-use punctual_numbers::recording::{Recording, Stretch};
+use punctual_numbers::recording::{RecTime, Recording, Stretch};
 use punctual_numbers::report::Report;
 use std::path::Path;
 
@@ -76,7 +76,7 @@ pub(super) fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>)
         bail!("{} was measured by another program: --between is for recordings, which say when", path.display());
     };
     let moment = |when: &When| match when {
-        When::IntoRun(length) => *length,
+        When::IntoRun(length) => RecTime::after_epoch(*length),
         // Moments before the run are its beginning.
         When::Wall(ns) => into_run(&whole, *ns),
     };
@@ -85,7 +85,7 @@ pub(super) fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>)
         bail!("--between: the second moment is not after the first");
     }
     let recording = read_stretch(path, stretch)?;
-    if recording.stretch.is_none_or(|stretch| stretch.told.is_none()) {
+    if recording.stretch.is_none_or(|stretch| stretch.edges.is_none()) {
         bail!("{}: {}", path.display(), render::words::runs::nothing_between(&stretch, &whole.runs));
     }
     Ok(ResultFile::Recording(Box::new(recording)))
@@ -93,7 +93,7 @@ pub(super) fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>)
 
 /// A moment of the wall clock as one of the recording: by the clock of the run that had begun last. Runs lie in whole
 /// seconds, so that it may be up to a second off by the clock of the first.
-fn into_run(recording: &Recording, unix_ns: u64) -> Nanos {
+fn into_run(recording: &Recording, unix_ns: u64) -> RecTime {
     let begun = recording.runs.iter().rev().find(|run| run.header.started_unix_ns <= unix_ns);
-    begun.map_or(Nanos::ZERO, |run| run.at.plus(Nanos::from_ns(unix_ns.saturating_sub(run.header.started_unix_ns))))
+    begun.map_or(RecTime::EPOCH, |run| run.at.plus(Nanos::from_ns(unix_ns.saturating_sub(run.header.started_unix_ns))))
 }

@@ -5,13 +5,14 @@ use super::files::{read_at_most, refuse_pipe};
 use super::internal::READ;
 use crate::cli::ImportArgs;
 use crate::render::audit::Captured;
-use anyhow::{Context, Result, bail};
+use crate::render::words;
+use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
-use punctual_numbers::foreign::ImportOptions;
+use punctual_numbers::foreign::{ImportOptions, Problem};
 use punctual_tuning::knobs::{self, Knob};
 use std::path::{Path, PathBuf};
 
@@ -95,8 +96,13 @@ pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
         Err(ResultError::Import { path, problem }) if is_told => {
             let untold = ImportOptions { format: options.format, ..ImportOptions::default() };
             let own = read_result(&path, ImportOptions::default()).or_else(|_| read_result(&path, untold));
-            Ok(own.map_err(|_| ResultError::Import { path, problem })?)
+            own.map_err(|_| not_imported(&path, &problem))
         }
+        Err(ResultError::Import { path, problem }) => Err(not_imported(&path, &problem)),
         read => Ok(read?),
     }
+}
+
+fn not_imported(path: &Path, problem: &Problem) -> anyhow::Error {
+    anyhow!("{}: import: {}", path.display(), words::import_problem(problem))
 }
