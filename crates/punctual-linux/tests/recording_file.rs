@@ -93,12 +93,12 @@ fn what_cannot_be_written_is_folded_and_the_recording_says_so() {
     let mut keeper = RecordingKeeper::create(&path).unwrap();
     keeper.keep(header()).unwrap();
     assert!(keeper.note(MonoTime::from_ns(5), "x".repeat(9 << 20)).is_err(), "longer than any frame");
-    keeper.keep(Frame::End(End { at: Nanos::ZERO, reason: EndReason::Completed, write_error: None })).unwrap();
+    keeper.keep(Frame::End(End { at: RecTime::EPOCH, reason: EndReason::Completed, write_error: None })).unwrap();
     keeper.finish().unwrap();
     assert!(keeper.failure().is_some_and(|why| why.contains("run.punctual: write recording: ")));
     let (recording, file) = (keeper.into_recording().unwrap(), read_file(&path).unwrap());
     assert_eq!((recording.marks.len(), file.marks.len()), (1, 0));
-    assert_eq!(recording.marks[0].at, Nanos::from_ns(5));
+    assert_eq!(recording.marks[0].at, RecTime::after_epoch(Nanos::from_ns(5)));
     assert!(recording.end.and_then(|end| end.write_error).is_some());
 }
 
