@@ -4,6 +4,7 @@ use super::across;
 use crate::cli::OptimizeArgs;
 use crate::commands::source::{Source, knob};
 use crate::commands::tune::{is_roots_alone, planned};
+use crate::render::optimize::NotTried;
 use crate::render::tune::why;
 use anyhow::{Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
@@ -23,8 +24,7 @@ pub const SCRIPT: &str = "script:";
 pub struct Selection {
     /// The candidates, in the order in which they are best applied.
     pub candidates: Vec<Prepared>,
-    /// Knobs that are not tried, and why.
-    pub left_out: Vec<(String, String)>,
+    pub not_tried: Vec<NotTried>,
     /// What has to be known of boots with another command line, one sentence each.
     pub limits: Vec<String>,
     /// The CPUs of the real-time work.
@@ -53,7 +53,7 @@ pub fn find(args: &OptimizeArgs) -> Result<Selection> {
     let plan = planned(&source, &wishes)?;
     let all = planned(&source, &Wishes { lasting: true, ..wishes })?;
     let mut found =
-        Selection { candidates: Vec::new(), left_out: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
+        Selection { candidates: Vec::new(), not_tried: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
     if scripts.is_empty() || !ids.is_empty() {
         found.take(&plan, &all, &ids, args.boots.then_some(&source));
     }
@@ -75,7 +75,7 @@ impl Selection {
         // What is only done by name is not missed by who named nothing.
         let is_told = |reason: &Reason| !matches!(reason, Reason::Excepted | Reason::Unasked(_));
         let left = plan.left.iter().filter(|left| is_told(&left.reason));
-        self.left_out = left.map(|left| (left.id.clone(), why(&left.reason))).collect();
+        self.not_tried = left.map(|left| NotTried { id: left.id.clone(), why: why(&left.reason) }).collect();
         let ours = |id: &str| [FILES, ENTRY, DEFAULT].contains(&id);
         for change in all.changes.iter().filter(|change| !ours(&change.id)) {
             // What takes no boot is for another campaign, where it is not named.
@@ -87,7 +87,7 @@ impl Selection {
                 None => Err("it takes a boot: --boots tries it".to_owned()),
             };
             match limits {
-                Err(why) => self.left_out.push((change.id.clone(), why)),
+                Err(why) => self.not_tried.push(NotTried { id: change.id.clone(), why }),
                 Ok(limits) => {
                     self.candidates.push(Prepared::of_boot(change));
                     let known = std::mem::take(&mut self.limits);
@@ -98,19 +98,20 @@ impl Selection {
         }
         for left in all.left.iter().filter(|left| is_told(&left.reason)) {
             if !self.is_told(&left.id) {
-                self.left_out.push((left.id.clone(), why(&left.reason)));
+                self.not_tried.push(NotTried { id: left.id.clone(), why: why(&left.reason) });
             }
         }
         for id in ids {
             if !self.is_told(id) {
-                self.left_out.push(((*id).clone(), "there is nothing to change about it here".to_owned()));
+                let why = "there is nothing to change about it here".to_owned();
+                self.not_tried.push(NotTried { id: (*id).clone(), why });
             }
         }
     }
 
     fn is_told(&self, id: &str) -> bool {
         let tried = self.candidates.iter().any(|trial| trial.candidate.id == id);
-        tried || self.left_out.iter().any(|(left, _)| left == id)
+        tried || self.not_tried.iter().any(|not| not.id == id)
     }
 }
 

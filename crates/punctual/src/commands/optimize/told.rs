@@ -86,7 +86,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
     let result = shown::Result {
         campaign: &kept.campaign,
         standing: &standing,
-        left_out: &found.left_out,
+        not_tried: &found.not_tried,
         doubts: &kept.doubts,
         cpus: &found.cpus,
         load: args.load.0.iter().map(punctual_numbers::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),

@@ -51,7 +51,7 @@ fn shown<T>(runs: usize, stopped: bool, show: impl FnOnce(&Result<'_>) -> T) -> 
     show(&Result {
         standing: &campaign.standing(),
         campaign: &campaign,
-        left_out: &[("iso.domain".to_owned(), "it takes a boot".to_owned())],
+        not_tried: &[NotTried { id: "iso.domain".to_owned(), why: "it takes a boot".to_owned() }],
         doubts: &Doubts { reasons: vec!["Our helpers shared a measured CPU.".to_owned()], runs: 3 },
         cpus: &[2, 3].into_iter().collect(),
         load: "cpu+memory".to_owned(),
