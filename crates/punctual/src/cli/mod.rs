@@ -14,13 +14,13 @@ mod value;
 
 pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
-pub use long::{BetweenArgs, MergeArgs, ResumeArgs};
+pub use long::{MergeArgs, ResumeArgs};
 pub use names::Printed;
 pub use optimize::OptimizeArgs;
-pub use plot::{ChartName, PlotArgs};
+pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
-pub use value::{Period, When, parse_duration};
+pub use value::{Loads, Period, When, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, PROFILES, one_of};
@@ -30,7 +30,7 @@ use punctual_facts::machine::{Arch, Flavour, Version};
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 use punctual_linux::trace::EngineChoice;
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism};
+use punctual_numbers::scenario::{Amount, Mechanism};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_trace_buffer, parse_version};
@@ -250,10 +250,6 @@ pub struct CheckArgs {
     #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
     pub fail_on: Option<Severity>,
 }
-
-/// Load phases as typed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loads(pub Vec<LoadPhase>);
 
 /// `punctual measure`.
 #[derive(Debug, Args)]

@@ -2,9 +2,8 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
-use super::Loads;
 use super::names::{PROFILES, RADII, STRATEGIES, one_of};
-use super::value::{parse_cpus, parse_duration, parse_loads, parse_percent};
+use super::value::{Loads, parse_cpus, parse_duration, parse_loads, parse_percent};
 use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Kind;

@@ -2,8 +2,9 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+use super::long::BetweenArgs;
+use super::plot::PlotArgs;
 use super::value::parse_duration;
-use super::{BetweenArgs, PlotArgs};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_hist::Nanos;

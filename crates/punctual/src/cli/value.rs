@@ -1,6 +1,5 @@
 //! Words to values: times with a unit, CPU lists, load phases.
 
-use super::Loads;
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::machine::Version;
 use punctual_hist::Nanos;
@@ -162,6 +161,10 @@ pub fn parse_period(text: &str) -> Result<Period, String> {
     }
     Ok(Period::ByCpu(periods))
 }
+
+/// Load phases as typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loads(pub Vec<LoadPhase>);
 
 /// Phases separated by commas, loads of a phase by `+`, an optional weight after a colon: `idle:1,cpu+memory:2`. An
 /// outside program (`cmd:…`) is a phase of its own and takes the rest of its part as it stands.

@@ -1,6 +1,5 @@
 //! What can be tried on this machine: knobs of the plan that take effect at once, and programs of the user's.
 
-use super::across;
 use crate::cli::OptimizeArgs;
 use crate::commands::source::{Source, knob};
 use crate::commands::tune::{is_roots_alone, planned};
@@ -11,9 +10,10 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Need;
 use punctual_optimize::Candidate;
 use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::remedies::Preferences;
 use punctual_tuning::plan::{
-    Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
+    self, BootChange, Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
 };
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ impl Selection {
                 continue;
             }
             let limits = match boots {
-                Some(source) => across::limits(source, &change.keeps),
+                Some(source) => limits(source, &change.keeps),
                 None => Err("it takes a boot: --boots tries it".to_owned()),
             };
             match limits {
@@ -132,6 +132,22 @@ impl Prepared {
     fn of_boot(change: &Change) -> Self {
         let bare = Change { keeps: Vec::new(), steps: Vec::new(), ..change.clone() };
         Self { candidate: candidate(change, change.keeps.clone()), change: bare, hold_us: None }
+    }
+}
+
+/// What has to be known of a boot with these words; or why it cannot be tried here.
+fn limits(source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
+    if !keeps.iter().all(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_))) {
+        let why = "what it keeps is read by every boot, so that after one that fails there would be no old one";
+        return Err(format!("{why}; measure before and after with `punctual compare`"));
+    }
+    match plan::trial(source.tree(), &source.machine, keeps) {
+        Ok(BootChange { change: Some(_), starts: Starts::NextBoot | Starts::Reboot(_), limits }) => Ok(limits),
+        Ok(BootChange { change: Some(_), starts: Starts::Menu(_), .. }) => {
+            Err("this boot loader tries an entry only by hand, from its menu".to_owned())
+        }
+        Ok(_) => Err("the boot entry has its words already, and this boot was not given them".to_owned()),
+        Err(why) => Err(why.to_string()),
     }
 }
 
