@@ -131,52 +131,6 @@ impl From<Duration> for Nanos {
     }
 }
 
-impl Add for Nanos {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        self.plus(other)
-    }
-}
-
-/// Never below zero.
-impl Sub for Nanos {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        self.minus(other)
-    }
-}
-
-impl Mul<u64> for Nanos {
-    type Output = Self;
-
-    fn mul(self, n: u64) -> Self {
-        self.times(n)
-    }
-}
-
-/// Rounded down; zero when the divisor is zero.
-impl Div<u64> for Nanos {
-    type Output = Self;
-
-    fn div(self, n: u64) -> Self {
-        self.divided_by(n)
-    }
-}
-
-impl AddAssign for Nanos {
-    fn add_assign(&mut self, other: Self) {
-        *self = self.plus(other);
-    }
-}
-
-impl SubAssign for Nanos {
-    fn sub_assign(&mut self, other: Self) {
-        *self = self.minus(other);
-    }
-}
-
 impl Sum for Nanos {
     fn sum<I: Iterator<Item = Self>>(lengths: I) -> Self {
         lengths.fold(Self::ZERO, Self::plus)
@@ -229,6 +183,11 @@ impl MonoTime {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
+    /// This instant moved by `delta`, saturating at either end.
+    const fn moved(self, delta: Delta) -> Self {
+        Self(self.0.saturating_add_signed(delta.0))
+    }
+
     /// From `other` to here with its sign, saturating.
     pub const fn signed_since(self, other: Self) -> Delta {
         if self.0 >= other.0 { self.since(other).ahead() } else { Delta(other.since(self).ahead().0.saturating_neg()) }
@@ -246,52 +205,6 @@ impl fmt::Display for MonoTime {
     #[allow(clippy::arithmetic_side_effects, reason = "the divisor is a constant and not 0")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:09} s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
-    }
-}
-
-impl Add<Nanos> for MonoTime {
-    type Output = Self;
-
-    fn add(self, length: Nanos) -> Self {
-        self.plus(length)
-    }
-}
-
-/// Not before the clock's origin.
-impl Sub<Nanos> for MonoTime {
-    type Output = Self;
-
-    fn sub(self, length: Nanos) -> Self {
-        self.minus(length)
-    }
-}
-
-/// As [`std::time::Instant`](https://doc.rust-lang.org/std/time/struct.Instant.html): zero when the other one is later.
-impl Sub for MonoTime {
-    type Output = Nanos;
-
-    fn sub(self, earlier: Self) -> Nanos {
-        self.since(earlier)
-    }
-}
-
-impl Add<Delta> for MonoTime {
-    type Output = Self;
-
-    fn add(self, delta: Delta) -> Self {
-        Self(self.0.saturating_add_signed(delta.0))
-    }
-}
-
-impl AddAssign<Nanos> for MonoTime {
-    fn add_assign(&mut self, length: Nanos) {
-        *self = self.plus(length);
-    }
-}
-
-impl AddAssign<Delta> for MonoTime {
-    fn add_assign(&mut self, delta: Delta) {
-        self.0 = self.0.saturating_add_signed(delta.0);
     }
 }
 
@@ -376,22 +289,6 @@ impl fmt::Display for Delta {
     }
 }
 
-impl Add for Delta {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        self.plus(other)
-    }
-}
-
-impl Sub for Delta {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        self.minus(other)
-    }
-}
-
 impl Neg for Delta {
     type Output = Self;
 
@@ -400,16 +297,50 @@ impl Neg for Delta {
     }
 }
 
-impl AddAssign for Delta {
-    fn add_assign(&mut self, other: Self) {
-        *self = self.plus(other);
-    }
+macro_rules! operators {
+    ($($(#[$doc:meta])* $left:ty, $operator:ident $method:ident $right:ty => $outcome:ty: $act:expr;)*) => {$(
+        $(#[$doc])*
+        impl $operator<$right> for $left {
+            type Output = $outcome;
+
+            fn $method(self, right: $right) -> $outcome {
+                $act(self, right)
+            }
+        }
+    )*};
+    (@assign $($left:ty, $operator:ident $method:ident $right:ty: $act:tt;)*) => {$(
+        impl $operator<$right> for $left {
+            fn $method(&mut self, right: $right) {
+                *self = <$left>::$act(*self, right);
+            }
+        }
+    )*};
 }
 
-impl SubAssign for Delta {
-    fn sub_assign(&mut self, other: Self) {
-        *self = self.minus(other);
-    }
+operators! {
+    Nanos, Add add Nanos => Nanos: Nanos::plus;
+    /// Never below zero.
+    Nanos, Sub sub Nanos => Nanos: Nanos::minus;
+    Nanos, Mul mul u64 => Nanos: Nanos::times;
+    /// Rounded down; zero when the divisor is zero.
+    Nanos, Div div u64 => Nanos: Nanos::divided_by;
+    MonoTime, Add add Nanos => MonoTime: MonoTime::plus;
+    /// Not before the clock's origin.
+    MonoTime, Sub sub Nanos => MonoTime: MonoTime::minus;
+    /// As with `std::time::Instant`: zero when the other one is later.
+    MonoTime, Sub sub MonoTime => Nanos: MonoTime::since;
+    MonoTime, Add add Delta => MonoTime: MonoTime::moved;
+    Delta, Add add Delta => Delta: Delta::plus;
+    Delta, Sub sub Delta => Delta: Delta::minus;
+}
+
+operators! { @assign
+    Nanos, AddAssign add_assign Nanos: plus;
+    Nanos, SubAssign sub_assign Nanos: minus;
+    MonoTime, AddAssign add_assign Nanos: plus;
+    MonoTime, AddAssign add_assign Delta: moved;
+    Delta, AddAssign add_assign Delta: plus;
+    Delta, SubAssign sub_assign Delta: minus;
 }
 
 #[cfg(test)]

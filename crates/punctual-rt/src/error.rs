@@ -113,9 +113,6 @@ pub enum PageError {
 
 impl Error {
     /// The `errno` behind it, or 0.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn errno(self) -> i32 {
         match self {
             Self::Setup(error) => error.errno(),
@@ -127,9 +124,6 @@ impl Error {
     }
 
     /// What to do about it, in a sentence.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::Config(error) => error.remedy(),

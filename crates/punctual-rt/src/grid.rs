@@ -81,25 +81,16 @@ impl Grid {
     }
 
     /// The next release.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn release(&self) -> MonoTime {
         self.release
     }
 
     /// The period, without steering.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn period(&self) -> Nanos {
         self.period
     }
 
     /// How many releases lie behind, missed ones included.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn index(&self) -> u64 {
         self.index
     }

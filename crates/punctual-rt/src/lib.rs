@@ -2,7 +2,7 @@
 //!
 //! # Which call may do what
 //!
-//! Each call says so under *Real-time* in its documentation. In short:
+//! Each call says so under *Real-time* in its documentation; a `const fn` may be called anywhere. In short:
 //!
 //! | when | calls | what they may do |
 //! |---|---|---|

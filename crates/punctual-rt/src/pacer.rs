@@ -82,10 +82,7 @@ impl Pacer {
     }
 
     /// The grid as it stands.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn grid(&self) -> &Grid {
+    pub const fn grid(&self) -> &Grid {
         &self.0.grid
     }
 
@@ -106,17 +103,9 @@ impl Pacer {
         self.0.wait(|| {}, |_| {})
     }
 
-    /// As [`Pacer::wait`]; calls `warm` where there is time to burn, between the sleep and the release, if the wait polls
-    /// there: to touch what the body will need, which the caches may have lost during the sleep.
-    ///
-    /// # Real-time
-    /// As [`Pacer::wait`]. What `warm` takes beyond a microsecond or two can make the activation late.
-    #[inline]
-    pub fn wait_warming(&mut self, warm: impl FnOnce()) -> Wake {
-        self.0.wait(warm, |_| {})
-    }
-
-    /// As [`Pacer::wait_warming`]; `deliver` gets the outcome, and before that perhaps a draft of it, to be overwritten.
+    /// As [`Pacer::wait`]. `warm` is called where there is time to burn, between the sleep and the release, if the wait
+    /// polls there; what it takes beyond a microsecond or two can make the activation late. `deliver` gets the outcome, and
+    /// before that perhaps a draft of it, to be overwritten.
     #[inline]
     pub(crate) fn wait_delivering(&mut self, warm: impl FnOnce(), deliver: impl FnMut(&Wake)) -> Wake {
         self.0.wait(warm, deliver)

@@ -50,9 +50,6 @@ pub struct Gaps {
 
 impl Gaps {
     /// How long it polled.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn length(&self) -> Nanos {
         self.ended.since(self.began)
     }

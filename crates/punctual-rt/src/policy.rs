@@ -37,9 +37,6 @@ impl Policy {
     ///
     /// # Errors
     /// [`ConfigError::Priority`]; [`ConfigError::Reservation`] unless 1024 ns <= runtime <= deadline <= period.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn checked(self) -> Result<Self, Error> {
         match self {
             Self::Fifo(p) | Self::RoundRobin(p) if p == 0 || p > PRIORITY_MAX => {
@@ -57,9 +54,6 @@ impl Policy {
     }
 
     /// Whether the policy outranks ordinary tasks.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn is_real_time(self) -> bool {
         !matches!(self, Self::Other)
     }

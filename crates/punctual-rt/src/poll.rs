@@ -71,9 +71,6 @@ impl Poller {
     }
 
     /// How it polls: `"tpause"`, `"wfet"`, or `"pause"` and `"isb"` for the hint to the CPU.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn name(&self) -> &'static str {
         match self.pause {
             Some(TimedPause::Tpause) => "tpause",

@@ -204,9 +204,6 @@ impl PhaseServo {
     }
 
     /// How much faster the reference runs than the local clock, in parts per million, as learned.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn ppm(&self) -> f64 {
         self.frequency * 1e6
     }
@@ -222,17 +219,11 @@ impl PhaseServo {
     }
 
     /// The target the releases are kept at, or walked to, in (−period/2, period/2].
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn target(&self) -> Delta {
         self.config.target
     }
 
     /// How many samples were ignored because they were too far from where they were expected.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn rejected(&self) -> u64 {
         self.filter.rejected()
     }

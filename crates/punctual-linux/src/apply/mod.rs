@@ -26,7 +26,7 @@ mod transaction;
 mod undo;
 
 pub use error::EngineError;
-pub use hand::{Asked, FileKind, Hand, Lock, Meta, Ran, UnitState, UnitVerb};
+pub use hand::{FileKind, Hand, Lock, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 pub use machine::{Machine, is_alive, now, this_process};
 /// A limit on the CPUs' sleep, in force as long as it lives.
 pub use punctual_rt::setup::LatencyRequest;

@@ -2,7 +2,7 @@
 //! then no trace of us is.
 
 use super::error::EngineError;
-use super::hand::{Asked, Hand, Lock};
+use super::hand::{Hand, Lock, LockAnswer};
 use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
@@ -11,10 +11,8 @@ use punctual_tuning::plan::{Before, Keep, Step};
 use serde::Serialize;
 use std::io;
 
-/// How far back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Everything.
     All,
     /// Everything after this transaction, which stays.
     DownTo(u32),
@@ -66,10 +64,8 @@ pub struct UndoneStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trouble {
-    /// The step.
     #[serde(flatten)]
     pub intent: Intent,
-    /// Why not.
     pub why: String,
     /// Somebody else changed it meanwhile: it needs a decision, not another try.
     pub conflict: bool,
@@ -80,8 +76,8 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     for _ in 0..10 {
         store::folder(hand)?;
         match hand.lock(store::LOCK) {
-            Ok(Asked::Taken(lock)) => return Ok(lock),
-            Ok(Asked::Held { by }) => return Err(EngineError::Locked { by }),
+            Ok(LockAnswer::Taken(lock)) => return Ok(lock),
+            Ok(LockAnswer::Held { by }) => return Err(EngineError::Locked { by }),
             // Whoever held it took the last trace away just now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(EngineError::Lock { reason: error }),
@@ -164,7 +160,6 @@ fn revert_if(
     work.finish(journal, &chosen).map(Some)
 }
 
-/// Undoing under way.
 pub(super) struct Work<'a> {
     pub hand: &'a dyn Hand,
     pub boot: String,

@@ -50,7 +50,6 @@ impl std::fmt::Debug for Applying<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Applied {
-    /// The transaction's number.
     pub transaction: u32,
     /// The changes, in order.
     pub changes: Vec<Tried>,
@@ -62,7 +61,6 @@ pub struct Applied {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
-    /// Its id.
     pub id: String,
     /// What came of it.
     #[serde(flatten)]
@@ -95,7 +93,6 @@ pub enum Fate {
     Partly {
         /// How many were refused.
         refused: usize,
-        /// Of so many.
         of: usize,
         /// What the first of them said.
         why: String,
@@ -153,7 +150,6 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Its number.
     pub fn number(&self) -> u32 {
         self.0.number
     }

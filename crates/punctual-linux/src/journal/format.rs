@@ -35,7 +35,6 @@ pub fn line(record: &Record) -> Result<String, serde_json::Error> {
 pub struct Damage {
     /// Counted from one.
     pub line: usize,
-    /// What is wrong with it.
     pub why: String,
 }
 
@@ -61,7 +60,6 @@ pub struct Parsed {
 pub enum Unusable {
     /// It is of a later version.
     Newer(u32),
-    /// It is none.
     NotAJournal,
     /// A sound line says something that this program does not know.
     UnknownRecord {

@@ -6,7 +6,6 @@ use serde::Serialize;
 /// One thing that was announced or has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A transaction begins.
     Begun(Begun),
     /// A step is about to be done.
     Intent(Intent),
@@ -14,40 +13,31 @@ pub enum Record {
     Was(Was),
     /// How a step ended.
     Outcome {
-        /// Of which transaction.
         transaction: u32,
-        /// The step's number.
         number: u32,
-        /// How.
         outcome: Outcome,
     },
     /// All changes of a transaction were tried.
     Applied {
-        /// Which.
         transaction: u32,
     },
     /// The user said that a transaction is good.
     Confirmed {
-        /// Which.
         transaction: u32,
     },
     /// A transaction is being undone.
     Leaving {
-        /// Which.
         transaction: u32,
     },
     /// A step is undone, or needs no undoing.
     Undone {
-        /// Of which transaction.
         transaction: u32,
-        /// The step's number.
         number: u32,
         /// What was done for it.
         how: Undone,
     },
     /// Nothing of a transaction is left.
     Reverted {
-        /// Which.
         transaction: u32,
     },
 }
@@ -93,9 +83,7 @@ pub struct Begun {
 /// What the user asked for, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The CPUs.
     pub cpus: String,
-    /// The profile.
     pub profile: String,
     /// The words of the command line.
     pub arguments: Vec<String>,
@@ -130,7 +118,6 @@ pub enum Kind {
 /// A process that cannot be mistaken for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Its number.
     pub pid: u32,
     /// When it was started, in clock ticks since boot.
     pub started: u64,
@@ -140,7 +127,6 @@ pub struct Owner {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Intent {
-    /// Of which transaction.
     pub transaction: u32,
     /// Its number within the transaction.
     pub number: u32,
@@ -151,7 +137,6 @@ pub struct Intent {
     #[serde(rename = "what", serialize_with = "subject_of")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub step: Step,
-    /// What was there.
     #[serde(skip)]
     pub before: Before,
 }
@@ -164,11 +149,9 @@ fn subject_of<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok,
 /// A step that was not needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Was {
-    /// Of which transaction.
     pub transaction: u32,
     /// The change it belongs to.
     pub change: String,
-    /// The step.
     pub step: Step,
 }
 
@@ -185,20 +168,11 @@ pub enum Outcome {
         seen: String,
     },
     /// Something else is there than was asked for.
-    Differs {
-        /// What.
-        seen: String,
-    },
+    Differs { seen: String },
     /// It could not be done.
-    Refused {
-        /// Why.
-        why: String,
-    },
+    Refused { why: String },
     /// What it is about is gone.
-    Gone {
-        /// What.
-        what: String,
-    },
+    Gone { what: String },
 }
 
 /// What was done to undo a step.
@@ -209,13 +183,9 @@ pub enum Undone {
     /// What was there is there again.
     Restored,
     /// Nothing had to be done.
-    Nothing {
-        /// Why.
-        why: String,
-    },
+    Nothing { why: String },
     /// Somebody else's change was left alone, as the user asked.
     Left {
-        /// What.
         #[serde(rename = "why")]
         what: String,
     },

@@ -1,7 +1,7 @@
 //! Everything before the first activation: places, privileges, threads that are set up and verified.
 
 use super::causes::Causes;
-use super::{MeasureError, Setting};
+use super::terms::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::{Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;
@@ -15,7 +15,6 @@ use punctual_rt::{SetupError, kernel, lock_memory, setup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
-/// Ready to begin.
 pub(super) struct Prepared {
     pub placement: Placement,
     pub clock: Clock,
@@ -25,7 +24,6 @@ pub(super) struct Prepared {
     pub notes: Vec<Mark>,
     /// Held as long as the run lasts.
     pub dma_latency: Option<LatencyRequest>,
-    /// Looks for causes.
     pub causes: Option<Causes>,
 }
 

@@ -148,25 +148,7 @@ proptest! {
     }
 }
 
-/// Base64, written a second time to see what the library wrote.
-fn unpacked(text: &str) -> Vec<u8> {
-    let value = |c: u8| match c {
-        b'A'..=b'Z' => u32::from(c - b'A'),
-        b'a'..=b'z' => u32::from(c - b'a') + 26,
-        b'0'..=b'9' => u32::from(c - b'0') + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = text.bytes().filter(|c| *c != b'=').collect();
-    let mut bytes = Vec::new();
-    for four in digits.chunks(4) {
-        let word = four.iter().fold(0u32, |word, c| (word << 6) | value(*c)) << (6 * (4 - four.len()));
-        bytes.extend(word.to_be_bytes().into_iter().skip(1).take(four.len() - 1));
-    }
-    bytes
-}
-
-fn two() -> ForeignRun {
+fn two() -> Run {
     let columns = [BTreeMap::from([(3, 900), (12, 99), (40, 1)]), BTreeMap::from([(2, 1_000)])];
     let mut run = in_us(&columns, &[2, 0]);
     run.program = Some("cyclictest".to_owned());

@@ -44,6 +44,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// All events, by kind.
     pub event_totals: BTreeMap<EventKind, EventTotals>,
+    /// Exact maxima of a second of a CPU that were overwritten before they were collected.
+    pub maxima_lost: u64,
     /// The worst activations, by measured CPU.
     pub worst: BTreeMap<u32, Vec<Worst>>,
     /// What loads achieved.
@@ -124,6 +126,7 @@ impl Recording {
             marks: Vec::new(),
             events: Vec::new(),
             event_totals: BTreeMap::new(),
+            maxima_lost: 0,
             worst: BTreeMap::new(),
             loads: Vec::new(),
             end: None,
@@ -149,6 +152,7 @@ impl Recording {
             Frame::Interval(interval) => self.add_interval(&interval),
             Frame::Mark(mark) => self.marks.push(mark),
             Frame::Event(event) => self.add_event(event),
+            Frame::MaximaLost(lost) => self.maxima_lost = self.maxima_lost.saturating_add(lost.blocks),
             // Written after the interval it belongs to. The list of a traced phase would push out what counts.
             Frame::Worst(worst) => {
                 if !self.disturbed {

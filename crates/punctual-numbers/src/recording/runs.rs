@@ -4,7 +4,7 @@
 //! [`Shift`], whether they come from a file or from a measurement that goes on, and a [`FurtherRun`] stands before them.
 //! Must not know where frames come from.
 
-use super::{End, Frame, Header, Interval, Mark, TraceTotal, Worst};
+use super::{End, Frame, Header, Interval, Mark, MaximaLost, TraceTotal, Worst};
 use crate::trace::{LateList, Record, What, Window};
 use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
@@ -140,6 +140,7 @@ impl Shift {
                 event.at = self.later(event.at);
                 Frame::Event(event)
             }
+            Frame::MaximaLost(lost) => Frame::MaximaLost(MaximaLost { at: self.later(lost.at), ..lost }),
             Frame::End(end) => Frame::End(End { at: self.later(end.at), ..end }),
             Frame::Worst(mut worst) => {
                 for activation in worst.iter_mut().map(|worst| &mut worst.activation) {

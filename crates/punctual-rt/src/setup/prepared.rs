@@ -49,9 +49,6 @@ pub struct Refusal {
 
 impl Refusal {
     /// What to do about it, in a sentence.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn remedy(&self) -> &'static str {
         self.error.remedy()
     }

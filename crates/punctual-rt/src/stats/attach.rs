@@ -73,10 +73,7 @@ impl Attached {
     }
 
     /// The reading end, as the process itself has it. Stays readable after the process has ended.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn reader(&self) -> &StatsReader {
+    pub const fn reader(&self) -> &StatsReader {
         &self.reader
     }
 

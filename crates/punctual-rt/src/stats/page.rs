@@ -221,9 +221,6 @@ impl CycleRecord {
     }
 
     /// Woke minus release; zero when early.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn lateness(&self) -> Nanos {
         self.woke.since(self.release)
     }

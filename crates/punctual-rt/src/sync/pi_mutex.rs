@@ -129,9 +129,6 @@ unsafe impl<T: Sync> Sync for PiGuard<'_, T> {}
 
 impl<T> PiGuard<'_, T> {
     /// Whether the former owner ended without releasing the lock, perhaps half way through a change.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn owner_died(&self) -> bool {
         self.owner_died
     }

@@ -234,18 +234,12 @@ impl Cyclic {
     }
 
     /// The next release, and the period. Before the first wait its instants mean nothing.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn grid(&self) -> &Grid {
+    pub const fn grid(&self) -> &Grid {
         self.pacer.grid()
     }
 
     /// Why the loop ended, if it has.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn ended(&self) -> Option<Ended> {
+    pub const fn ended(&self) -> Option<Ended> {
         self.ended
     }
 

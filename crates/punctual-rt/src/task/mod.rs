@@ -63,10 +63,7 @@ impl Cycle<'_> {
     }
 
     /// The release after this one.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn next_release(&self) -> MonoTime {
+    pub const fn next_release(&self) -> MonoTime {
         self.cyclic.grid().release()
     }
 }
@@ -138,18 +135,12 @@ impl Task {
     }
 
     /// The statistics, for any thread.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn stats(&self) -> &StatsReader {
+    pub const fn stats(&self) -> &StatsReader {
         &self.stats
     }
 
     /// What the system really gave the thread.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn grants(&self) -> &Grants {
+    pub const fn grants(&self) -> &Grants {
         &self.grants
     }
 

@@ -6,14 +6,16 @@ use crate::exit::Exit;
 use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
-use punctual_hist::MonoTime;
 use punctual_linux::interrupt;
+use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::load::LoadSpec;
-use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
-use punctual_linux::recording::RecordingWriter;
+use punctual_linux::measure::{Observer, Progress, Setting, measure};
+use punctual_linux::recording::RecordingError;
 use punctual_numbers::explain::primary_cause;
-use punctual_numbers::recording::{EndReason, Frame, Mark, MarkKind, Recording, Shift};
-use punctual_numbers::report::{Answer, Report};
+use punctual_numbers::recording::EndReason;
+use punctual_numbers::recording::{Frame, Recording};
+use punctual_numbers::report::Answer;
+use punctual_numbers::report::Report;
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
 use std::io::Write;
@@ -122,27 +124,23 @@ fn session(
             remove(&outputs.recording);
         }
     };
-    let writer = match &former {
-        None => RecordingWriter::create(&outputs.recording)?,
-        Some(former) => RecordingWriter::resume(&outputs.recording, former.cut_off.as_ref())?,
+    let keeper = match former {
+        None => RecordingKeeper::create(&outputs.recording)?,
+        Some(former) => RecordingKeeper::resume(&outputs.recording, former)?,
     };
     let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
-    let mut keeper = Keeper::new(writer, former, display);
-    let measured = measure(scenario, setting, interrupted, &mut keeper);
-    keeper.display.clear();
+    let mut session = Measuring { keeper, display };
+    let measured = measure(scenario, setting, interrupted, &mut session);
+    session.display.clear();
     if let Err(error) = measured {
         // Nothing was measured, so the files made for it are in nobody's way.
         undo();
         outputs.html.as_deref().into_iter().for_each(remove);
-        return Err(explained(error));
+        return Err(render::words::measure_error(error));
     }
-    let finished = keeper.writer.finish();
-    keeper.note_failure(finished);
-    let mut recording = keeper.recording.context("the measurement handed out no recording")?;
-    if let Some(end) = &mut recording.end {
-        // The last frames may be what could not be written.
-        end.write_error = keeper.failure;
-    }
+    let finished = session.keeper.finish();
+    session.say_failure(finished);
+    let recording = session.keeper.into_recording().context("the measurement handed out no recording")?;
     let report = Report::of(&recording);
     let page = outputs.html.as_deref().zip(html).map(|(path, file)| write_page(&report, outputs, path, file));
     Ok(Finished { report, failure: page.and_then(Result::err) })
@@ -167,15 +165,6 @@ pub fn check_loads(phases: &[LoadPhase], dir: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn explained(error: MeasureError) -> anyhow::Error {
-    let remedy = error.remedy();
-    let error = anyhow::Error::new(error);
-    match remedy {
-        Some(remedy) => anyhow::anyhow!("{error}\n{remedy}"),
-        None => error,
-    }
 }
 
 /// Who shows how far a measurement is.
@@ -219,86 +208,42 @@ impl Display {
     }
 }
 
-/// Writes frames down, folds them, and shows progress.
-struct Keeper {
-    writer: RecordingWriter,
-    recording: Option<Recording>,
-    /// Where frames go behind those of former runs; known when the measurement has its epoch.
-    place: Option<Shift>,
-    /// The epoch of the measurement that is under way.
-    epoch: MonoTime,
+/// Hands what is measured to whoever keeps it and to whoever shows it.
+struct Measuring {
+    keeper: RecordingKeeper,
     display: Display,
-    /// The first thing that could not be written.
-    failure: Option<String>,
 }
 
-impl Keeper {
-    fn new(writer: RecordingWriter, mut recording: Option<Recording>, display: Display) -> Self {
-        // What a former run left unfinished is told of that run.
-        if let Some(recording) = &mut recording {
-            recording.cut_off = None;
-        }
-        Self { writer, recording, place: None, epoch: MonoTime::default(), display, failure: None }
-    }
-
-    /// A frame of this measurement as the recording has it.
-    fn placed(&mut self, frame: Frame) -> Frame {
-        if let Frame::Header(header) = &frame {
-            self.epoch = header.epoch;
-            let behind = |former: &Recording| {
-                let until = former.runs.last().map_or(punctual_hist::Nanos::ZERO, |run| run.until);
-                Shift::behind(&former.header, header, until, former.causes.windows.next_slot())
-            };
-            self.place = self.recording.as_ref().map(behind);
-        }
-        match self.place {
-            Some(place) => place.put(frame),
-            None => frame,
-        }
-    }
-
-    fn note_failure(&mut self, written: Result<(), punctual_linux::recording::RecordingError>) {
+impl Measuring {
+    fn say_failure(&mut self, written: Result<(), RecordingError>) {
         if let Err(error) = written {
-            let text = error.to_string();
-            self.display.say(&format!("error: {text}; the measurement goes on, what is on disk is readable"));
-            self.failure.get_or_insert(text);
-        }
-    }
-
-    fn keep(&mut self, frame: Frame) {
-        let frame = self.placed(frame);
-        let written = self.writer.append(&frame);
-        self.note_failure(written);
-        match (&mut self.recording, frame) {
-            (Some(recording), frame) => recording.add(frame),
-            (empty, Frame::Header(header)) => *empty = Some(Recording::new(*header)),
-            (None, _) => {}
+            self.display.say(&format!("error: {error}; the measurement goes on, what is on disk is readable"));
         }
     }
 
     /// With the cause of each CPU's last spike, where a window of it was kept.
     fn with_causes(&self, progress: &Progress) -> Progress {
-        let mut progress = progress.clone();
-        let Some(recording) = &self.recording else { return progress };
+        let (mut progress, growing) = (progress.clone(), self.keeper.growing());
+        let Some(recording) = growing.recording() else { return progress };
         for spike in progress.latencies.iter_mut().filter_map(|cpu| cpu.last_spike.as_mut()) {
-            let woke = self.place.map_or(spike.woke, |place| place.moved(spike.woke));
-            spike.cause = primary_cause(recording, woke).map(|cause| render::words::causes::cause(&cause));
+            let cause = primary_cause(recording, growing.moved(spike.woke));
+            spike.cause = cause.map(|cause| render::words::causes::cause(&cause));
         }
         progress
     }
 
     /// What was noted by hand goes into the recording with its time.
     fn write_notes(&mut self) {
-        let (Display::Live(live), Some(_)) = (&self.display, &self.recording) else { return };
+        let (Display::Live(live), Some(_)) = (&self.display, self.keeper.growing().recording()) else { return };
         for (at, text) in live.notes() {
-            let at = at.since(self.epoch);
-            let text = format!("{text}, {} into the run", render::units::moment(at));
-            self.keep(Frame::Mark(Mark { at, kind: MarkKind::Note(text) }));
+            let into_the_run = render::units::moment(self.keeper.growing().since_epoch(at));
+            let written = self.keeper.note(at, format!("{text}, {into_the_run} into the run"));
+            self.say_failure(written);
         }
     }
 }
 
-impl Observer for Keeper {
+impl Observer for Measuring {
     fn frame(&mut self, frame: Frame) {
         match (&frame, &mut self.display) {
             // From here on this thread keeps to the CPUs of housekeeping, and nothing is counted yet.
@@ -306,12 +251,13 @@ impl Observer for Keeper {
             (Frame::End(_), _) => self.write_notes(),
             _ => {}
         }
-        self.keep(frame);
+        let written = self.keeper.keep(frame);
+        self.say_failure(written);
     }
 
     fn checkpoint(&mut self) {
-        let written = self.writer.checkpoint();
-        self.note_failure(written);
+        let written = self.keeper.checkpoint();
+        self.say_failure(written);
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -327,6 +273,6 @@ impl Observer for Keeper {
     }
 
     fn write_error(&self) -> Option<String> {
-        self.failure.clone()
+        self.keeper.failure().map(str::to_owned)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::text::Style;
 use super::units::THIN;
+use super::words;
 use anyhow::Context;
-use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 /// Writes a result. A reader that has seen enough (`| head`) is no failure of ours.
@@ -28,9 +28,9 @@ pub fn ask(question: &str) {
     let _ = write!(err, "{question}").and_then(|()| err.flush());
 }
 
-/// Says why the program ends with an error: what failed, and what that was caused by.
-pub fn error(error: &dyn Display) {
-    say(&format!("error: {error:#}"));
+/// Says why the program ends with an error: what failed, what that was caused by, and what to do about it.
+pub fn error(error: &anyhow::Error) {
+    say(&format!("error: {}", words::told(error)));
 }
 
 /// How wide the terminal is that reads standard output; `None` when something else does.

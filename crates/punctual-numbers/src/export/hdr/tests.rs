@@ -78,7 +78,9 @@ fn held(run: &ForeignRun) -> BTreeMap<(u32, usize), u64> {
 fn histograms_are_packed_as_by_the_library_of_hdrhistogram() {
     let text = |values: &[(u64, u64)], highest: u64| {
         let mut packed = Packed::default();
-        values.iter().for_each(|(value, count)| packed.add(*value, *count));
+        for (value, count) in values {
+            packed.add(*value, *count);
+        }
         (packed.largest(), packed.text(highest).unwrap())
     };
     let values = [(0, 1), (1, 2), (3, 5), (1_000, 1 << 20), (2_047, 9), (2_048, 1), (2_050, 3), (5_000_000, 70_000)];

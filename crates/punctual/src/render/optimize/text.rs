@@ -13,7 +13,7 @@ use punctual_optimize::{Campaign, Design, ERROR_RATE, Judged, LOOKS, Metric, Sta
 const LONGER_MAX: f64 = 100.0;
 
 /// What would be done, and how long it takes.
-pub fn intended(design: &Design, left: &[(String, String)], limits: &[String], each: Nanos, style: Style) -> String {
+pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nanos, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading("To be tried");
     for candidate in &design.candidates {
@@ -22,7 +22,7 @@ pub fn intended(design: &Design, left: &[(String, String)], limits: &[String], e
     if !left.is_empty() {
         sheet.heading("Not tried");
     }
-    for (id, why) in left {
+    for NotTried { id, why } in left {
         sheet.point(2, &format!("{id}: {why}"));
     }
     let most = design.runs_at_most();
