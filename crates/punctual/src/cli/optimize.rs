@@ -12,7 +12,6 @@ use punctual_optimize::Strategy;
 use punctual_tuning::knobs::Blast;
 use std::path::PathBuf;
 
-/// `punctual optimize`.
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct OptimizeArgs {

@@ -119,7 +119,6 @@ pub fn parse_amount(text: &str) -> Result<Amount, String> {
     }
 }
 
-/// A CPU list.
 pub fn parse_cpus(text: &str) -> Result<CpuSet, String> {
     // Groups are understood; what `N` and `all` stand for depends on the machine, which is not known here.
     let has_groups = text.contains(':') && !text.contains(['N', 'a']);
@@ -138,9 +137,7 @@ pub fn parse_version(text: &str) -> Result<Version, String> {
 /// One period for all CPUs, or one each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// The same for all.
     All(Nanos),
-    /// By CPU.
     ByCpu(BTreeMap<u32, Nanos>),
 }
 
@@ -162,7 +159,6 @@ pub fn parse_period(text: &str) -> Result<Period, String> {
     Ok(Period::ByCpu(periods))
 }
 
-/// Load phases as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loads(pub Vec<LoadPhase>);
 

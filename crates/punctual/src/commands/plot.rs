@@ -65,7 +65,6 @@ fn say_when(all: &[Named]) -> Result<()> {
     )
 }
 
-/// Kinds of pictures.
 #[derive(Clone, Copy)]
 enum Form {
     Svg,

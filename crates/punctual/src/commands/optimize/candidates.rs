@@ -34,15 +34,12 @@ pub struct Selection {
 /// A candidate, and what is done to set it.
 #[derive(Clone)]
 pub struct Prepared {
-    /// It.
     pub candidate: Candidate,
-    /// What is changed.
     pub change: Change,
     /// The longest time to wake from idle that has to be asked for meanwhile, in microseconds.
     pub hold_us: Option<u32>,
 }
 
-/// Looks what there is.
 pub fn find(args: &OptimizeArgs) -> Result<Selection> {
     let (scripts, ids): (Vec<&String>, Vec<&String>) = args.knobs.iter().partition(|word| word.starts_with(SCRIPT));
     for id in &ids {

@@ -77,7 +77,6 @@ pub struct Stand {
     pub is_home: bool,
 }
 
-/// Tells all of it.
 pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection, stand: &Stand) -> Result<Exit> {
     let Stand { stopped, is_home } = *stand;
     let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
