@@ -20,15 +20,20 @@ pub struct Further {
 }
 
 /// One run of a recording.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Its epoch, relative to that of the first run.
+    #[serde(rename = "at_ns")]
     pub at: Nanos,
     /// What was known before its first activation.
+    #[serde(flatten)]
     pub header: Header,
     /// Activation time covered by its intervals.
+    #[serde(rename = "covered_ns")]
     pub covered: Nanos,
     /// End of its last interval, relative to the epoch of the first run.
+    #[serde(rename = "until_ns")]
     pub until: Nanos,
     /// Activations that ran, on all CPUs.
     pub ran: u64,

@@ -16,7 +16,7 @@ mod tests;
 
 pub use difference::{Names, json as difference_json, markdown as difference_markdown, text as difference_text};
 pub use explain::essay;
-pub use json::{document as json, state as state_word};
+pub use json::document as json;
 pub use junit::document as junit;
 pub use list::list;
 pub use markdown::document as markdown;

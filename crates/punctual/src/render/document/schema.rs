@@ -4,7 +4,7 @@
 //! carry no format that only a Rust program has.
 
 use super::Published;
-use crate::render::optimize;
+use crate::render::{compare, explain, json, optimize};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -149,7 +149,13 @@ fn file<T: JsonSchema + Published>() -> (String, String) {
 
 /// The schema of every document this program prints.
 fn schemas() -> Vec<(String, String)> {
-    vec![file::<optimize::Published<'_>>()]
+    vec![
+        file::<json::Document<'_>>(),
+        file::<json::Imported<'_>>(),
+        file::<explain::json::Document<'_>>(),
+        file::<compare::Published<'_>>(),
+        file::<optimize::Published<'_>>(),
+    ]
 }
 
 #[test]

@@ -16,61 +16,61 @@ pub fn trust_answer(trust: &Trust) -> &'static str {
 /// One reason, or remark, as a sentence.
 pub fn distrust(reason: &Distrust) -> String {
     match reason {
-        Distrust::Steal(_)
-        | Distrust::Paused(..)
-        | Distrust::Suspended(..)
-        | Distrust::WallClockStep(_)
+        Distrust::Steal { .. }
+        | Distrust::Paused { .. }
+        | Distrust::Suspended { .. }
+        | Distrust::WallClockStep { .. }
         | Distrust::TscDrift
-        | Distrust::SlowClock(_) => of_clocks(reason),
+        | Distrust::SlowClock { .. } => of_clocks(reason),
         Distrust::Throttled => {
             "A CPU was throttled for heat, so this is the machine when hot, not the machine as built.".to_owned()
         }
         Distrust::RtThrottled => "The kernel stopped real-time threads for using too much time \
             (sched_rt_runtime_us); what was late then was late by that rule."
             .to_owned(),
-        Distrust::ChangedDuring(path) => format!("{path} changed during the run, so it is the sum of two runs."),
-        Distrust::LoadMissing(load, why) => {
+        Distrust::ChangedDuring { path } => format!("{path} changed during the run, so it is the sum of two runs."),
+        Distrust::LoadMissing { load, why } => {
             format!("Load {load} did not run as asked ({why}); with it the numbers may be worse.")
         }
-        Distrust::Tracing(tracer) => format!("Tracing was on ({tracer}); it costs time at every event it records."),
-        Distrust::HelperShared(_)
-        | Distrust::HelperSibling(_)
-        | Distrust::Faults(..)
-        | Distrust::Migrations(..)
+        Distrust::Tracing { tracer } => format!("Tracing was on ({tracer}); it costs time at every event it records."),
+        Distrust::HelperShared { .. }
+        | Distrust::HelperSibling { .. }
+        | Distrust::Faults { .. }
+        | Distrust::Migrations { .. }
         | Distrust::MemoryNotLocked
         | Distrust::NotRealTime
-        | Distrust::GrantedOtherwise(_)
-        | Distrust::Early(..) => of_threads(reason),
-        Distrust::TooFew(_)
-        | Distrust::EndedEarly(_)
+        | Distrust::GrantedOtherwise { .. }
+        | Distrust::Early { .. } => of_threads(reason),
+        Distrust::TooFew { .. }
+        | Distrust::EndedEarly { .. }
         | Distrust::CutOff
         | Distrust::WriteFailed
-        | Distrust::BlocksLost(_) => of_recording(reason),
+        | Distrust::BlocksLost { .. } => of_recording(reason),
     }
 }
 
 fn of_clocks(reason: &Distrust) -> String {
     match reason {
-        Distrust::Steal(time) => format!(
+        Distrust::Steal { time } => format!(
             "The hypervisor ran others for {} while this machine wanted to run; that time is in the latencies.",
             units::duration(*time)
         ),
-        Distrust::Paused(times, total) => format!(
+        Distrust::Paused { times, total } => format!(
             "The whole machine stood still {}, {} in all (a paused or starved virtual machine); the releases due then \
              are in no histogram.",
             units::counted(*times, "time"),
             units::duration(*total)
         ),
-        Distrust::Suspended(times, total) => format!(
+        Distrust::Suspended { times, total } => format!(
             "The machine was suspended {}, {} in all; the releases due then are in no histogram.",
             units::counted(*times, "time"),
             units::duration(*total)
         ),
-        Distrust::WallClockStep(times) => format!(
+        Distrust::WallClockStep { times } => format!(
             "The wall clock was set {}; latencies are taken from the monotonic clock, times of day are not.",
             units::counted(*times, "time")
         ),
-        Distrust::SlowClock(cost) => format!(
+        Distrust::SlowClock { cost } => format!(
             "Reading the clock takes {}, as if it were not read in the vDSO; that time is in every latency.",
             units::latency(*cost)
         ),
@@ -82,29 +82,29 @@ fn of_clocks(reason: &Distrust) -> String {
 
 fn of_threads(reason: &Distrust) -> String {
     match reason {
-        Distrust::HelperShared(set) => format!(
+        Distrust::HelperShared { cpus: set } => format!(
             "Threads of punctual itself had to run on the measured {}; part of the lateness there may be their doing.",
             cpus(set)
         ),
-        Distrust::HelperSibling(set) => format!(
+        Distrust::HelperSibling { cpus: set } => format!(
             "Threads of punctual itself had to run on SMT siblings of the measured {}, and slow them down.",
             cpus(set)
         ),
-        Distrust::Faults(cpu, n) => format!(
+        Distrust::Faults { cpu, faults: n } => format!(
             "The measuring thread of CPU {cpu} took {} in its loop; each is in a latency.",
             units::counted(*n, "page fault")
         ),
-        Distrust::Migrations(cpu, n) => format!(
+        Distrust::Migrations { cpu, times: n } => format!(
             "The measuring thread of CPU {cpu} changed CPU {}, so its numbers are not those of one CPU.",
             units::counted(*n, "time")
         ),
         Distrust::MemoryNotLocked => {
             "Memory was not locked (RLIMIT_MEMLOCK), so a page fault can come at any time.".to_owned()
         }
-        Distrust::GrantedOtherwise(cpu) => {
+        Distrust::GrantedOtherwise { cpu } => {
             format!("The kernel granted the thread of CPU {cpu} something else than was asked; see the threads table.")
         }
-        Distrust::Early(cpu, n) => format!(
+        Distrust::Early { cpu, times: n } => format!(
             "The thread of CPU {cpu} woke before its release {}: a clock or a timer is wrong.",
             units::counted(*n, "time")
         ),
@@ -114,14 +114,14 @@ fn of_threads(reason: &Distrust) -> String {
 
 fn of_recording(reason: &Distrust) -> String {
     match reason {
-        Distrust::TooFew(0) => "No release came due, so there is nothing to go by.".to_owned(),
-        Distrust::TooFew(due) => format!(
+        Distrust::TooFew { due: 0 } => "No release came due, so there is nothing to go by.".to_owned(),
+        Distrust::TooFew { due } => format!(
             "Only {} came due: too few for the percentiles that were asked for.",
             units::counted(*due, "release")
         ),
-        Distrust::EndedEarly(reason) => format!("The run {}.", end(*reason)),
+        Distrust::EndedEarly { reason } => format!("The run {}.", end(*reason)),
         Distrust::WriteFailed => "Part of the recording could not be written.".to_owned(),
-        Distrust::BlocksLost(n) => format!(
+        Distrust::BlocksLost { seconds: n } => format!(
             "The exact maxima of {} were not collected in time; the histograms are complete.",
             units::counted(*n, "second")
         ),
@@ -144,9 +144,9 @@ mod tests {
             assert!(sentence.ends_with('.') && !sentence.contains("  "), "{sentence}");
         }
         let number = units::counted(7, "page fault");
-        assert!(distrust(&Distrust::Faults(3, 7)).contains(&number));
+        assert!(distrust(&Distrust::Faults { cpu: 3, faults: 7 }).contains(&number));
         assert!(
-            distrust(&Distrust::SlowClock(punctual_hist::Nanos::from_ns(850)))
+            distrust(&Distrust::SlowClock { cost: punctual_hist::Nanos::from_ns(850) })
                 .contains(&format!("850{}ns", units::THIN))
         );
     }
