@@ -24,16 +24,16 @@ pub struct Further {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Its epoch, relative to that of the first run.
-    #[serde(rename = "at_ns")]
+    #[serde(rename = "from_ns")]
     pub at: Nanos,
     /// What was known before its first activation.
     #[serde(flatten)]
     pub header: Header,
     /// Activation time covered by its intervals.
-    #[serde(rename = "covered_ns")]
+    #[serde(rename = "measured_ns")]
     pub covered: Nanos,
     /// End of its last interval, relative to the epoch of the first run.
-    #[serde(rename = "until_ns")]
+    #[serde(rename = "to_ns")]
     pub until: Nanos,
     /// Activations that ran, on all CPUs.
     pub ran: u64,
