@@ -220,10 +220,10 @@ mod coverage {
             self.found += u32::from(matches!(against.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed));
             for row in &against.groups[0].rows {
                 let place = match row.what {
-                    What::Percentile(500_000) => 0,
-                    What::Percentile(990_000) => 1,
-                    What::Percentile(999_000) => 2,
-                    What::Misses(_) => 3,
+                    What::Percentile { ppm: 500_000 } => 0,
+                    What::Percentile { ppm: 990_000 } => 1,
+                    What::Percentile { ppm: 999_000 } => 2,
+                    What::Misses { .. } => 3,
                     _ => continue,
                 };
                 let held = match row.change {

@@ -142,7 +142,7 @@ fn a_system_against_itself_shows_no_difference() {
     assert_eq!((other.groups[0].due, other.wants), ((30_000, 30_000), None));
     assert!(other.told_to_ppm >= Some(999_000), "{:?}", other.told_to_ppm);
     assert!(other.groups[0].delta.unwrap().abs() < 0.03);
-    let p99 = row(&comparison, |what| *what == What::Percentile(990_000));
+    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
     // 5 us + 10 us * ln 100
     assert!((p99.first.unwrap() / 51_052.0 - 1.0).abs() < 0.05, "{p99:?}");
     assert!(p99.odds_of_all.unwrap() >= p99.odds.unwrap());
@@ -170,8 +170,8 @@ fn a_hog_is_found_in_both_directions() {
     assert_eq!(compared(&without, &with, options()).unwrap().verdict(), Verdict::Worse);
     let comparison = compared(&with, &without, options()).unwrap();
     assert_eq!(comparison.verdict(), Verdict::Better);
-    let misses = row(&comparison, |what| matches!(what, What::Misses(_)));
-    assert_eq!((misses.what, misses.verdict), (What::Misses(Some(BUDGET)), Verdict::Better));
+    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
+    assert_eq!((misses.what, misses.verdict), (What::Misses { budget: Some(BUDGET) }, Verdict::Better));
     let Some(Change::Ratio(limits)) = misses.change else { panic!("{misses:?}") };
     assert!(limits.high < 1.0 && limits.low >= 0.0, "{limits:?}");
 }
@@ -305,13 +305,13 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     }
     let comparison = compared(&plain(30, quiet(6)), &stalls, options()).unwrap();
     assert_eq!(comparison.verdict(), Verdict::Worse);
-    let p99 = row(&comparison, |what| *what == What::Percentile(990_000));
+    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
     assert!((p99.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{p99:?}");
     let told = Report::of(&stalls).cpus[0].row.latency_due.p99.unwrap();
     assert!((p99.second.unwrap() / told.as_secs_f64() / 1e9 - 1.0).abs() < 0.02, "{p99:?} {told:?}");
-    let maxima = row(&comparison, |what| matches!(what, What::BlockMaxima(..)));
+    let maxima = row(&comparison, |what| matches!(what, What::BlockMaxima { .. }));
     assert!((maxima.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{maxima:?}");
-    let misses = row(&comparison, |what| matches!(what, What::Misses(_)));
+    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
     assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
 }
 
@@ -326,7 +326,7 @@ fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much(
         compared(&both[0], &both[1], options()).unwrap()
     };
     let stolen = |length| stolen_of([Nanos::ZERO, length]);
-    let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima(..)));
+    let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima { .. }));
     let little = maxima(&stolen(Nanos::from_us(10)));
     assert_eq!((little.verdict, little.withheld), (Verdict::Worse, None), "{little:?}");
     let much = stolen(Nanos::from_secs(1));

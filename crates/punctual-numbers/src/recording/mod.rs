@@ -88,23 +88,31 @@ pub enum Frame {
 }
 
 /// What is known before the first activation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// Version of the program that measured.
+    #[serde(rename = "measured_with")]
     pub tool_version: String,
     /// Wall clock at the epoch, nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// Instant all times of the recording are relative to.
+    #[serde(rename = "epoch_ns")]
     pub epoch: MonoTime,
     /// What was asked.
+    #[serde(skip)]
     pub scenario: Scenario,
     /// Facts that identify the machine: (name, value), in the order to show them.
+    #[serde(skip)]
     pub machine: Vec<(String, String)>,
     /// Who ran where.
+    #[serde(skip)]
     pub placement: Placement,
     /// The clock that was read.
+    #[serde(skip)]
     pub clock: Clock,
     /// How often, at first, a checkpoint is written: what a crash can lose.
+    #[serde(skip)]
     pub checkpoint: Nanos,
 }
 
@@ -129,7 +137,8 @@ pub struct Clock {
 }
 
 /// What the kernel granted to one measuring thread, read back and not assumed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Granted {
     /// The CPU the thread measures.
     pub cpu: u32,
@@ -144,7 +153,9 @@ pub struct Granted {
 }
 
 /// When a state was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Moment {
     /// Before the first activation.
     Before,
@@ -155,22 +166,27 @@ pub enum Moment {
 }
 
 /// State of the machine at a moment: what was read, and what it held or why not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InForce {
     /// When.
     pub moment: Moment,
     /// (path, value or reason).
+    #[serde(serialize_with = "crate::published::map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub values: Vec<(String, String)>,
 }
 
 /// The warm-up of one thread: not in the statistics, but not hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
     /// Which.
     pub cpu: u32,
     /// How many activations.
     pub activations: u64,
     /// The latest of them.
+    #[serde(rename = "max_ns")]
     pub max: Nanos,
 }
 
@@ -257,11 +273,14 @@ pub enum MarkKind {
 
 /// Something that happened to the machine. While a measurement runs, events have instants of the monotonic clock:
 /// `Event<MonoTime>`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Event"))]
 pub struct Event<At = RecTime> {
     /// When it was over, or seen.
+    #[serde(rename = "at_ns")]
     pub at: At,
     /// How long it lasted, or how far the clock jumped; zero where that makes no sense.
+    #[serde(rename = "length_ns")]
     pub length: Nanos,
     /// What.
     pub kind: EventKind,
@@ -286,7 +305,9 @@ impl Event<MonoTime> {
 }
 
 /// What happened to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum EventKind {
     /// `CLOCK_BOOTTIME` gained on `CLOCK_MONOTONIC`: the machine was suspended.
     Suspended,
@@ -326,7 +347,8 @@ pub struct Worst {
 }
 
 /// What a load achieved in a phase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadDone {
     /// Phase number.
     pub phase: u16,
@@ -339,15 +361,18 @@ pub struct LoadDone {
     /// How many operations; `None` for an outside program, which does not say.
     pub operations: Option<u64>,
     /// In how much time.
+    #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// How it ended, when not as asked.
     pub failure: Option<String>,
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
     /// When.
+    #[serde(rename = "at_ns")]
     pub at: RecTime,
     /// Why.
     pub reason: EndReason,
@@ -356,7 +381,9 @@ pub struct End {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum EndReason {
     /// It had run as long as asked.
     Completed,
@@ -369,7 +396,8 @@ pub enum EndReason {
 }
 
 /// Why a file holds less than a finished recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutOff {
     /// Bytes that are good.
     pub good_bytes: u64,

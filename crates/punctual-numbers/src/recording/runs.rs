@@ -21,15 +21,20 @@ pub struct FurtherRun {
 }
 
 /// One run of a recording.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Its epoch, relative to that of the first run.
+    #[serde(rename = "from_ns")]
     pub at: RecTime,
     /// What was known before its first activation.
+    #[serde(flatten)]
     pub header: Header,
     /// Activation time covered by its intervals.
+    #[serde(rename = "measured_ns")]
     pub covered: Nanos,
     /// End of its last interval, relative to the epoch of the first run.
+    #[serde(rename = "to_ns")]
     pub until: RecTime,
     /// Activations that ran, on all CPUs.
     pub ran: u64,

@@ -5,7 +5,9 @@ use std::fmt;
 
 /// An instant of a recording: nanoseconds since the header's epoch. On the machine that measured, the same instant is a
 /// [`MonoTime`], which means nothing on another machine or after a boot.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
 pub struct RecTime(Nanos);
 
 impl RecTime {

@@ -153,8 +153,8 @@ fn a_recording_is_explained_in_every_form() {
     assert!(one.code == 0 && one.out.contains("waiting for the CPU"), "{one:?}");
 
     let document = run.json(&["explain", file, "--json"]);
-    fits(include_str!("../../../../schemas/explanation-1.schema.json"), &document);
-    assert_eq!((&document["format"], &document["kind"]), (&1.into(), &"explanation".into()));
+    fits(include_str!("../../../../schemas/explain-2.schema.json"), &document);
+    assert_eq!(document["schema"], "punctual/explain/2");
     assert_eq!(document["causes"][0]["name"], "hog95");
     assert_eq!(document["spikes"][0]["causes"][0]["class"], "higher-priority");
     let hog = document["spikes"][0]["causes"][0]["time_ns"].as_u64().unwrap();
@@ -168,7 +168,7 @@ fn a_report_tells_the_causes_apart_from_the_headline() {
     let said = run.punctual(&["report", file]);
     assert!(said.out.contains("hog95") && said.out.contains("punctual explain causes.punctual"), "{said:?}");
     let document = run.json(&["report", file, "--json"]);
-    fits(include_str!("../../../../schemas/check-1.schema.json"), &document);
+    fits(include_str!("../../../../schemas/report-2.schema.json"), &document);
     assert_eq!(document["causes"]["apart"], true);
     assert_eq!(document["causes"]["causes"][0]["name"], "hog95");
 }

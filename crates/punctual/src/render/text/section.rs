@@ -76,8 +76,10 @@ pub fn latencies(sheet: &mut Sheet, report: &Report) {
     sheet.paragraph(2, &format!("{} {}", asked(report), words::scenario(report)));
     let mut table = Table::new(&[&NUMBERS[..], &[("worst moment, load then", Edge::Left)]].concat());
     for cpu in &report.cpus {
-        let worst =
-            cpu.worst_at.as_ref().map(|(at, load)| format!("{}, {}", units::moment(*at), words::phase_name(load)));
+        let worst = cpu
+            .worst_at
+            .as_ref()
+            .map(|worst| format!("{}, {}", units::moment(worst.at), words::phase_name(&worst.phase)));
         let worst = [worst.unwrap_or_else(|| units::ABSENT.to_owned())];
         both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, worst);
     }

@@ -13,13 +13,14 @@ mod times;
 pub use imported::{CONDITION_IMPORTED, of_import};
 #[cfg(test)]
 pub use refused::examples;
-pub use refused::{reason, refused, refused_of_cause, refused_of_import};
+pub use refused::{reason, refused, refused_of_import};
 pub use signs::sign;
 
 use super::causes::cause;
 use crate::render::units;
 use beyond::beyond;
 use limits::{chance, clustered, missed, misses, percentile_name, percentiles, seen, wanted};
+use punctual_numbers::claims::NewMaximum;
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::{CAUSES_SHOWN, reasons_of_cause};
 use times::span;
@@ -34,7 +35,7 @@ pub fn short(phase: &PhaseClaims) -> Vec<String> {
         let high = units::latency(percentile.high?);
         Some(format!("{} is at most {high}.", percentile_name(percentile.one_in)))
     });
-    let next = phase.next.first().zip(phase.largest).map(|((time, odds), largest)| {
+    let next = phase.next.first().zip(phase.largest).map(|(NewMaximum { time, odds }, largest)| {
         let (largest, odds) = (units::latency(largest), chance(*odds));
         format!("Odds that the next {} brings something later than the largest seen, {largest}: {odds}.", span(*time))
     });
