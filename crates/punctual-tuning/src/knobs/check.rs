@@ -107,11 +107,23 @@ fn file_is_met(case: &Case<'_>, file: File, want: Want, missing: Missing) -> Jud
         return want.is_met(&path, &case.text(&path, missing)?);
     };
     let path = format!("{before}cpu{{cpu}}{after}");
-    let values = case.per_cpu(&path, &case.rt, missing)?;
+    let values = case.per_cpu(&path, case.rt(), missing)?;
     values.iter().try_fold(true, |all, (_, value)| Ok(all && want.is_met(&path, value)?))
 }
 
 impl Check {
+    pub const fn sysctl(name: &'static str, want: Want, missing: Missing) -> Self {
+        Self::Sysctl { name, want, missing }
+    }
+
+    pub const fn file(path: &'static str, want: Want, missing: Missing) -> Self {
+        Self::File { path, want, missing }
+    }
+
+    pub const fn parameter(module: &'static str, name: &'static str, want: Want, missing: Missing) -> Self {
+        Self::Parameter { module, name, want, missing }
+    }
+
     pub const fn advice(look: &'static str) -> Self {
         Self::Advice(Template::new(look))
     }

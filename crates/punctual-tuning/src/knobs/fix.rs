@@ -24,6 +24,11 @@ impl Fix {
         Self::Command(Template::new(text))
     }
 
+    /// This value for the file at this path.
+    pub const fn set(path: &'static str, value: &'static str) -> Self {
+        Self::Setting(Setting { file: File::Path(path), value: Value::text(value) })
+    }
+
     pub const fn prose(text: &'static str) -> Self {
         Self::Prose(Template::new(text))
     }
@@ -286,7 +291,9 @@ impl Knob {
         }
         let places = self.places();
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
-        match places.first().map(Lasting::usual) {
+        // What somebody did by hand, the places say nothing of.
+        let first = places.first().filter(|_| matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_)));
+        match first.map(Lasting::usual) {
             Some(Lasting::Word(_)) => "Remove the word and boot again.".to_owned(),
             Some(Lasting::NoWord(_)) => "Put the word back and boot again.".to_owned(),
             Some(Lasting::Module(_)) => "Remove the line and load the module again.".to_owned(),
@@ -299,7 +306,9 @@ impl Knob {
             Some(Lasting::Kernel { .. }) => "Boot the kernel that was there before.".to_owned(),
             Some(Lasting::Firmware(_)) => "The setting as it was.".to_owned(),
             Some(Lasting::Set(_) | Lasting::Udev(_)) => WRITE_BACK.to_owned(),
-            Some(Lasting::Manager | Lasting::Other(_) | Lasting::Either { .. }) | None => String::new(),
+            Some(Lasting::Manager | Lasting::Other(_) | Lasting::Either { .. }) | None => {
+                "Put back what was there.".to_owned()
+            }
         }
     }
 }

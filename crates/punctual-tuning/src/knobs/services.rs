@@ -1,28 +1,35 @@
 //! Programs that change the machine behind one's back, or load it at times of their own choosing.
 
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use super::Missing::TellsNothing;
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
 
-const KNOB: Knob = Knob::of(Family::Services);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Services) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.daemons",
         title: "Nobody else sets frequencies and power",
         severity: Weight::all(Medium),
-        check: Check::Probe(power),
+        check: Check::Service(&[
+            "thermald",
+            "tlp",
+            "power-profiles-",
+            "auto-cpufreq",
+            "cpufreqd",
+            "laptop_mode",
+            "system76-power",
+        ]),
         why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
-        fix: Fix::prose("systemctl stop each of them."),
         persist: &[
             Lasting::NoService("thermald.service"),
             Lasting::NoService("tlp.service"),
             Lasting::NoService("power-profiles-daemon.service"),
             Lasting::NoService("auto-cpufreq.service"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Battery life and automatic cooling measures; see that the machine stays cool.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
@@ -33,17 +40,21 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.timers",
         title: "No unattended updates",
         severity: Weight::all(Medium),
-        check: Check::Probe(updates),
+        check: Check::Service(&[
+            "unattended-upgr",
+            "packagekitd",
+            "snapd",
+            "dnf-automatic",
+            "apt.systemd.dai",
+            "rpm-ostreed",
+        ]),
         why: "Updates unpack, compress and restart at times of their own choosing.",
-        fix: Fix::prose("systemctl stop each of them; their timers are svc.update_timers."),
         persist: &[
             Lasting::NoService("unattended-upgrades.service"),
             Lasting::NoService("packagekit.service"),
             Lasting::NoService("snapd.service"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Security updates need a plan.",
-        confidence: Confidence::Medium,
         sources: &["cluster-node-tuning-operator#1591", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
@@ -51,7 +62,17 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.agents",
         title: "No monitoring agents",
         severity: Weight::all(Info),
-        check: Check::Probe(agents),
+        check: Check::Service(&[
+            "node_exporter",
+            "prometheus-node",
+            "netdata",
+            "collectd",
+            "telegraf",
+            "rasdaemon",
+            "sadc",
+            "zabbix_agentd",
+            "tracker-miner-f",
+        ]),
         why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
             all of them.",
         fix: Fix::prose(
@@ -71,16 +92,13 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Probe(update_timers),
         why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
-        fix: Fix::prose("systemctl stop each of them."),
         persist: &[
             Lasting::NoService("apt-daily.timer"),
             Lasting::NoService("apt-daily-upgrade.timer"),
             Lasting::NoService("dnf-makecache.timer"),
             Lasting::NoService("dnf-automatic.timer"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Security updates need a plan.",
-        confidence: Confidence::Medium,
         sources: &[
             "systemd.timer(5)",
             "cluster-node-tuning-operator#1591",
@@ -102,9 +120,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("e2scrub_all.timer"),
             Lasting::NoService("raid-check.timer"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Disks get slower, or decay unseen, unless it is run by hand.",
-        confidence: Confidence::Medium,
         sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
@@ -112,7 +128,17 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.scanners",
         title: "No scanner in the way of files and programs",
         severity: Weight::all(Medium),
-        check: Check::Probe(scanners),
+        check: Check::Service(&[
+            "clamd",
+            "clamonacc",
+            "fapolicyd",
+            "falcon-sensor",
+            "wdavdaemon",
+            "ds_agent",
+            "osqueryd",
+            "wazuh-syscheckd",
+            "savscand",
+        ]),
         why: "Security scanners hold every opening of a file until they have looked at it, and hook programs and \
             packets.",
         fix: Fix::prose("systemctl stop it, or except the real-time programs and files from it."),
@@ -121,7 +147,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("fapolicyd.service"),
             Lasting::other("In the scanner's own configuration"),
         ],
-        undo: Fix::command("systemctl start"),
         cost: "Protection by the scanner.",
         confidence: Confidence::Low,
         sources: &["fanotify(7): permission events", "unverified: the effect of each scanner"],
@@ -131,7 +156,15 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.indexers",
         title: "No indexing of files",
         severity: Weight::all(Info),
-        check: Check::Probe(indexers),
+        check: Check::Service(&[
+            "tracker-miner-f",
+            "tracker-extract",
+            "localsearch-3",
+            "baloo_file",
+            "baloo_file_extr",
+            "updatedb",
+            "updatedb.plocat",
+        ]),
         why: "Indexers read and parse every file that changes.",
         fix: Fix::prose("systemctl --user stop each of them."),
         persist: &[Lasting::other(
@@ -147,14 +180,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.rtkit",
         title: "No daemon that takes priorities away",
         severity: Weight::all(Info),
-        check: Check::Probe(rtkit),
+        applies: |case| case.not_for(Kind::Audio, "desktop audio lives by it"),
+        check: Check::Service(&["rtkit-daemon"]),
         why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads it \
             knows when it feels starved.",
         fix: Fix::prose("systemctl stop rtkit-daemon, and grant the right by lim.rtprio."),
         persist: &[Lasting::NoService("rtkit-daemon.service")],
-        undo: Fix::command("systemctl unmask rtkit-daemon; systemctl start rtkit-daemon"),
         cost: "Desktop audio asks for real time in vain, unless it has the limit.",
-        confidence: Confidence::Medium,
         sources: &["rtkit README: canary, RLIMIT_RTTIME", "unverified: on the version installed"],
         ..KNOB
     },
@@ -162,7 +194,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.priority",
         title: "Nobody else sets priorities",
         severity: Weight::all(Info),
-        check: Check::Probe(priority),
+        check: Check::Service(&["ananicy", "ananicy-cpp", "gamemoded", "uresourced", "system76-schedu", "verynice"]),
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
         fix: Fix::prose("systemctl stop each of them, or name the real-time programs in their exceptions."),
         persist: &[
@@ -170,7 +202,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("uresourced.service"),
             Lasting::NoService("com.system76.Scheduler.service"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Their comfort.",
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
@@ -180,14 +211,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.oomd",
         title: "No daemon that kills under pressure",
         severity: Weight::all(Info),
-        check: Check::Probe(oomd),
+        check: Check::Service(&["systemd-oomd", "earlyoom", "nohang"]),
         why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
             largest.",
         fix: Fix::prose("systemctl stop it, or except the unit: ManagedOOMPreference=omit"),
         persist: &[Lasting::unit("ManagedOOMPreference=omit"), Lasting::NoService("earlyoom.service")],
-        undo: Fix::command("systemctl start"),
         cost: "The kernel kills later.",
-        confidence: Confidence::Medium,
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
         ..KNOB
     },
@@ -205,7 +234,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("docker update --cpuset-cpus= CONTAINER"),
         cost: "The other CPUs are theirs.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["moby#31086", "cri-o#2213", "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective"],
         ..KNOB
     },
@@ -223,81 +251,12 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("cpuManagerPolicy: none"),
         cost: "Whole CPUs are taken from the pool.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["Kubernetes documentation: control CPU management policies", "unverified: on a cluster"],
         ..KNOB
     },
 ];
 
 // Names as the kernel cuts them to 15 bytes.
-
-fn power(case: &Case<'_>) -> Judged {
-    let names = ["thermald", "tlp", "power-profiles-", "auto-cpufreq", "cpufreqd", "laptop_mode", "system76-power"];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn updates(case: &Case<'_>) -> Judged {
-    let names = ["unattended-upgr", "packagekitd", "snapd", "dnf-automatic", "apt.systemd.dai", "rpm-ostreed"];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn agents(case: &Case<'_>) -> Judged {
-    let names = [
-        "node_exporter",
-        "prometheus-node",
-        "netdata",
-        "collectd",
-        "telegraf",
-        "rasdaemon",
-        "sadc",
-        "zabbix_agentd",
-        "tracker-miner-f",
-    ];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn scanners(case: &Case<'_>) -> Judged {
-    let names = [
-        "clamd",
-        "clamonacc",
-        "fapolicyd",
-        "falcon-sensor",
-        "wdavdaemon",
-        "ds_agent",
-        "osqueryd",
-        "wazuh-syscheckd",
-        "savscand",
-    ];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn indexers(case: &Case<'_>) -> Judged {
-    let names = [
-        "tracker-miner-f",
-        "tracker-extract",
-        "localsearch-3",
-        "baloo_file",
-        "baloo_file_extr",
-        "updatedb",
-        "updatedb.plocat",
-    ];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn rtkit(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("desktop audio lives by it");
-    }
-    Ok(case.daemons(&["rtkit-daemon"])?.is_empty())
-}
-
-fn priority(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["ananicy", "ananicy-cpp", "gamemoded", "uresourced", "system76-schedu", "verynice"])?.is_empty())
-}
-
-fn oomd(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["systemd-oomd", "earlyoom", "nohang"])?.is_empty())
-}
 
 /// Units of these names that are active: systemd keeps a link for each while it is.
 fn active(case: &Case<'_>, wanted: &[&str]) -> Judged {
@@ -310,7 +269,7 @@ fn active(case: &Case<'_>, wanted: &[&str]) -> Judged {
         case.cite("/proc/1/comm", &init);
         return Doubt::not_applicable("systemd does not run here");
     }
-    let units = case.known(folder, case.list(folder), Missing::TellsNothing("which units are active is not shown"))?;
+    let units = case.known(folder, case.list(folder), TellsNothing("which units are active is not shown"))?;
     let mut found: Vec<&str> = units.iter().filter_map(|unit| unit.strip_prefix("invocation:")).collect();
     if found.is_empty() {
         return Doubt::unknown("which units are active is not shown");
@@ -371,7 +330,7 @@ const ENOUGH: usize = 256;
 fn containers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let root = "/sys/fs/cgroup";
-    case.known(root, case.list(root), Missing::TellsNothing("control groups cannot be seen here"))?;
+    case.known(root, case.list(root), TellsNothing("control groups cannot be seen here"))?;
     let (mut seen, mut free) = (0, 0);
     for (folder, start) in RUNTIMES {
         let names = case.list(folder);
@@ -379,7 +338,7 @@ fn containers(case: &Case<'_>) -> Judged {
             let list = case.peek(&format!("{folder}/{name}/cpuset.cpus.effective"));
             let Some(cpus) = list.known().and_then(|list| CpuSet::parse_list(list).ok()) else { continue };
             seen += 1;
-            free += usize::from(!cpus.intersection(&case.rt).is_empty());
+            free += usize::from(!cpus.intersection(case.rt()).is_empty());
         }
     }
     if seen == 0 {
@@ -387,7 +346,7 @@ fn containers(case: &Case<'_>) -> Judged {
     }
     case.note(
         format!("{root}/**/cpuset.cpus.effective"),
-        format!("{free} of {seen} containers may use CPUs {}", case.rt),
+        format!("{free} of {seen} containers may use CPUs {}", case.rt()),
     );
     Ok(free == 0)
 }
@@ -397,7 +356,7 @@ fn kubelet(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no kubelet runs here");
     }
     let path = "/var/lib/kubelet/cpu_manager_state";
-    let state = case.known(path, case.peek(path), Missing::TellsNothing("the kubelet's choice is not shown"))?;
+    let state = case.known(path, case.peek(path), TellsNothing("the kubelet's choice is not shown"))?;
     let policy = state.split_once("\"policyName\":").and_then(|(_, rest)| rest.split('"').nth(1));
     match policy {
         Some(policy) => {

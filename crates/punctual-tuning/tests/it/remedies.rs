@@ -189,7 +189,7 @@ fn remedies_on_every_machine_are_sound() {
             let found: Vec<(&str, Remedy)> =
                 REMEDIES.iter().filter_map(|(id, _)| Some((*id, remedy(&site, id)?))).collect();
             assert_eq!(found.len(), REMEDIES.len());
-            sound(&name, found.iter().map(|(id, found)| (*id, found)), &case.rt);
+            sound(&name, found.iter().map(|(id, found)| (*id, found)), case.rt());
             if needs.partition {
                 let _ = writeln!(out, "{name}, CPUs {cpus}");
                 for (id, found) in

@@ -9,8 +9,8 @@ use crate::knobs::Doubt;
 /// All levels at once: one group holds the ways of each.
 pub(super) fn ways(site: &Site<'_>) -> Found {
     let choice = Choice {
-        cpus: (*site.case.rt).clone(),
-        housekeeping: (*site.case.housekeeping).clone(),
+        cpus: (site.case.rt()).clone(),
+        housekeeping: (site.case.housekeeping()).clone(),
         offline: punctual_facts::cpu_set::CpuSet::new(),
         origin: Origin::Asked,
         reasons: Vec::new(),

@@ -35,22 +35,6 @@ pub(super) fn idle_governor(site: &Site<'_>) -> Found {
     one(site, "all CPUs", &format!("{folder}/current_governor"), "menu", "None.")
 }
 
-/// A codec that stays on.
-pub(super) fn audio(site: &Site<'_>) -> Found {
-    one(site, "sound chip", "/sys/module/snd_hda_intel/parameters/power_save", "0", "More power.")
-}
-
-/// Memory errors asked for once an hour.
-pub(super) fn edac(site: &Site<'_>) -> Found {
-    let path = "/sys/module/edac_core/parameters/edac_mc_poll_msec";
-    one(site, "memory controllers", path, "3600000", "Corrected errors are counted up to an hour late.")
-}
-
-/// The console obeys its level.
-pub(super) fn loglevel(site: &Site<'_>) -> Found {
-    one(site, "console", "/sys/module/printk/parameters/ignore_loglevel", "N", "Less is seen on the console.")
-}
-
 /// The host gives up a CPU at once when a guest does.
 pub(super) fn halt_poll(site: &Site<'_>) -> Found {
     one(site, "KVM", "/sys/module/kvm/parameters/halt_poll_ns", "0", "Guests wake up later.")

@@ -68,7 +68,7 @@ pub fn document(audit: &Audit<'_>) -> Result<String, serde_json::Error> {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         machine,
-        need: Need { profile: case.need.kind.name(), cpus: case.rt.to_string() },
+        need: Need { profile: case.need.kind.name(), cpus: case.rt().to_string() },
         totals: totals(audit.findings).into_iter().map(|(word, count)| (word.replace(' ', "_"), count)).collect(),
         findings: audit.findings.iter().filter_map(|finding| entry(case, finding)).collect(),
     })
