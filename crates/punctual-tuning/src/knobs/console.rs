@@ -121,7 +121,6 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::parameter("printk", "ignore_loglevel", Want::NO, CannotBe("this kernel does not print")),
         why: "With ignore_loglevel every message goes to the consoles, whatever kernel.printk says.",
-        fix: Fix::command("echo N > /sys/module/printk/parameters/ignore_loglevel"),
         persist: &[Lasting::NoWord("ignore_loglevel")],
         cost: "Fewer hints on the screen.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/printk/printk.c"],

@@ -50,9 +50,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sec.split_lock",
+        excused: traps_split_locks,
         title: "A split lock does not put its program to sleep",
         severity: Weight::all(Info),
-        applies: traps_split_locks,
         check: Check::sysctl(
             "kernel.split_lock_mitigate",
             Want::ZERO,

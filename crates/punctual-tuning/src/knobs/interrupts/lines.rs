@@ -161,7 +161,6 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when nobody claims an \
             interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can \
             still be written.",
-        fix: Fix::command("echo 0 > /sys/module/spurious/parameters/irqfixup"),
         persist: &[Lasting::NoWord("irqpoll"), Lasting::NoWord("irqfixup")],
         cost: "A machine with broken interrupt routing stops working.",
         blast: Blast::Breaking,

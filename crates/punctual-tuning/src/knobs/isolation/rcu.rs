@@ -51,7 +51,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "A stall report is the first sign that a real-time thread does not let the kernel's own work run; \
             suppressed, the next sign is a machine without memory.",
-        fix: Fix::command("echo 0 > /sys/module/rcupdate/parameters/rcu_cpu_stall_suppress"),
         persist: &[Lasting::NoWord("rcupdate.rcu_cpu_stall_suppress")],
         cost: "A report is written with interrupts off, milliseconds to a slow console.",
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/update.c"],

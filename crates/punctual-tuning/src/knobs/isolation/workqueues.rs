@@ -77,6 +77,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::parameter("workqueue", "power_efficient", Want::YES, TellsNothing("this kernel does not tell")),
         why: "Some queues run their work on the CPU that asked for it, though any would do; this switch lets them \
             run elsewhere.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("workqueue.power_efficient=1")],
         cost: "That work finds colder caches.",
         sources: &[
@@ -98,7 +99,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "With a scope as wide as a NUMA node or the machine, work that housekeeping CPUs ask for runs next to \
             the real-time CPUs and turns over the cache they share.",
-        fix: Fix::command("echo cache > /sys/module/workqueue/parameters/default_affinity_scope"),
         persist: &[Lasting::NoWord("workqueue.default_affinity_scope")],
         cost: "None: it is the default.",
         confidence: Confidence::Low,
@@ -120,7 +120,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "Work that runs for longer than a threshold no longer holds up the other work of its CPU, and is \
             reported; without a threshold a driver can do so unseen.",
-        fix: Fix::command("echo 10000 > /sys/module/workqueue/parameters/cpu_intensive_thresh_us"),
         persist: &[Lasting::NoWord("workqueue.cpu_intensive_thresh_us")],
         cost: "None: it is the default.",
         confidence: Confidence::Medium,

@@ -104,6 +104,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "To save power, lazy callbacks of offloaded CPUs are kept back for seconds and then run in one long \
             batch.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("rcutree.enable_rcu_lazy=0"), Lasting::built_without("RCU_LAZY")],
         cost: "A little power when idle.",
         confidence: Confidence::Medium,

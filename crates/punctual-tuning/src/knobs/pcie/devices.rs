@@ -76,7 +76,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "After some seconds of silence the codec is turned off; turning it on again takes time and clicks, and on a \
             machine without need for sound it is work for nothing.",
-        fix: Fix::command("echo 0 > /sys/module/snd_hda_intel/parameters/power_save"),
         persist: &[Lasting::module("snd_hda_intel power_save=0")],
         cost: "Power.",
         confidence: Confidence::Medium,
