@@ -4,11 +4,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use punctual_facts::cmdline::words;
-use punctual_facts::lint::{Evidence, Target, lint, lint_file};
+use punctual_facts::lint::{Target, Testimony, lint, lint_file};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::{Arch, Flavour, Machine, Version};
 use punctual_facts::tree::MemTree;
+use std::ops::Range;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([major, minor, kind, cpus], rest)) = bytes.split_first_chunk::<4>() else { return };
@@ -20,17 +21,17 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let half = if kind & 64 == 0 { rest.len() } else { rest.len() / 2 };
     let (line, log) = rest.split_at(half);
-    let judged = lint(line, &target, &Evidence::none());
+    let judged = lint(line, &target, &Testimony::none());
     assert_eq!(judged.len(), words(line).len());
     let mut tree = MemTree::new();
     tree.file("/proc/cmdline", Fact::Known(line.to_vec()));
     tree.file("punctual:/kernel/log", Fact::Known(log.to_vec()));
     let machine = Machine::read(&tree);
-    assert_eq!(lint(line, &target, &Evidence::live(&tree, &machine)).len(), judged.len());
+    assert_eq!(lint(line, &target, &Testimony::live(&tree, &machine)).len(), judged.len());
     if let Ok(text) = std::str::from_utf8(rest) {
-        for placed in lint_file(text, &target, &Evidence::none()).words {
+        for placed in lint_file(text, &target, &Testimony::none()).words {
             let line = text.lines().nth(placed.line - 1).unwrap_or_default();
-            let (first, end) = placed.columns;
+            let Range { start: first, end } = placed.columns;
             assert!(first >= 1 && first < end && end <= line.chars().count() + 1);
         }
     }

@@ -2,9 +2,12 @@
 
 use crate::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use serde::Serialize;
 
 /// The kind of work that has to be punctual.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A loop that blocks in the kernel until its next release: control, field buses.
     #[default]
@@ -19,7 +22,6 @@ impl Kind {
     /// Every kind, in the order they are shown.
     pub const ALL: [Self; 3] = [Self::Periodic, Self::Poll, Self::Audio];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Periodic => "periodic",
@@ -32,7 +34,6 @@ impl Kind {
 /// What the machine has to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Need {
-    /// The kind of work.
     pub kind: Kind,
     /// Time between releases, where it is known.
     pub period: Option<Nanos>,

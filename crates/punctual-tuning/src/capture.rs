@@ -77,9 +77,9 @@ mod tests {
 
     /// Keeps what it was asked for, in order.
     #[derive(Default)]
-    struct Asked(RefCell<Vec<String>>);
+    struct PathLog(RefCell<Vec<String>>);
 
-    impl Tree for Asked {
+    impl Tree for PathLog {
         fn read(&self, path: &str) -> Fact<Vec<u8>> {
             self.0.borrow_mut().push(path.to_owned());
             Fact::Absent
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_between_the_two_looks_at_the_interrupts() {
-        let asked = Asked::default();
+        let asked = PathLog::default();
         capture(&asked);
         let asked = asked.0.into_inner();
         let first = asked.iter().position(|path| path == TWICE[0]).unwrap();

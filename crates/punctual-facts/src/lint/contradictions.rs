@@ -20,7 +20,7 @@ pub(super) struct Contradiction {
 type Named<'a> = (CpuSet, &'a Token);
 
 /// What the words of a line come to.
-struct Asked<'a> {
+struct OnLine<'a> {
     isolated: Option<Named<'a>>,
     tickless: Option<Named<'a>>,
     interrupts: Option<Named<'a>>,
@@ -40,7 +40,7 @@ pub(super) fn find(
         return None;
     }
     let [isolated, _, tickless] = housekeeping::kept(line, target, is_refused);
-    let asked = Asked {
+    let asked = OnLine {
         isolated,
         tickless,
         interrupts: last(line, "irqaffinity", target),
@@ -69,7 +69,7 @@ fn raw(word: &Token) -> String {
     crate::fact::printable(&word.raw, 80)
 }
 
-impl Asked<'_> {
+impl OnLine<'_> {
     /// CPUs that are set apart by either word, and the words.
     fn apart(&self) -> (CpuSet, Vec<&Token>) {
         let named = || self.isolated.iter().chain(&self.tickless);
@@ -173,7 +173,7 @@ fn by(words: &[&Token]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Evidence, lint};
+    use super::super::{Testimony, lint};
     use super::*;
     use crate::machine::{Arch, Flavour, Version};
 
@@ -181,7 +181,7 @@ mod tests {
     fn told(line: &str, possible: Option<&str>) -> Vec<(String, String, String)> {
         let possible = possible.and_then(|list| CpuSet::parse_list(list).ok());
         let target = Target { version: Version::new(6, 12), flavour: Flavour::Rt, arch: Arch::X86, possible };
-        let words = lint(line.as_bytes(), &target, &Evidence::none()).into_iter().filter(|word| word.is_trap);
+        let words = lint(line.as_bytes(), &target, &Testimony::none()).into_iter().filter(|word| word.is_trap);
         words.map(|word| (word.word, word.why, word.instead.unwrap_or_default())).collect()
     }
 

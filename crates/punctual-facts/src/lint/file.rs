@@ -3,9 +3,10 @@
 //! Knows the settings by their names only. What a shell would make of a file that does more than assign is not told:
 //! what it fills in is called so.
 
-use super::{Evidence, Target, Verdict, Word, judge};
+use super::{Target, Testimony, Word, WordVerdict, judge};
 use crate::cmdline::{Token, words};
 use std::iter::once;
+use std::ops::Range;
 
 /// Settings that hold a command line, or a piece of one, up to the end of the line or the closing quote: of GRUB,
 /// u-boot-menu, Armbian and U-Boot; of loader entries, extlinux and GRUB's own menu.
@@ -36,15 +37,13 @@ const QUOTE: u8 = 2;
 /// A word of a file, judged, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The word.
     pub word: Word,
     /// The line of the file, from 1.
     pub line: usize,
     /// Its characters in that line: the first, from 1, and the one after the last.
-    pub columns: (usize, usize),
+    pub columns: Range<usize>,
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Every word, in the order of the file; those for init at the end.
@@ -56,26 +55,26 @@ pub struct Contents {
 impl Contents {
     /// Whether this is a file with a command line: a setting says so, or one word that some kernel takes.
     pub fn is_command_line(&self) -> bool {
-        let is_known = |placed: &Placed| !matches!(placed.word.verdict, Verdict::Unknown | Verdict::ForUserSpace);
+        let is_known =
+            |placed: &Placed| !matches!(placed.word.verdict, WordVerdict::Unknown | WordVerdict::ForUserSpace);
         self.has_setting || self.words.iter().any(is_known)
     }
 }
 
 /// Judges every command line of a file. A file without any setting is one command line, over however many lines; lines
 /// that begin with `#` are remarks.
-pub fn lint_file(text: &str, target: &Target, evidence: &Evidence<'_>) -> Contents {
+pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Contents {
     let settings = settings(text);
     let has_setting = !settings.is_empty();
     let groups = if has_setting { grouped(settings) } else { vec![whole(text)] };
     let mut words: Vec<(bool, Placed)> = groups.iter().flat_map(|pieces| judged(pieces, target, evidence)).collect();
-    words.sort_by_key(|(is_for_init, word)| (*is_for_init, word.line, word.columns));
+    words.sort_by_key(|(is_for_init, word)| (*is_for_init, word.line, word.columns.start));
     Contents { words: words.into_iter().map(|(_, word)| word).collect(), has_setting }
 }
 
 /// Characters of a file that make up a piece of a command line, each with its line and column from 1.
 type Piece = Vec<(char, usize, usize)>;
 
-/// A setting and what it holds.
 struct Setting {
     name: String,
     /// Adds to what the same one held before.
@@ -112,7 +111,6 @@ fn grouped(settings: Vec<Setting>) -> Vec<Vec<Piece>> {
     own
 }
 
-/// A file without settings.
 fn whole(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut goes_on = false;
@@ -158,7 +156,6 @@ fn settings(text: &str) -> Vec<Setting> {
     found
 }
 
-/// How a value ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// At the closing quote; without quotes, at the end of the line.
@@ -169,7 +166,6 @@ enum Style {
     Plain,
 }
 
-/// The beginning of a setting.
 struct Head<'a> {
     name: &'a str,
     adds: bool,
@@ -213,7 +209,6 @@ fn told(word: &str) -> &str {
     if word == "APPEND" { "append" } else { word }
 }
 
-/// What follows these words.
 fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
     words.iter().try_fold(text, |rest, word| {
         let rest = rest.strip_prefix(word)?;
@@ -257,8 +252,7 @@ impl Style {
     }
 }
 
-/// The words of one command line, judged.
-fn judged(pieces: &[Piece], target: &Target, evidence: &Evidence<'_>) -> Vec<(bool, Placed)> {
+fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(bool, Placed)> {
     let mut text = Vec::new();
     let mut places = Vec::new();
     for piece in pieces {
@@ -280,7 +274,7 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Evidence<'_>) -> Vec<(bo
         let (line, first) = places[token.start];
         let on_line = places[token.start..token.end].iter().filter(|(n, column)| *n == line && *column != usize::MAX);
         let last = on_line.map(|(_, column)| *column).max().unwrap_or(first);
-        (line, (first, last.saturating_add(1)))
+        (line, first..last.saturating_add(1))
     };
     let found = tokens.iter().zip(verdicts).map(|(token, word)| {
         let (line, columns) = place(token);
@@ -322,7 +316,7 @@ fn at_boot(word: Word) -> Word {
     }
     Word {
         word: text,
-        verdict: Verdict::ForUserSpace,
+        verdict: WordVerdict::ForUserSpace,
         is_trap: false,
         is_untold: false,
         why: "what it becomes is decided at boot, or by the shell that reads the file".to_owned(),
@@ -343,8 +337,8 @@ mod tests {
 
     /// Words with the line and the column they begin at.
     fn told(text: &str) -> Vec<(usize, usize, String)> {
-        let words = lint_file(text, &target(), &Evidence::none()).words;
-        words.into_iter().map(|placed| (placed.line, placed.columns.0, placed.word.word)).collect()
+        let words = lint_file(text, &target(), &Testimony::none()).words;
+        words.into_iter().map(|placed| (placed.line, placed.columns.start, placed.word.word)).collect()
     }
 
     #[track_caller]
@@ -390,27 +384,27 @@ mod tests {
     #[test]
     fn entries_of_a_menu_are_lines_of_their_own() {
         let menu = "linux /a root=/dev/sda1 -- x\nlinux /b root=/dev/sdb1 nohz_full=2\nlinux /c nohz_full=3\n";
-        let words = lint_file(menu, &target(), &Evidence::none()).words;
+        let words = lint_file(menu, &target(), &Testimony::none()).words;
         assert_eq!(words.len(), 6);
-        assert!(words[..4].iter().all(|placed| placed.word.verdict == Verdict::Accepted), "{words:#?}");
+        assert!(words[..4].iter().all(|placed| placed.word.verdict == WordVerdict::Accepted), "{words:#?}");
     }
 
     #[test]
     fn what_is_filled_in_at_boot_is_not_judged() {
         let rhel = "GRUB_CMDLINE_LINUX=\"$([ -x /usr/sbin/kd ] && /usr/sbin/kd \\\"a b\\\" || :) `cat /x y` noht rhgb\"\n\
             options root=UUID=1 $extra $ignition_firstboot\n";
-        let words = lint_file(rhel, &target(), &Evidence::none()).words;
-        let found: Vec<(Verdict, &str)> = words.iter().map(|w| (w.word.verdict, w.word.word.as_str())).collect();
+        let words = lint_file(rhel, &target(), &Testimony::none()).words;
+        let found: Vec<(WordVerdict, &str)> = words.iter().map(|w| (w.word.verdict, w.word.word.as_str())).collect();
         assert_eq!(
             found,
             [
-                (Verdict::ForUserSpace, "$([ -x /usr/sbin/kd ] && /usr/sbin/kd \"a b\" || :)"),
-                (Verdict::ForUserSpace, "`cat /x y`"),
-                (Verdict::Unknown, "noht"),
-                (Verdict::ForUserSpace, "rhgb"),
-                (Verdict::Accepted, "root=UUID=1"),
-                (Verdict::ForUserSpace, "$extra"),
-                (Verdict::ForUserSpace, "$ignition_firstboot"),
+                (WordVerdict::ForUserSpace, "$([ -x /usr/sbin/kd ] && /usr/sbin/kd \"a b\" || :)"),
+                (WordVerdict::ForUserSpace, "`cat /x y`"),
+                (WordVerdict::Unknown, "noht"),
+                (WordVerdict::ForUserSpace, "rhgb"),
+                (WordVerdict::Accepted, "root=UUID=1"),
+                (WordVerdict::ForUserSpace, "$extra"),
+                (WordVerdict::ForUserSpace, "$ignition_firstboot"),
             ]
         );
         assert!(words[0].word.why.contains("decided at boot"));
@@ -418,7 +412,7 @@ mod tests {
 
     #[test]
     fn other_files_are_told_from_command_lines() {
-        let is_one = |text: &str| lint_file(text, &target(), &Evidence::none()).is_command_line();
+        let is_one = |text: &str| lint_file(text, &target(), &Testimony::none()).is_command_line();
         assert!(!is_one("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"));
         assert!(!is_one("# only a remark\n") && !is_one(""));
         assert!(is_one("nothing quiet\n"));
@@ -431,10 +425,10 @@ mod tests {
         fn what_is_found_stands_there(
             text in "[a-zA-Z_=\" '$()`#/\n\\\t\0é]{0,80}|(append|options|linux /|setenv bootargs|CMDLINE=) ?(.|\n){0,40}",
         ) {
-            for placed in lint_file(&text, &target(), &Evidence::none()).words {
+            for placed in lint_file(&text, &target(), &Testimony::none()).words {
                 let line = text.lines().nth(placed.line - 1).unwrap();
-                prop_assert!(placed.columns.0 >= 1 && placed.columns.0 < placed.columns.1, "{:?}", placed);
-                prop_assert!(placed.columns.1 <= line.chars().count() + 1, "{:?}", placed);
+                prop_assert!(placed.columns.start >= 1 && !placed.columns.is_empty(), "{:?}", placed);
+                prop_assert!(placed.columns.end <= line.chars().count() + 1, "{:?}", placed);
             }
         }
     }

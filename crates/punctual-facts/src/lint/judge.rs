@@ -6,37 +6,36 @@
 
 use super::contradictions;
 use super::duplicates::is_overridden;
-use super::evidence::{Became, Evidence, Says};
 use super::housekeeping;
 use super::names::NAMES;
 use super::near::near;
 use super::rules::{self, Rule};
 use super::standing::{Standing, by_name, options};
+use super::testimony::{Became, Says, Testimony};
 use super::user_space;
 use super::values::{self, Wrong};
-use super::{Target, Verdict, Word};
+use super::{Target, Word, WordVerdict};
 use crate::cmdline::{KEPT_BYTES, Token};
 use crate::machine::Arch;
 
-/// Judges every word.
-pub(super) fn judge(line: &[Token], target: &Target, evidence: &Evidence<'_>) -> Vec<Word> {
+pub(super) fn judge(line: &[Token], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     line.iter().map(|token| one(token, line, target, evidence)).collect()
 }
 
-fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) -> Word {
+fn one(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>) -> Word {
     if let Some(standing) = not_for_the_kernel(token, target, evidence) {
         return word(token, standing, false);
     }
     let mut standing = standing(token, target, evidence);
     if is_proven(token, evidence) && !standing.is_taken() {
-        standing.verdict = Verdict::Accepted;
+        standing.verdict = WordVerdict::Accepted;
         "what it asks for is in force".clone_into(&mut standing.why);
     }
     let wrong = if standing.is_taken() { fate(token, line, target, evidence, standing.kind) } else { None };
     if let Some(wrong) = wrong {
         return word(token, wrong, false);
     }
-    if standing.verdict == Verdict::RejectedValue {
+    if standing.verdict == WordVerdict::RejectedValue {
         // The log knows that, the handler's code knows why.
         if let Some(wrong) = values::check(token, target, standing.kind) {
             standing.why = format!("{}; {}", wrong.why, standing.why);
@@ -45,22 +44,22 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>) 
         }
     }
     // What one kernel was built with is stronger than what is known of kernels.
-    let is_refuted = |rule: &&Rule| rule.verdict == Some(Verdict::Unknown) && evidence.image_has(token);
+    let is_refuted = |rule: &&Rule| rule.verdict == Some(WordVerdict::Unknown) && evidence.image_has(token);
     let rule = rules::find(token, target, line, standing.is_taken()).filter(|rule| !is_refuted(rule));
     if let Some(rule) = rule {
         apply(rule, token, &mut standing);
-    } else if standing.verdict == Verdict::Unknown {
+    } else if standing.verdict == WordVerdict::Unknown {
         suggest(token, line, target, &mut standing);
     }
-    if standing.verdict == Verdict::Accepted {
+    if standing.verdict == WordVerdict::Accepted {
         in_force(token, evidence, &mut standing);
         let is_overridden = is_overridden(token, line, |other| is_refused(other, target, standing.kind));
         if !is_overridden {
             reads_back(token, evidence, &mut standing);
-        } else if standing.verdict == Verdict::Accepted {
+        } else if standing.verdict == WordVerdict::Accepted {
             let why = "it stands there again, and the last one is the one that counts";
             let instead = Some("one of them".to_owned());
-            standing = Standing { instead, ..Standing::new(Verdict::Inert, why, "kernel/params.c: parse_args") };
+            standing = Standing { instead, ..Standing::new(WordVerdict::Inert, why, "kernel/params.c: parse_args") };
         }
     }
     let is_trap = rule.is_some_and(|rule| rule.is_trap);
@@ -73,11 +72,11 @@ fn contradict(
     token: &Token,
     line: &[Token],
     target: &Target,
-    evidence: &Evidence<'_>,
+    evidence: &Testimony<'_>,
     is_trap: bool,
     standing: &mut Standing,
 ) -> bool {
-    if evidence.is_live() || standing.verdict != Verdict::Accepted {
+    if evidence.is_live() || standing.verdict != WordVerdict::Accepted {
         return false;
     }
     let refused = |other: &Token| is_refused(other, target, standing.kind);
@@ -103,20 +102,24 @@ fn word(token: &Token, standing: Standing, is_trap: bool) -> Word {
     }
 }
 
-fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Option<Standing> {
+fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Option<Standing> {
     const SOURCE: &str = "kernel init/main.c";
     // A running kernel's own line is what it kept, and longer only where stand-ins for what is private made it so.
     if token.end >= KEPT_BYTES && !evidence.is_live() && target.arch != Arch::Other {
         let why = format!("it ends beyond the {} bytes of the line that the kernel keeps", KEPT_BYTES - 1);
         let instead = Some("CPU lists as ranges, and fewer words".to_owned());
-        return Some(Standing { instead, ..Standing::new(Verdict::Unknown, why, "kernel COMMAND_LINE_SIZE") });
+        return Some(Standing { instead, ..Standing::new(WordVerdict::Unknown, why, "kernel COMMAND_LINE_SIZE") });
     }
     if token.raw == "--" {
-        return Some(Standing::new(Verdict::ForUserSpace, "what follows is for init, untouched by the kernel", SOURCE));
+        return Some(Standing::new(
+            WordVerdict::ForUserSpace,
+            "what follows is for init, untouched by the kernel",
+            SOURCE,
+        ));
     }
     if token.is_for_init {
         return Some(Standing::new(
-            Verdict::ForUserSpace,
+            WordVerdict::ForUserSpace,
             "it stands behind --, so the kernel hands it to init",
             SOURCE,
         ));
@@ -125,12 +128,12 @@ fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Evidence<'_>) -
 }
 
 /// Whether the kernel takes the word: the machine knows better than the tables.
-fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing {
+fn standing(token: &Token, target: &Target, evidence: &Testimony<'_>) -> Standing {
     let (named, needs) = by_name(token, target);
     let reader = user_space::reader(&token.name).filter(|_| !named.is_taken());
     if let Some(reader) = reader {
         return Standing::new(
-            Verdict::ForUserSpace,
+            WordVerdict::ForUserSpace,
             format!("it is for {reader}"),
             "kernel init/main.c: words it hands on",
         );
@@ -139,19 +142,19 @@ fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing
         return unless_absent(token, named, evidence);
     };
     match says {
-        Says::Taken(why) if named.is_taken() => Standing { why, verdict: Verdict::Accepted, ..named },
+        Says::Taken(why) if named.is_taken() => Standing { why, verdict: WordVerdict::Accepted, ..named },
         Says::Taken(why) => {
             let why = format!("{why}, though the kernel's own sources do not have it");
-            Standing::new(Verdict::Accepted, why, "this machine")
+            Standing::new(WordVerdict::Accepted, why, "this machine")
         }
-        Says::NotLoaded(why) => Standing { why, verdict: Verdict::ModuleNotLoaded, ..named },
-        Says::NotThere(why) if named.is_taken() => Standing { verdict: Verdict::Unknown, why, ..named },
+        Says::NotLoaded(why) => Standing { why, verdict: WordVerdict::ModuleNotLoaded, ..named },
+        Says::NotThere(why) if named.is_taken() => Standing { verdict: WordVerdict::Unknown, why, ..named },
         Says::NotTaken(why) if named.is_taken() => not_taken(token, named, why, needs),
         Says::NotTaken(why) if user_space::downstream(&token.name).is_some() => {
-            Standing::new(Verdict::Unknown, why, "this machine")
+            Standing::new(WordVerdict::Unknown, why, "this machine")
         }
         Says::NotThere(why) | Says::NotTaken(why) => {
-            Standing { why: format!("{why}; {}", named.why), verdict: Verdict::Unknown, ..named }
+            Standing { why: format!("{why}; {}", named.why), verdict: WordVerdict::Unknown, ..named }
         }
     }
 }
@@ -161,21 +164,21 @@ fn standing(token: &Token, target: &Target, evidence: &Evidence<'_>) -> Standing
 fn not_taken(token: &Token, named: Standing, why: String, needs: &str) -> Standing {
     let is_from_log = !token.name.contains('.') && !why.starts_with("it needs");
     if !is_from_log {
-        return Standing { verdict: Verdict::Unknown, why, ..named };
+        return Standing { verdict: WordVerdict::Unknown, why, ..named };
     }
     let needs =
         if needs == "-" { String::new() } else { format!(", or this kernel is built without {}", options(needs)) };
-    Standing { verdict: Verdict::RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
+    Standing { verdict: WordVerdict::RejectedValue, why: format!("{why}: its value is refused{needs}"), ..named }
 }
 
 /// A module that no trace of is found on a live machine, or none can be found of.
-fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Standing {
+fn unless_absent(token: &Token, named: Standing, evidence: &Testimony<'_>) -> Standing {
     let module = token.name.split_once('.').and_then(|(module, _)| NAMES.modules.get(module));
-    if evidence.is_live() && named.verdict == Verdict::Accepted && module.is_some_and(|m| m.can_be_loaded) {
+    if evidence.is_live() && named.verdict == WordVerdict::Accepted && module.is_some_and(|m| m.can_be_loaded) {
         let why = format!("{}, and nothing on this machine shows that it is loaded", named.why);
-        return Standing { verdict: Verdict::ModuleNotLoaded, why, ..named };
+        return Standing { verdict: WordVerdict::ModuleNotLoaded, why, ..named };
     }
-    if named.verdict == Verdict::Unknown && token.name.contains('.') && evidence.hides_modules() {
+    if named.verdict == WordVerdict::Unknown && token.name.contains('.') && evidence.hides_modules() {
         let why = format!("{}; whether this machine has it is not told, as /sys/module cannot be listed", named.why);
         return Standing { why, is_untold: true, ..named };
     }
@@ -183,7 +186,7 @@ fn unless_absent(token: &Token, named: Standing, evidence: &Evidence<'_>) -> Sta
 }
 
 /// What became of a word that the kernel takes, where that is not what was written.
-fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>, kind: char) -> Option<Standing> {
+fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>, kind: char) -> Option<Standing> {
     // Of two words that do not agree the log does not say which one it means; what is in force does.
     let is_another = |became: &Became| matches!(became, Became::Rejected(_)) && is_proven(token, evidence);
     let told =
@@ -194,9 +197,9 @@ fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Evidence<'_>,
     }
     if let Some(became) = evidence.became(token).filter(|became| !is_another(became)) {
         let (verdict, why) = match became {
-            Became::Rejected(why) => (Verdict::RejectedValue, why),
-            Became::Changed(why) => (Verdict::Clamped, why),
-            Became::Ignored(why) => (Verdict::Inert, why),
+            Became::Rejected(why) => (WordVerdict::RejectedValue, why),
+            Became::Changed(why) => (WordVerdict::Clamped, why),
+            Became::Ignored(why) => (WordVerdict::Inert, why),
         };
         return Some(Standing::new(verdict, why, "this machine's kernel log"));
     }
@@ -210,7 +213,7 @@ fn apply(rule: &Rule, token: &Token, standing: &mut Standing) {
         standing.verdict = verdict;
         standing.is_untold = false;
     } else if rule.is_always {
-        standing.verdict = Verdict::Accepted;
+        standing.verdict = WordVerdict::Accepted;
     }
     standing.why = if is_new || rule.verdict.is_some() || rule.is_always {
         rule.why.to_owned()
@@ -246,26 +249,26 @@ fn suggest(token: &Token, line: &[Token], target: &Target, standing: &mut Standi
 }
 
 /// What is in force proves more than what was taken.
-fn in_force(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
+fn in_force(token: &Token, evidence: &Testimony<'_>, standing: &mut Standing) {
     let Some((agrees, file)) = evidence.effect(token) else { return };
     if agrees {
-        standing.verdict = Verdict::Effective;
+        standing.verdict = WordVerdict::Effective;
         standing.why = format!("{file}; {}", standing.why);
     } else if matches!(token.name.as_str(), "isolcpus" | "nohz_full") {
-        standing.verdict = Verdict::Clamped;
+        standing.verdict = WordVerdict::Clamped;
         standing.why = format!("{file}, which is not what it asks for");
     }
     standing.sources.push("this machine".to_owned());
 }
 
 /// Whether what is in force can only come from this word.
-fn is_proven(token: &Token, evidence: &Evidence<'_>) -> bool {
+fn is_proven(token: &Token, evidence: &Testimony<'_>) -> bool {
     let is_list = matches!(token.name.as_str(), "isolcpus" | "nohz_full");
     is_list && matches!(evidence.effect(token), Some((true, file)) if !file.ends_with("= "))
 }
 
 /// A parameter that reads back as another value was clamped, or changed since.
-fn reads_back(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
+fn reads_back(token: &Token, evidence: &Testimony<'_>, standing: &mut Standing) {
     let (Some(asked), Some((path, found))) = (token.value.as_deref(), evidence.parameter(token)) else { return };
     let flag = |text: &str| match text.as_bytes().first()? {
         b'Y' | b'y' => Some(1),
@@ -274,7 +277,7 @@ fn reads_back(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
     };
     let differs = matches!((flag(asked), flag(&found)), (Some(a), Some(b)) if a != b);
     if differs {
-        standing.verdict = Verdict::Clamped;
+        standing.verdict = WordVerdict::Clamped;
         standing.why = format!("{path} = {found}: the kernel changed the value, or somebody has since");
         standing.sources.push("this machine".to_owned());
     }
@@ -283,5 +286,5 @@ fn reads_back(token: &Token, evidence: &Evidence<'_>, standing: &mut Standing) {
 /// Whether the kernel leaves everything as it was at that value; a bad list for these two does change something.
 fn is_refused(token: &Token, target: &Target, kind: char) -> bool {
     !matches!(token.name.as_str(), "rcu_nocbs" | "irqaffinity")
-        && values::check(token, target, kind).is_some_and(|wrong| wrong.verdict == Verdict::RejectedValue)
+        && values::check(token, target, kind).is_some_and(|wrong| wrong.verdict == WordVerdict::RejectedValue)
 }

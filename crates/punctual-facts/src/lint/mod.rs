@@ -2,14 +2,13 @@
 //!
 //! Most words that do nothing fail silently: a module that is not there, a name that was removed years ago, a list the
 //! kernel refuses. Judged by the names that kernels register ([`names`]), by what is known of single words ([`rules`]),
-//! by what their values must look like ([`values`]) and, on a live machine, by its own testimony ([`Evidence`]). Reads
+//! by what their values must look like ([`values`]) and, on a live machine, by its own testimony ([`Testimony`]). Reads
 //! through a [`Tree`] and decides; knows nothing of how a verdict is shown.
 //!
 //! [`Tree`]: crate::tree::Tree
 
 mod contradictions;
 mod duplicates;
-mod evidence;
 mod file;
 mod housekeeping;
 mod image;
@@ -18,6 +17,7 @@ mod names;
 mod near;
 mod rules;
 mod standing;
+mod testimony;
 mod user_space;
 mod values;
 
@@ -25,22 +25,21 @@ mod values;
 mod tests;
 
 pub use duplicates::is_overridden;
-pub use evidence::Evidence;
 pub use file::{Contents, Placed, lint_file};
 pub use image::{Image, WORDS};
+pub use testimony::Testimony;
 
 use crate::cmdline::{Token, words};
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Machine, Version};
+use serde::Serialize;
 
 /// The kernel a line is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
-    /// Its version.
     pub version: Version,
-    /// Its kind.
     pub flavour: Flavour,
-    /// What it runs on.
     pub arch: Arch,
     /// CPUs that can exist, where that is known.
     pub possible: Option<CpuSet>,
@@ -90,8 +89,10 @@ impl Target {
 }
 
 /// What becomes of a word. Ordered from the worst to the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Verdict {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum WordVerdict {
     /// It is taken, and does harm.
     Harmful,
     /// Nothing takes it.
@@ -112,8 +113,7 @@ pub enum Verdict {
     Effective,
 }
 
-impl Verdict {
-    /// Every verdict, the worst first.
+impl WordVerdict {
     pub const ALL: [Self; 9] = [
         Self::Harmful,
         Self::Unknown,
@@ -126,7 +126,6 @@ impl Verdict {
         Self::Effective,
     ];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Harmful => "harmful",
@@ -143,17 +142,17 @@ impl Verdict {
 }
 
 /// One word of a command line, judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Word {
     /// As it stands there.
     pub word: String,
     /// What becomes of it.
-    pub verdict: Verdict,
+    pub verdict: WordVerdict,
     /// Taken, but it does something else than is commonly believed.
     pub is_trap: bool,
     /// Nobody lists the word, and this machine, which could tell more, shows no modules.
     pub is_untold: bool,
-    /// Why.
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.
     pub instead: Option<String>,
@@ -161,8 +160,7 @@ pub struct Word {
     pub sources: Vec<String>,
 }
 
-/// Every word of a line, judged, in order.
-pub fn lint(line: &[u8], target: &Target, evidence: &Evidence<'_>) -> Vec<Word> {
+pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     judge::judge(&words(line), target, evidence)
 }
 

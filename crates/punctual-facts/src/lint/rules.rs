@@ -4,7 +4,7 @@
 //! The first rule that fits is taken. A rule about what a word does applies only where the kernel takes the word at all,
 //! unless it says otherwise.
 
-use super::Verdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
+use super::WordVerdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
 use super::values::{cpu_list, integer};
 use super::{Target, words};
 use crate::cmdline::Token;
@@ -15,7 +15,6 @@ use crate::machine::{Arch, Flavour, Version};
 pub(super) enum If {
     /// Its value is one of these.
     Is(&'static [&'static str]),
-    /// It has a value.
     HasValue,
     /// Flags stand in front of its list of CPUs.
     HasFlags,
@@ -29,13 +28,10 @@ pub(super) enum If {
     Rt,
     /// It is not.
     NotRt,
-    /// Cobalt runs beside it.
     Cobalt,
     /// Neither Cobalt nor EVL runs beside it.
     NotDual,
-    /// The kernel runs on x86.
     X86,
-    /// It runs on arm64.
     Arm64,
     /// It is at least that version.
     From(u32, u32),
@@ -53,7 +49,7 @@ pub(super) struct Rule {
     word: &'static str,
     when: &'static [If],
     /// `None`: as the names and the evidence have it.
-    pub(super) verdict: Option<Verdict>,
+    pub(super) verdict: Option<WordVerdict>,
     pub(super) is_trap: bool,
     /// Applies whether or not the kernel takes the word.
     pub(super) is_always: bool,
@@ -62,7 +58,7 @@ pub(super) struct Rule {
     pub(super) sources: &'static [&'static str],
 }
 
-const fn rule(word: &'static str, when: &'static [If], verdict: Verdict, why: &'static str) -> Rule {
+const fn rule(word: &'static str, when: &'static [If], verdict: WordVerdict, why: &'static str) -> Rule {
     let verdict = Some(verdict);
     // A removed name must say so whatever else is known of it.
     let is_always = matches!(verdict, Some(Unknown));
@@ -123,7 +119,6 @@ impl If {
     }
 }
 
-/// The first rule that fits.
 pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: bool) -> Option<&'static Rule> {
     RULES.iter().find(|rule| (is_taken || rule.is_always) && rule.fits(token, target, line))
 }

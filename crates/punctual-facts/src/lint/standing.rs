@@ -4,32 +4,29 @@
 
 use super::names::{NAMES, Presence, Where, nearest, number};
 use super::user_space;
-use super::{Target, Verdict};
+use super::{Target, WordVerdict};
 use crate::cmdline::Token;
 use crate::machine::{Arch, Flavour, Version};
 
 /// How a word stands with the kernel, before anybody looks at its value.
 pub(super) struct Standing {
     /// As far as the name goes.
-    pub(super) verdict: Verdict,
+    pub(super) verdict: WordVerdict,
     pub(super) why: String,
     pub(super) instead: Option<String>,
     pub(super) sources: Vec<String>,
-    /// Type of its value.
     pub(super) kind: char,
     /// That nobody lists it proves nothing: the machine that could tell more does not show its modules.
     pub(super) is_untold: bool,
 }
 
 impl Standing {
-    /// A verdict with its reason.
-    pub(super) fn new(verdict: Verdict, why: impl Into<String>, source: impl Into<String>) -> Self {
+    pub(super) fn new(verdict: WordVerdict, why: impl Into<String>, source: impl Into<String>) -> Self {
         Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-', is_untold: false }
     }
 
-    /// Whether something takes the word.
     pub(super) fn is_taken(&self) -> bool {
-        matches!(self.verdict, Verdict::Accepted | Verdict::ModuleNotLoaded)
+        matches!(self.verdict, WordVerdict::Accepted | WordVerdict::ModuleNotLoaded)
     }
 }
 
@@ -38,7 +35,7 @@ pub(super) fn by_name(token: &Token, target: &Target) -> (Standing, &'static str
     let name = token.name.as_str();
     if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
         return (
-            Standing::new(Verdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"),
+            Standing::new(WordVerdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"),
             "-",
         );
     }
@@ -46,11 +43,14 @@ pub(super) fn by_name(token: &Token, target: &Target) -> (Standing, &'static str
     if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
         let mut standing = placed(entry.place, target, "kernel parameter", "");
         standing.kind = entry.kind;
-        if standing.verdict == Verdict::Unknown && is_patched_in(name, target) {
+        if standing.verdict == WordVerdict::Unknown && is_patched_in(name, target) {
             let why = "kernels from kernel.org lack it with PREEMPT_RT before 7.x; the PREEMPT_RT patches for 6.12, which \
                 distributions take, bring it";
-            standing =
-                Standing::new(Verdict::Accepted, why, "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches");
+            standing = Standing::new(
+                WordVerdict::Accepted,
+                why,
+                "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches",
+            );
         }
         return (with_needs(standing, entry.needs), entry.needs);
     }
@@ -59,7 +59,7 @@ pub(super) fn by_name(token: &Token, target: &Target) -> (Standing, &'static str
     }
     if let Some(owner) = user_space::downstream(name) {
         let why = format!("it belongs to {owner}; the kernel's own sources do not have it");
-        return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
+        return (Standing::new(WordVerdict::Accepted, why, "not verified"), "-");
     }
     (unknown_bare(token, target), "-")
 }
@@ -97,20 +97,20 @@ fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
     match place.on(target) {
         Presence::Yes => {
             let (versions, nearest) = looked_at(target, "and");
-            Standing::new(Verdict::Accepted, format!("a {what} of {versions}{nearest}"), source)
+            Standing::new(WordVerdict::Accepted, format!("a {what} of {versions}{nearest}"), source)
         }
         Presence::Perhaps(has) => {
             let why = format!(
                 "a {what} of {}; of the versions around {version} that were looked at, the other lacks it",
                 number(has)
             );
-            Standing::new(Verdict::Accepted, why, source)
+            Standing::new(WordVerdict::Accepted, why, source)
         }
         Presence::No => {
             let (versions, nearest) = looked_at(target, "or");
             let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
             Standing::new(
-                Verdict::Unknown,
+                WordVerdict::Unknown,
                 format!("no {what} of {versions} for {}{nearest}{elsewhere}", kernel(target)),
                 source,
             )
@@ -145,14 +145,14 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
         let is_second_kernel = matches!((module, target.flavour), ("xenomai", Flavour::Cobalt) | ("evl", Flavour::Evl));
         if is_second_kernel {
             let why = format!("a parameter of {}, of which not all were looked at", target.flavour.name());
-            return (Standing::new(Verdict::Accepted, why, "not verified"), "-");
+            return (Standing::new(WordVerdict::Accepted, why, "not verified"), "-");
         }
         if let Some(owner) = user_space::downstream(module) {
             let why = format!("it is for {owner}, which is not part of the kernel's sources");
-            return (Standing::new(Verdict::ModuleNotLoaded, why, "not verified"), "-");
+            return (Standing::new(WordVerdict::ModuleNotLoaded, why, "not verified"), "-");
         }
         let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
-        return (Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
+        return (Standing::new(WordVerdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
     };
     let what =
         if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
@@ -164,16 +164,16 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
         let whole = format!("{module}.{parameter}");
         let standing = if let Some(owner) = user_space::downstream(&whole) {
             let why = format!("{owner} have it; the kernel's own sources do not");
-            Standing::new(Verdict::ModuleNotLoaded, why, "not verified")
+            Standing::new(WordVerdict::ModuleNotLoaded, why, "not verified")
         } else if known.has_more {
             Standing::new(
-                Verdict::Accepted,
+                WordVerdict::Accepted,
                 format!("{module} has parameters made by macros, which were not followed"),
                 "kernel sources",
             )
         } else {
             let why = format!("{module} has no parameter {parameter}; {SILENT}");
-            Standing::new(Verdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
+            Standing::new(WordVerdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
         };
         return (standing, known.needs);
     };
@@ -181,13 +181,13 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static
     standing.kind = found.kind;
     // Debian's patches let i915 be built with PREEMPT_RT up to 6.12, others may.
     let is_patched = module == "i915" && target.arch == Arch::X86 && target.version.major < 7;
-    if standing.verdict == Verdict::Unknown && is_patched {
+    if standing.verdict == WordVerdict::Unknown && is_patched {
         let stock = Target { flavour: Flavour::Stock, ..target.clone() };
         if found.place.on(&stock) != Presence::No {
             let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
             standing = Standing {
                 kind: found.kind,
-                ..Standing::new(Verdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig")
+                ..Standing::new(WordVerdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig")
             };
         }
     }
@@ -213,5 +213,5 @@ fn unknown_bare(token: &Token, target: &Target) -> Standing {
     } else {
         format!("no kernel parameter of {versions} for {}{nearest}", kernel(target))
     };
-    Standing::new(Verdict::Unknown, why, source)
+    Standing::new(WordVerdict::Unknown, why, source)
 }

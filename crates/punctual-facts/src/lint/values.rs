@@ -2,15 +2,14 @@
 //!
 //! Only words whose handlers were read stand here. Knows nothing of evidence and of other words.
 
-use super::{Target, Verdict};
+use super::{Target, WordVerdict};
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
 
-/// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
-    pub(super) verdict: Verdict,
+    pub(super) verdict: WordVerdict,
     pub(super) why: String,
     pub(super) instead: Option<String>,
     pub(super) source: &'static str,
@@ -18,7 +17,7 @@ pub(super) struct Wrong {
 
 impl Wrong {
     pub(super) fn rejected(why: impl Into<String>, source: &'static str) -> Self {
-        Self { verdict: Verdict::RejectedValue, why: why.into(), instead: None, source }
+        Self { verdict: WordVerdict::RejectedValue, why: why.into(), instead: None, source }
     }
 }
 
@@ -118,7 +117,7 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
         } else {
             format!("the kernel does not know the flag '{skipped}' and skips it")
         };
-        let verdict = if apart.is_some() { Verdict::RejectedValue } else { Verdict::Clamped };
+        let verdict = if apart.is_some() { WordVerdict::RejectedValue } else { WordVerdict::Clamped };
         return Some(Wrong { verdict, instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
     }
     None
@@ -143,7 +142,7 @@ fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
         Err(e) => Some(Wrong::rejected(format!("{e}; the kernel drops the whole word"), SOURCE)),
         Ok(set) if set.is_empty() => Some(Wrong::rejected("it names no CPU; the kernel drops the whole word", SOURCE)),
         Ok(set) if target.possible.as_ref().is_some_and(|possible| possible.is_subset(&set)) => Some(Wrong {
-            verdict: Verdict::Clamped,
+            verdict: WordVerdict::Clamped,
             ..Wrong::rejected("it names every CPU; the kernel takes the boot CPU out again", SOURCE)
         }),
         Ok(_) => None,
@@ -153,7 +152,7 @@ fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
 fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
     let has_boot_cpu = list(value, target).is_ok_and(|set| set.contains(0));
     has_boot_cpu.then(|| Wrong {
-        verdict: Verdict::Clamped,
+        verdict: WordVerdict::Clamped,
         ..Wrong::rejected(
             "CPU 0 is in it; where that is the boot CPU, kernels that can suspend take it out again",
             "kernel/time/tick-sched.c: tick_nohz_init",
@@ -212,7 +211,7 @@ fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
 fn clocksource(value: &str, target: &Target) -> Option<Wrong> {
     let is_wrong = value == "tsc" && target.arch == Arch::Arm64;
     is_wrong.then(|| Wrong {
-        verdict: Verdict::Inert,
+        verdict: WordVerdict::Inert,
         why: "no arm64 machine has a clock source of that name; the kernel goes on with its own choice".to_owned(),
         instead: Some("clocksource=arch_sys_counter".to_owned()),
         source: "kernel drivers/clocksource/arm_arch_timer.c, kernel/time/clocksource.c",
@@ -283,7 +282,7 @@ mod tests {
     use super::*;
     use crate::cmdline::words;
 
-    fn wrong(word: &str, kind: char, minor: u32) -> Option<Verdict> {
+    fn wrong(word: &str, kind: char, minor: u32) -> Option<WordVerdict> {
         let target = Target {
             version: Version::new(6, minor),
             flavour: Flavour::Dynamic,
@@ -295,7 +294,7 @@ mod tests {
 
     #[test]
     fn lists_and_flags_as_the_kernel_takes_them() {
-        use Verdict::{Clamped, RejectedValue};
+        use WordVerdict::{Clamped, RejectedValue};
         for (word, expected) in [
             ("isolcpus=2,3", None),
             ("isolcpus=managed_irq,domain,2-N", None),
@@ -343,9 +342,9 @@ mod tests {
             assert_eq!(wrong(word, kind, 12).is_none(), is_fine, "{word} {kind}");
         }
         assert_eq!(wrong("preempt=none", '-', 12), None);
-        assert_eq!(wrong("preempt=lazy", '-', 12), Some(Verdict::RejectedValue));
+        assert_eq!(wrong("preempt=lazy", '-', 12), Some(WordVerdict::RejectedValue));
         assert_eq!(wrong("preempt=lazy", '-', 13), None);
-        assert_eq!(wrong("idle=pol", '-', 1), Some(Verdict::RejectedValue));
+        assert_eq!(wrong("idle=pol", '-', 1), Some(WordVerdict::RejectedValue));
         assert_eq!(wrong("mce=30000,1", '-', 1), None);
     }
 }

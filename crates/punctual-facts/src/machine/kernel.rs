@@ -3,36 +3,43 @@
 use super::cpuinfo_field;
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
+use serde::Serialize;
+use std::fmt;
 
-/// The running kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Its release, as `uname -r` prints it.
     pub release: Fact<String>,
-    /// Its version, out of the release.
     pub version: Fact<Version>,
     /// Its build line, as `uname -v` prints it.
     pub build: Fact<String>,
-    /// Its kind.
     pub flavour: Fact<Flavour>,
-    /// What it runs on.
     pub arch: Fact<Arch>,
 }
 
-/// Where the build line stands.
 pub const BUILD: &str = "/proc/sys/kernel/version";
 
 /// A kernel version: the first two numbers decide which advice applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub struct Version {
-    /// First number.
     pub major: u32,
-    /// Second number.
     pub minor: u32,
 }
 
+impl Serialize for Version {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
 impl Version {
-    /// That version.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
@@ -45,7 +52,9 @@ impl Version {
 }
 
 /// Kinds of kernel, by how they preempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Flavour {
     /// Neither of the others: preemption as built.
     Stock,
@@ -60,7 +69,6 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stock => "stock",
@@ -77,19 +85,18 @@ impl Flavour {
     }
 }
 
-/// What a kernel runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Arch {
-    /// 64-bit x86.
+    #[serde(rename = "x86_64")]
     X86,
-    /// 64-bit ARM.
+    #[serde(rename = "aarch64")]
     Arm64,
-    /// Something else.
     Other,
 }
 
 impl Arch {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86 => "x86-64",

@@ -8,7 +8,6 @@ use crate::cpu_set::{CPU_LIMIT, CpuSet};
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 
-/// The machine's CPUs.
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// CPUs that could exist.
@@ -19,16 +18,21 @@ pub struct Topology {
     pub online: Fact<CpuSet>,
     /// Whether some core runs more than one thread.
     pub smt_active: Fact<bool>,
-    /// Memory nodes, by number.
     pub nodes: Vec<Node>,
-    /// CPUs by kind of core, on machines with several kinds: (the kernel's name for it, its CPUs).
-    pub kinds: Vec<(&'static str, CpuSet)>,
+    /// CPUs by kind of core, on machines with several kinds.
+    pub kinds: Vec<CoreKind>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreKind {
+    /// The kernel's name for the kind.
+    pub name: &'static str,
+    pub cpus: CpuSet,
 }
 
 /// Memory, and the CPUs that are near to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its number.
     pub number: u32,
     /// Its CPUs; none where it is memory only.
     pub cpus: CpuSet,
@@ -53,14 +57,15 @@ impl Topology {
             "1" => Fact::Known(true),
             other => Fact::Garbled(format!("'{other}' is neither 0 nor 1")),
         });
-        let kind = |name| Some((name, cpus(tree, &format!("/sys/devices/{name}/cpus")).known()?.clone()));
+        let kind =
+            |name| Some(CoreKind { name, cpus: cpus(tree, &format!("/sys/devices/{name}/cpus")).known()?.clone() });
         Self {
             possible: cpus(tree, "/sys/devices/system/cpu/possible"),
             present: cpus(tree, "/sys/devices/system/cpu/present"),
             online,
             smt_active,
             nodes: nodes(tree),
-            kinds: KINDS.into_iter().filter_map(kind).filter(|(_, cpus)| !cpus.is_empty()).collect(),
+            kinds: KINDS.into_iter().filter_map(kind).filter(|kind| !kind.cpus.is_empty()).collect(),
         }
     }
 }
@@ -105,7 +110,7 @@ mod tests {
         assert_eq!(numbers, [(0, 512), (2, 512), (10, 0)]);
         assert_eq!(topology.online.known().map(CpuSet::len), Some(1001));
         assert_eq!(topology.present.known().map(CpuSet::len), Some(1024));
-        let kinds: Vec<&str> = topology.kinds.iter().map(|(name, _)| *name).collect();
+        let kinds: Vec<&str> = topology.kinds.iter().map(|kind| kind.name).collect();
         assert_eq!(kinds, ["cpu_core", "cpu_atom"]);
     }
 }

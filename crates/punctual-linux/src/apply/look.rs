@@ -10,13 +10,10 @@ use std::io;
 /// No thread of the machine's own work runs above this; the kernel's own watchmen do.
 const HIGHEST_PRIORITY: u32 = 95;
 
-/// What was found.
 pub enum Look {
-    /// The machine is so already.
     Already,
     /// What the step is about is gone.
     Gone(String),
-    /// The step can be done.
     Ready {
         /// What to keep; a file's copy has no name yet.
         before: Before,
@@ -146,7 +143,6 @@ fn sane(policy: SchedPolicy) -> Result<(), String> {
     }
 }
 
-/// A thread in words.
 pub fn thread(task: &TaskName) -> String {
     format!("thread {} ({})", task.pid, task.comm)
 }

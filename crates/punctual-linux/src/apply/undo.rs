@@ -16,7 +16,6 @@ use std::io;
 pub enum Stuck {
     /// Somebody else changed it meanwhile.
     Conflict(String),
-    /// The system refused.
     Failed(String),
 }
 
@@ -39,15 +38,12 @@ fn nothing(why: impl Into<String>) -> Undone {
 /// What became of a step since it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// The machine still runs.
     Running,
-    /// It was started anew.
     Restarted,
     /// It was started anew, and files of ours may have set the same value again.
     SetAgain,
 }
 
-/// Undoes it.
 pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
     match since {
         Since::SetAgain if reads_as_ours(hand, &intent.step) => {}
@@ -201,7 +197,6 @@ fn unmake(hand: &dyn Hand, folders: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What is at a path.
 enum Present {
     Nothing,
     File(Vec<u8>),

@@ -1,7 +1,7 @@
 //! Temporary files that cannot be left behind: they have no name, so that even `kill -9` removes them.
 
-use super::Worker;
 use super::room::MIB;
+use super::worker::Worker;
 use rustix::fs::{Advice, Mode, OFlags};
 use std::fs::File;
 use std::io;
@@ -43,7 +43,6 @@ impl Scratch {
         self.size >= self.most
     }
 
-    /// How many bytes it holds.
     pub(super) fn size(&self) -> u64 {
         self.size
     }

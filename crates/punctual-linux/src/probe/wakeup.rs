@@ -25,54 +25,22 @@ const STACK_TOUCHED_BYTES: usize = 64 * 1024;
 /// Why a measuring thread could not be set up.
 #[derive(Debug, Error)]
 pub enum ProbeError {
-    /// The kernel refused something.
     #[error("CPU {cpu}: {source}")]
-    Refused {
-        /// The CPU to be measured.
-        cpu: u32,
-        /// What was refused.
-        source: punctual_rt::Error,
-    },
+    Refused { cpu: u32, source: punctual_rt::Error },
     /// The kernel granted something else than was asked.
     #[error("CPU {cpu}: asked for {asked}, granted {granted}")]
-    GrantedOtherwise {
-        /// The CPU to be measured.
-        cpu: u32,
-        /// What was asked.
-        asked: String,
-        /// What was granted.
-        granted: String,
-    },
+    GrantedOtherwise { cpu: u32, asked: String, granted: String },
     /// The period is shorter than one sleep takes.
-    #[error(
-        "CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept; ask for a longer one with \
-         --period"
-    )]
-    PeriodTooShort {
-        /// The CPU to be measured.
-        cpu: u32,
-        /// What was asked.
-        period: Nanos,
-        /// What one sleep takes.
-        needs: Nanos,
-    },
+    #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
+    PeriodTooShort { cpu: u32, period: Nanos, needs: Nanos },
     /// The thread itself could not be made.
     #[error(
         "CPU {cpu}: no thread could be started: {reason}; look at RLIMIT_NPROC and RLIMIT_AS (/proc/self/limits) and at \
          pids.max of the control group"
     )]
-    NoThread {
-        /// The CPU to be measured.
-        cpu: u32,
-        /// The system's reason.
-        reason: std::io::Error,
-    },
-    /// The thread died.
+    NoThread { cpu: u32, reason: std::io::Error },
     #[error("CPU {cpu}: the measuring thread ended before it began")]
-    Died {
-        /// The CPU to be measured.
-        cpu: u32,
-    },
+    Died { cpu: u32 },
 }
 
 /// How a run is stopped from outside, and how it stops itself.
@@ -107,17 +75,13 @@ pub struct Go {
     pub from: MonoTime,
     /// No release at or after this is due.
     pub end: MonoTime,
-    /// Where the warm-up goes.
     pub warm_up: Recorder,
-    /// Where the measurement goes.
     pub recorder: Recorder,
 }
 
 /// A measuring thread that is set up and waits to begin.
 pub struct Probe {
-    /// What it measures.
     pub thread: ProbeThread,
-    /// What the kernel granted.
     pub granted: Granted,
     go: Sender<Go>,
     /// Stretches the thread has finished, and was sent.

@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicU64;
 
 const WORD: usize = size_of::<u64>();
 
-/// Mapped memory of a descriptor.
 #[derive(Debug)]
 pub struct SharedWords {
     start: NonNull<AtomicU64>,
@@ -31,7 +30,6 @@ impl SharedWords {
         Ok(Self { start, count })
     }
 
-    /// All of them.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: so much was mapped, at the beginning of a page, and stays mapped as long as `self` lives; atomic words
         // may be changed by others.

@@ -10,6 +10,10 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
+/// Where all instances are.
+pub const INSTANCES: &str = "instances";
+/// The name of an instance of ours begins like this.
+pub const OURS: &str = "punctual-";
 /// What `statfs` calls a tracefs.
 const TRACEFS_MAGIC: u64 = 0x7472_6163;
 /// Where distributions mount it.
@@ -81,14 +85,12 @@ impl Folder {
         Self { fd: open_folder(CWD, &name).unwrap(), name }
     }
 
-    /// A folder below.
     pub fn folder(&self, path: &str) -> Result<Self, TraceError> {
         let fd = open_folder(self.fd.as_fd(), path).map_err(|errno| self.error("open", path, errno))?;
         let name = if path == "." { self.name.clone() } else { format!("{}/{path}", self.name) };
         Ok(Self { fd, name })
     }
 
-    /// The descriptor.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -98,12 +100,10 @@ impl Folder {
         TraceError::File { operation, path: format!("{}/{path}", self.name), errno }
     }
 
-    /// Opens a file below.
     pub fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, TraceError> {
         openat(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| self.error("open", path, errno))
     }
 
-    /// What a file says.
     pub fn read(&self, path: &str) -> Result<String, TraceError> {
         let fd = self.open(path, OFlags::RDONLY)?;
         let mut text = Vec::new();

@@ -3,13 +3,12 @@
 //! Holes that no counter of lost records admits were seen on real machines.
 
 use super::TraceError;
-use super::engine::Engine;
+use super::engine::{Engine, Span};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Address, Record, SelfTest, Tid, What};
 use punctual_rt::{Policy, kernel, now, setup};
 use std::collections::BTreeSet;
 
-/// Timers on each CPU.
 const TIMERS: u32 = 20;
 const APART: Nanos = Nanos::from_ms(1);
 /// The kernel may let a timer of an ordinary thread be late by this much.
@@ -52,7 +51,7 @@ pub fn repeated(engine: &mut dyn Engine) -> Result<Vec<SelfTest>, TraceError> {
     Ok(results)
 }
 
-/// So many more times is tried what failed.
+/// How often a test that failed is repeated.
 const TRIES: usize = 3;
 
 /// What the sleeps on these CPUs look like in the trace. Recording must have begun.
@@ -68,7 +67,7 @@ fn run(cpus: &[u32], engine: &mut dyn Engine) -> Vec<SelfTest> {
     let judged = |(cpu, slept)| {
         let Some(Slept { tid, sleeps }) = slept else { return SelfTest { cpu, timers: TIMERS, ..SelfTest::default() } };
         let from = sleeps.first().map(|sleep: &Sleep| sleep.before).unwrap_or_default();
-        let (records, _) = engine.records(cpu, (from, now()));
+        let (records, _) = engine.records(cpu, Span { from, to: now() });
         judge(cpu, tid, &sleeps, &records)
     };
     slept.into_iter().map(judged).collect()

@@ -494,14 +494,14 @@ impl<'a> Case<'a> {
             let line = self.peek_bytes(CMDLINE);
             self.possible();
             let target = Target::of(self.machine)?;
-            Some(lint::lint(line.known()?, &target, &lint::Evidence::live(self, self.machine)))
+            Some(lint::lint(line.known()?, &target, &lint::Testimony::live(self, self.machine)))
         };
         self.kept(&self.words, judge).as_deref()
     }
 
     /// Whether the kernel's log still says which words of the command line nobody took.
     pub(super) fn log_lists_unknown_words(&self) -> bool {
-        lint::Evidence::live(self.tree, self.machine).lists_unknown()
+        lint::Testimony::live(self.tree, self.machine).lists_unknown()
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.

@@ -6,7 +6,7 @@ use super::case::LOG;
 use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
 use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::lint::{Target, Verdict, Word, is_kernels, is_overridden};
+use punctual_facts::lint::{Target, Word, WordVerdict, is_kernels, is_overridden};
 use punctual_facts::machine::{Arch, CMDLINE};
 use punctual_facts::tree::{CMDLINE_BYTES, without_private_values};
 
@@ -50,13 +50,13 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         why: "The machine is not what its command line says; whoever copies the line copies a belief.",
         ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), |case| {
-            none_is(case, "changed", |word| word.verdict == Verdict::Clamped)
+            none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
         })
     },
     Knob {
         why: "The word does nothing here, because of another one or of this kernel; the next reader will think it does.",
         ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), |case| {
-            none_is(case, "without effect", |word| word.verdict == Verdict::Inert)
+            none_is(case, "without effect", |word| word.verdict == WordVerdict::Inert)
         })
     },
     Knob {
@@ -121,7 +121,7 @@ fn unknown(case: &Case<'_>) -> Judged {
         return Doubt::unknown("which words this kernel knows was not looked at: 6.1 to 7.3 on x86-64 and arm64 were");
     }
     case.peek(LOG);
-    let is_unknown = |word: &&Word| word.verdict == Verdict::Unknown;
+    let is_unknown = |word: &&Word| word.verdict == WordVerdict::Unknown;
     let is_untold = judged(case)?.iter().any(|word| word.is_untold);
     if is_untold && judged(case)?.iter().filter(is_unknown).all(|word| word.is_untold) {
         return Doubt::unknown(
@@ -143,7 +143,7 @@ fn unknown(case: &Case<'_>) -> Judged {
 
 fn rejected(case: &Case<'_>) -> Judged {
     case.peek(LOG);
-    none_is(case, "refused", |word| word.verdict == Verdict::RejectedValue)
+    none_is(case, "refused", |word| word.verdict == WordVerdict::RejectedValue)
 }
 
 fn harmful(case: &Case<'_>) -> Judged {
@@ -152,7 +152,7 @@ fn harmful(case: &Case<'_>) -> Judged {
         let name = word.word.split('=').next().unwrap_or_default().replace('-', "_");
         matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
     };
-    none_is(case, "harmful", |word| word.verdict == Verdict::Harmful && !is_told(word))
+    none_is(case, "harmful", |word| word.verdict == WordVerdict::Harmful && !is_told(word))
 }
 
 fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
@@ -176,7 +176,7 @@ fn duplicates(case: &Case<'_>) -> Judged {
     let judged = judged(case)?;
     let is_refused = |word: &Token| {
         let place = line.iter().position(|other| other.end == word.end);
-        place.and_then(|n| judged.get(n)).is_some_and(|word| word.verdict == Verdict::RejectedValue)
+        place.and_then(|n| judged.get(n)).is_some_and(|word| word.verdict == WordVerdict::RejectedValue)
     };
     let found = line.iter().filter(|word| is_overridden(word, &line, is_refused));
     let found: Vec<String> = found.map(|word| without_private_values(&word.raw)).collect();

@@ -246,7 +246,7 @@ impl Knob {
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
         let modules = || joined(&places, |place| if let Lasting::NoModule(name) = place { Some(name) } else { None });
         Now::Text(match (&self.check, places.first().map(Lasting::usual)) {
-            (Check::Service(_), _) => "systemctl stop each of them.".to_owned(),
+            (Check::Service | Check::NoProgram(_), _) => "systemctl stop each of them.".to_owned(),
             (_, Some(Lasting::NoService(_))) => format!("systemctl stop {}", units()),
             (_, Some(Lasting::NoModule(_))) => format!("rmmod {}", modules()),
             (_, Some(Lasting::Firmware(place))) => format!("Change it in the firmware's setup: {place}."),
@@ -298,7 +298,7 @@ impl Knob {
             Some(Lasting::NoWord(_)) => "Put the word back and boot again.".to_owned(),
             Some(Lasting::Module(_)) => "Remove the line and load the module again.".to_owned(),
             Some(Lasting::NoModule(name)) => format!("modprobe {name}"),
-            Some(Lasting::NoService(_)) if matches!(self.check, Check::Service(_)) => {
+            Some(Lasting::NoService(_)) if matches!(self.check, Check::Service | Check::NoProgram(_)) => {
                 "systemctl unmask; systemctl start".to_owned()
             }
             Some(Lasting::NoService(_)) => format!("systemctl unmask {0}; systemctl start {0}", units()),

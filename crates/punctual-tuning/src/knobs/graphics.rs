@@ -39,7 +39,7 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No desktop session",
         severity: Weight::all(Medium),
         applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
-        check: Check::Service(DESKTOPS),
+        check: Check::NoProgram(DESKTOPS),
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with whoever moves \
             the mouse.",
         fix: Fix::prose("systemctl isolate multi-user.target (ends the session)."),

@@ -48,7 +48,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.guest_load",
         title: "No guests run here",
         severity: Weight::all(Info),
-        check: Check::Service(&MONITORS),
+        check: Check::NoProgram(&MONITORS),
         why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
             and memory bandwidth.",
         fix: Fix::prose("Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>"),

@@ -50,6 +50,7 @@ pub use template::{Part, Template};
 
 use punctual_facts::finding::{Confidence, Severity, State};
 use punctual_facts::profile::Kind;
+use serde::Serialize;
 
 /// One thing about a machine that can stand between it and real time.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +91,7 @@ impl Knob {
     /// The state on this machine, as far as the probes know it.
     pub(crate) fn judge(&self, case: &Case<'_>) -> Result<State, Doubt> {
         (self.applies)(case)?;
-        let state = self.check.judge(case)?;
+        let state = self.check.judge(self.id, case)?;
         if state == State::Bad {
             (self.excused)(case)?;
         }
@@ -160,7 +161,9 @@ impl Weight {
 }
 
 /// What a change can do to a machine at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Blast {
     /// Nothing.
     Harmless,
@@ -185,6 +188,7 @@ macro_rules! families {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
         /// Where a knob belongs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {
             $($(#[doc = $doc])* $variant,)*
         }
@@ -198,6 +202,12 @@ macro_rules! families {
                 match self {
                     $(Self::$variant => $name,)*
                 }
+            }
+        }
+
+        impl serde::Serialize for Family {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
             }
         }
 

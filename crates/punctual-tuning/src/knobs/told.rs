@@ -5,7 +5,7 @@
 use super::Case;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
-use punctual_facts::machine::{Arch, CMDLINE, Cmdline, Flavour, KINDS, NODES, Node, Virtualisation};
+use punctual_facts::machine::{Arch, CMDLINE, Cmdline, CoreKind, Flavour, KINDS, NODES, Node, Virtualisation};
 
 impl Case<'_> {
     /// The architecture, where it is known.
@@ -60,7 +60,7 @@ impl Case<'_> {
     }
 
     /// CPUs by kind of core.
-    pub fn kinds(&self) -> &[(&'static str, CpuSet)] {
+    pub fn kinds(&self) -> &[CoreKind] {
         for kind in KINDS {
             self.peek(&format!("/sys/devices/{kind}/cpus"));
         }

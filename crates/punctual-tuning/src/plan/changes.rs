@@ -3,18 +3,21 @@
 use super::derive::{Derived, derive};
 use super::policy::left_unasked;
 use super::remedies::{Notes, REMEDIES, Remedy, Site, remedy};
-use super::{Change, Keep, Lasts, Step, Takes, Wishes};
+use super::wishes::Wishes;
+use super::{Change, Keep, Lasts, Step, Takes};
 use crate::knobs::{self, Blast, Case, Knob};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::finding::{Finding, Severity, State};
-use punctual_facts::lint::{Evidence, Target, Verdict, lint};
+use punctual_facts::lint::{Target, Testimony, WordVerdict, lint};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The knob of reserved huge pages.
 const HUGE_PAGES: &str = "mem.hugetlb";
 
 /// A finding that is bad and stays so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Left {
     /// The knob's id.
     pub id: String,
@@ -27,7 +30,9 @@ pub struct Left {
 }
 
 /// Why a bad finding is left as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Reason {
     /// The user said so.
     Excepted,
@@ -50,7 +55,7 @@ pub enum Reason {
 pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
     let mut gathered = Gathered::default();
     // Pages are reserved because they are asked for, whatever stands in their place now.
-    let reserves = |id: &str| id == HUGE_PAGES && !wishes.needs.huge_pages.is_empty();
+    let reserves = |id: &str| id == HUGE_PAGES && !wishes.preferences.huge_pages.is_empty();
     for finding in findings {
         let is_named = wishes.only.contains(&finding.id) || reserves(&finding.id);
         let Some(knob) = knobs::find(&finding.id).filter(|_| is_named || finding.state == State::Bad) else { continue };
@@ -122,7 +127,7 @@ fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
 
 /// What can be done about a knob: what a look at the machine gives, and what the catalogue says.
 fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
-    let derived = derive(knob, site.case, site.needs.partition);
+    let derived = derive(knob, site.case, site.preferences.partition);
     let (mut derived, notes) = match (remedy(site, knob.id), derived) {
         (None, derived) => (derived.map_err(Reason::ByHand)?, Notes::default()),
         (Some(Remedy::Steps(steps, notes)), derived) => {
@@ -163,10 +168,14 @@ fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason
     let Some(target) = Target::of(case.machine) else { return Ok(()) };
     let refusal = |keep: &Keep| {
         let Keep::Word(word) = keep else { return None };
-        let judged = lint(word.as_bytes(), &target, &Evidence::none()).pop()?;
+        let judged = lint(word.as_bytes(), &target, &Testimony::none()).pop()?;
         let is_dead = matches!(
             judged.verdict,
-            Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::ModuleNotLoaded
+            WordVerdict::Harmful
+                | WordVerdict::Unknown
+                | WordVerdict::RejectedValue
+                | WordVerdict::Inert
+                | WordVerdict::ModuleNotLoaded
         );
         is_dead.then(|| format!("{word}: {}", judged.why))
     };

@@ -1,10 +1,13 @@
 //! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
 
+use super::boot::{ENTRY, FILES, lasting_change};
 use super::changes::{Left, Reason, changes};
-use super::choice::{Choice, Refusal, choose};
+use super::choice::{Choice, ChoiceRefusal, choose};
 use super::conflicts::{Conflict, conflicts};
-use super::lasting::{self, Lasted, Lost, Starts, Wanted, Why};
-use super::remedies::{Needs, Site};
+use super::lasting::{self, Lasted, Lost, Obstacle, Starts, Wanted};
+use super::remedies::Site;
+use super::wanted::wanted;
+use super::wishes::Wishes;
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::audit;
 use crate::knobs::Blast;
@@ -12,53 +15,20 @@ use punctual_facts::finding::{Finding, Severity};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
+use serde::Serialize;
 
-/// After so long a kernel that panics in its trial starts the machine again.
-const PANIC_SECONDS: u32 = 10;
-/// The change that writes files for the init.
-pub const FILES: &str = "boot.files";
-/// The change that puts the new command line on a boot entry.
-pub const ENTRY: &str = "boot.entry";
-/// The change that has a campaign go on after a boot.
-pub const HOOK: &str = "boot.campaign";
-/// The change that makes the new command line the default.
-pub const DEFAULT: &str = "boot.default";
-
-/// What the user asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
-    /// What the machine has to do; CPUs may be left to us.
-    pub need: Need,
-    /// Knobs to change, and no others; empty for those that matter.
-    pub only: Vec<String>,
-    /// Knobs to leave alone.
-    pub except: Vec<String>,
-    /// What a change may do to the machine at work.
-    pub blast: Blast,
-    /// What is wanted of the changes themselves.
-    pub needs: Needs,
-    /// Whether anything is to outlive the next boot.
-    pub lasting: bool,
-    /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
-    pub holds: bool,
-    /// What earlier tunings, which stand, keep for the boots to come.
-    pub standing: Vec<Keep>,
-    /// Where this program is found at boot, or why the superuser's services must not run it from where it is.
-    pub exe: Result<String, String>,
-}
-
-/// What is done about a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Which CPUs do what, and why.
     pub choice: Choice,
-    /// What is changed, in order.
     pub changes: Vec<Change>,
     /// What is bad and stays so.
     pub left: Vec<Left>,
     /// Who else has a hand in it.
     pub conflicts: Vec<Conflict>,
     /// What is to hold after the next boot.
+    #[serde(skip)]
     pub wanted: Wanted,
     /// How the new command line is booted.
     pub starts: Starts,
@@ -67,7 +37,7 @@ pub struct Plan {
 }
 
 /// Makes a plan for a machine. What cannot be made to last is said and does not keep the rest from being done.
-pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, Refusal> {
+pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, ChoiceRefusal> {
     let choice = choose(tree, machine, &wishes.need)?;
     let need = Need { cpus: choice.cpus.clone(), ..wishes.need.clone() };
     let siblings = siblings(&choice, wishes);
@@ -77,7 +47,7 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
         case = case.keeping_house(choice.housekeeping.clone());
     }
     let findings = audit::judged(&case);
-    let site = Site::new(&case, &wishes.needs);
+    let site = Site::new(&case, &wishes.preferences);
     let (mut changes, mut left) = changes(&site, &findings, wishes);
     changes.extend(siblings);
     if !wishes.lasting {
@@ -109,7 +79,6 @@ impl Plan {
         self.forgo(is_ours, "a service of ours would have to do it", findings);
     }
 
-    /// Adds what makes it last.
     fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
             Ok(Lasted { steps, limits, lost }) => {
@@ -120,7 +89,7 @@ impl Plan {
             }
             Err(why) => {
                 self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
-                if !matches!(why, Why::Denied { .. }) {
+                if !matches!(why, Obstacle::Denied { .. }) {
                     self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
                 }
             }
@@ -139,7 +108,7 @@ impl Plan {
             Err(why) => {
                 self.limits.push(not_lasting("The command line stays as it is", &why));
                 // What cannot be tried can be adopted all the same, and root may see more.
-                if !matches!(why, Why::NoTrial(_) | Why::Denied { .. }) {
+                if !matches!(why, Obstacle::NoTrial(_) | Obstacle::Denied { .. }) {
                     self.forgo(is_word, "the command line stays as it is", findings);
                 }
             }
@@ -178,41 +147,6 @@ impl Plan {
     }
 }
 
-/// The change that makes the command line of a trial the default.
-pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<(Option<Change>, Vec<String>), Why> {
-    let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
-    let title = "The new command line is the default";
-    Ok(((!steps.is_empty()).then(|| lasting_change(DEFAULT, title, Takes::NextBoot, steps)), limits))
-}
-
-/// The change that gives these words to the next boot alone, how that boot comes, and what somebody who relies on it has
-/// to know, one sentence each.
-///
-/// # Errors
-/// When this boot loader cannot try a command line, or these words are not to be written.
-pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<(Option<Change>, Starts, Vec<String>), Why> {
-    let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
-    let title = "The command line of a measurement has a boot entry, booted once";
-    let change = (!trial.steps.is_empty()).then(|| lasting_change(ENTRY, title, Takes::NextBoot, trial.steps));
-    Ok((change, trial.starts, trial.limits))
-}
-
-/// The change that has this program go on with a campaign after each boot.
-///
-/// # Errors
-/// When nothing here starts programs at boot that we know of.
-pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Change, Why> {
-    let steps = lasting::hook(machine, exe, folder)?;
-    Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
-}
-
-/// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change
-/// nothing. What is kept and no word stands on no line.
-pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
-    let wanted = wanted(keeps, "");
-    lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
-}
-
 /// The value that is kept: the name for sysctl, or the file of the kernel.
 fn value_kept(keep: &Keep) -> Option<&str> {
     match keep {
@@ -230,40 +164,8 @@ fn severity(findings: &[Finding], id: &str) -> Severity {
     findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
 }
 
-fn not_lasting(what: &str, why: &Why) -> String {
+fn not_lasting(what: &str, why: &Obstacle) -> String {
     format!("{what}: {why}")
-}
-
-fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Step>) -> Change {
-    let places: Vec<String> = steps.iter().filter_map(place).collect();
-    let places = places.join(", ");
-    Change {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        before: "as it was".to_owned(),
-        after: places.clone(),
-        why: "What is written to a running kernel is gone with it.".to_owned(),
-        cost: "none".to_owned(),
-        risk: "the next boot is another one; what was there is kept and put back by revert".to_owned(),
-        blast: Blast::Harmless,
-        lasts: Lasts::ForGood,
-        takes,
-        undo: "The files are taken away or put back as they were.".to_owned(),
-        proof: places,
-        steps,
-        keeps: Vec::new(),
-        also: Vec::new(),
-        is_apart: false,
-    }
-}
-
-/// The file a step is about, or the program it runs.
-fn place(step: &Step) -> Option<String> {
-    match step {
-        Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),
-        Step::Run { doing, .. } => doing.as_ref().map(|run| run.program.clone()),
-        _ => None,
-    }
 }
 
 /// Threads of chosen cores that do no real-time work are taken off line.
@@ -321,35 +223,4 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
         !change.steps.is_empty() || !change.keeps.is_empty()
     });
     left
-}
-
-/// Of those that decide the same, the last.
-pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
-    let mut last: Vec<&Keep> = Vec::new();
-    for keep in keeps {
-        last.retain(|earlier| earlier.subject() != keep.subject());
-        last.push(keep);
-    }
-    last
-}
-
-/// What is to hold after the next boot. Of two that decide the same, the later counts.
-pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
-    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
-    for keep in last_of_each(keeps).into_iter().cloned() {
-        match keep {
-            Keep::Word(word) => wanted.words.push(word),
-            Keep::NoWord(name) => wanted.no_words.push(name),
-            Keep::Sysctl { name, value } => wanted.sysctls.push((name, value)),
-            Keep::Write { path, value } => wanted.writes.push((path, value)),
-            Keep::ModuleOptions(line) => wanted.module_options.push(line),
-            Keep::NoModule(name) => wanted.no_modules.push(name),
-            Keep::Udev(rule) => wanted.udev.push(rule),
-            Keep::Limit(line) => wanted.limits.push(line),
-            Keep::Manager(cpus) => wanted.manager_cpus = Some(cpus),
-            Keep::Hold(limit) => wanted.hold_latency_us = Some(limit),
-            Keep::Anew => wanted.boot_service = true,
-        }
-    }
-    wanted
 }

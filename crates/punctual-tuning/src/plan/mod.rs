@@ -8,6 +8,7 @@
 //! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to one;
 //! whoever carries a plan out knows these words and no others.
 
+mod boot;
 mod changes;
 pub mod choice;
 pub mod conflicts;
@@ -15,27 +16,34 @@ mod derive;
 mod kernel;
 pub mod lasting;
 mod make;
+mod pattern;
 mod policy;
 pub mod print;
 mod reading;
 pub mod remedies;
 mod standing;
 mod step;
+mod wanted;
+mod wishes;
 
-pub use changes::{Left, Reason, changes};
+pub use boot::{BootChange, DEFAULT, ENTRY, FILES, HOOK, adoption, hook, trial};
+pub use changes::{Left, Reason};
 pub use kernel::{may_be_written, sysctl_file};
-pub use make::{
-    DEFAULT, ENTRY, FILES, HOOK, Plan, Wishes, adoption, hook, is_given, last_of_each, plan, trial, wanted,
-};
-pub use standing::{Asked, Row, Standing, standing, subject};
+pub use make::{Plan, plan};
+pub use standing::{Requested, Standing, StatusRow, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
+pub use wanted::{is_given, last_of_each, wanted};
+pub use wishes::Wishes;
 
 use crate::knobs::Blast;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
+use serde::Serialize;
 
 /// How long a change holds by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Lasts {
     /// As long as a process of ours lives.
     Process,
@@ -46,7 +54,6 @@ pub enum Lasts {
 }
 
 impl Lasts {
-    /// The words for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Process => "process",
@@ -57,16 +64,18 @@ impl Lasts {
 }
 
 /// When a change takes effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Takes {
-    /// At once.
     Now,
     /// With the next start of the machine.
     NextBoot,
 }
 
 /// One change of a plan: a knob, what is done about it, and how it is undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
@@ -103,7 +112,9 @@ pub struct Change {
 }
 
 /// Something that is kept for the boots to come, wherever this machine keeps such things.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", content = "what", rename_all = "kebab-case")]
 pub enum Keep {
     /// A word of the kernel's command line.
     Word(String),
@@ -113,16 +124,10 @@ pub enum Keep {
     Sysctl {
         /// Its name, with dots.
         name: String,
-        /// The value.
         value: String,
     },
     /// A value of a file below `/sys`.
-    Write {
-        /// The file.
-        path: String,
-        /// The value.
-        value: String,
-    },
+    Write { path: String, value: String },
     /// Options of a module, beginning with its name.
     ModuleOptions(String),
     /// A module that is not to be loaded.

@@ -8,7 +8,7 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::{MemTree, Tree};
-use punctual_tuning::plan::choice::{Choice, Refusal, choose};
+use punctual_tuning::plan::choice::{Choice, ChoiceRefusal, choose};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,20 +17,14 @@ fn none(cpus: &CpuSet) -> String {
     if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() }
 }
 
-fn shown(choice: &Result<Choice, Refusal>) -> String {
+fn shown(choice: &Result<Choice, ChoiceRefusal>) -> String {
     let mut out = String::new();
     match choice {
         Err(refusal) => writeln!(out, "refused: {refusal}\n    -> {}", refusal.remedy()).unwrap(),
         Ok(choice) => {
-            let Choice { cpus, housekeeping, offline, origin, reasons, warnings } = choice;
-            writeln!(
-                out,
-                "{origin:?} {}, housekeeping {}, to be offline {}",
-                none(cpus),
-                none(housekeeping),
-                none(offline)
-            )
-            .unwrap();
+            let Choice { cpus, housekeeping, offline, reasons, warnings } = choice;
+            writeln!(out, "{}, housekeeping {}, to be offline {}", none(cpus), none(housekeeping), none(offline))
+                .unwrap();
             for reason in reasons {
                 writeln!(out, "  - {reason}").unwrap();
             }

@@ -3,7 +3,7 @@
 
 use crate::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::lint::{Evidence, Target, Verdict, Word, lint};
+use punctual_facts::lint::{Target, Testimony, Word, WordVerdict, lint};
 use punctual_facts::machine::{Arch, Flavour, Version};
 use std::fmt::Write;
 
@@ -21,21 +21,21 @@ fn target(version: (u32, u32), (arch, flavour): (Arch, Flavour)) -> Target {
 }
 
 fn judged(line: &str, target: &Target) -> Vec<Word> {
-    lint(line.as_bytes(), target, &Evidence::none())
+    lint(line.as_bytes(), target, &Testimony::none())
 }
 
 fn letter(word: &Word) -> char {
     match word.verdict {
-        Verdict::Harmful => 'H',
-        Verdict::Unknown => '?',
-        Verdict::RejectedValue => 'R',
-        Verdict::Inert => 'I',
-        Verdict::Clamped => 'C',
-        Verdict::ModuleNotLoaded => 'M',
-        Verdict::ForUserSpace => 'U',
-        Verdict::Accepted if word.is_trap => 'T',
-        Verdict::Accepted => 'a',
-        Verdict::Effective => 'E',
+        WordVerdict::Harmful => 'H',
+        WordVerdict::Unknown => '?',
+        WordVerdict::RejectedValue => 'R',
+        WordVerdict::Inert => 'I',
+        WordVerdict::Clamped => 'C',
+        WordVerdict::ModuleNotLoaded => 'M',
+        WordVerdict::ForUserSpace => 'U',
+        WordVerdict::Accepted if word.is_trap => 'T',
+        WordVerdict::Accepted => 'a',
+        WordVerdict::Effective => 'E',
     }
 }
 
@@ -104,7 +104,7 @@ fn lines_that_distributions_ship_raise_no_alarm() {
                 let is_alarm = word.is_trap
                     || matches!(
                         word.verdict,
-                        Verdict::Unknown | Verdict::RejectedValue | Verdict::Inert | Verdict::Harmful
+                        WordVerdict::Unknown | WordVerdict::RejectedValue | WordVerdict::Inert | WordVerdict::Harmful
                     );
                 if is_alarm {
                     alarms.push(format!("{}: {} is {}: {}", path.display(), word.word, word.verdict.name(), word.why));

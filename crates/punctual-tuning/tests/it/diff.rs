@@ -6,7 +6,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
 use punctual_tuning::audit::{audit, worst};
-use punctual_tuning::diff::{Difference, Side, Trend, Turn};
+use punctual_tuning::diff::{AuditDifference, AuditSide, Trend};
 use punctual_tuning::knobs::Case;
 
 struct Judged {
@@ -26,8 +26,8 @@ impl Judged {
         Self { machine, case_cpus, findings }
     }
 
-    fn side(&self) -> Side<'_> {
-        Side { machine: &self.machine, cpus: &self.case_cpus, findings: &self.findings }
+    fn side(&self) -> AuditSide<'_> {
+        AuditSide { machine: &self.machine, cpus: &self.case_cpus, findings: &self.findings }
     }
 }
 
@@ -43,15 +43,15 @@ fn a_machine_does_not_differ_from_itself() {
         "debian-13-rt-isolated",
     ] {
         let (a, b) = (Judged::read(name), Judged::read(name));
-        assert!(Difference::between(&a.side(), &b.side()).is_empty(), "{name}");
+        assert!(AuditDifference::between(&a.side(), &b.side()).is_empty(), "{name}");
     }
 }
 
 #[test]
 fn what_tells_a_stock_kernel_from_a_real_time_one() {
     let (stock, rt) = (Judged::read("debian-12-stock-plain"), Judged::read("debian-12-rt-isolated"));
-    let there = Difference::between(&stock.side(), &rt.side());
-    let trend = |id: &str| there.knobs.iter().find(|turn| turn.id() == id).map(Turn::trend);
+    let there = AuditDifference::between(&stock.side(), &rt.side());
+    let trend = |id: &str| there.knobs.iter().find(|turn| turn.id == id).map(|turn| turn.trend);
     assert_eq!(trend("kconf.flavour"), Some(Trend::Better), "{:#?}", there.knobs);
     assert!(
         there.facts.iter().any(|fact| fact.name == "kernel" && fact.to.contains("PREEMPT_RT")),
@@ -59,7 +59,7 @@ fn what_tells_a_stock_kernel_from_a_real_time_one() {
         there.facts
     );
 
-    let back = Difference::between(&rt.side(), &stock.side());
+    let back = AuditDifference::between(&rt.side(), &stock.side());
     assert_eq!(back.words_added, there.words_removed);
     assert_eq!(back.words_removed, there.words_added);
     assert_eq!(back.knobs.len(), there.knobs.len());
@@ -70,9 +70,9 @@ fn what_tells_a_stock_kernel_from_a_real_time_one() {
 #[test]
 fn against_a_machine_that_tells_nothing_all_that_is_known_differs() {
     let (empty, tuned) = (Judged::read("empty"), Judged::read("rt-tuned"));
-    let difference = Difference::between(&empty.side(), &tuned.side());
+    let difference = AuditDifference::between(&empty.side(), &tuned.side());
     assert!(difference.facts.iter().any(|fact| fact.name == "command line" && fact.from.starts_with("unknown")));
     assert!(!difference.options.is_empty());
-    let worse: Vec<&str> = difference.with(Trend::Worse).map(Turn::id).collect();
+    let worse: Vec<&str> = difference.with(Trend::Worse).map(|turn| turn.id.as_str()).collect();
     assert_eq!(worse, ["kconf.drm"], "what nobody could see is worse only where it is seen to be bad");
 }

@@ -6,12 +6,12 @@ use crate::{check, repository};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
-use punctual_facts::lint::{Evidence, Target, Verdict, lint};
+use punctual_facts::lint::{Target, Testimony, WordVerdict, lint};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::MemTree;
 use punctual_tuning::knobs::Blast;
-use punctual_tuning::plan::remedies::Needs;
+use punctual_tuning::plan::remedies::Preferences;
 use punctual_tuning::plan::{Change, Keep, Lasts, Plan, Reading, Reason, Step, Wishes, is_given, lasting, plan};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ fn wishes(need: Need) -> Wishes {
         only: Vec::new(),
         except: Vec::new(),
         blast: Blast::Disturbing,
-        needs: Needs { for_good: true, ..Needs::default() },
+        preferences: Preferences { for_good: true, ..Preferences::default() },
         lasting: true,
         holds: false,
         standing: Vec::new(),
@@ -142,8 +142,9 @@ fn understood(told: &str, machine: &Machine, plan: &Plan) {
     let booted = booted.for_the_kernel();
     let line = lasting::merge(&booted, &plan.wanted).unwrap();
     let bad = |line: &str| -> BTreeSet<String> {
-        let is_bad = |verdict| matches!(verdict, Verdict::Unknown | Verdict::RejectedValue | Verdict::Harmful);
-        let judged = lint(line.as_bytes(), &target, &Evidence::none());
+        let is_bad =
+            |verdict| matches!(verdict, WordVerdict::Unknown | WordVerdict::RejectedValue | WordVerdict::Harmful);
+        let judged = lint(line.as_bytes(), &target, &Testimony::none());
         judged.into_iter().filter(|word| is_bad(word.verdict)).map(|word| format!("{word:?}")).collect()
     };
     assert!(bad(&line).is_subset(&bad(&booted)), "{told}: {line}: {:?}", bad(&line));

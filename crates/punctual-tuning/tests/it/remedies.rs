@@ -7,7 +7,7 @@ use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::MemTree;
 use punctual_hist::Nanos;
 use punctual_tuning::knobs::{self, Case};
-use punctual_tuning::plan::remedies::{HugePages, Needs, Notes, REMEDIES, Remedy, Site, remedy};
+use punctual_tuning::plan::remedies::{HugePages, Notes, Preferences, REMEDIES, Remedy, Site, remedy};
 use punctual_tuning::plan::{Expected, Invocation, SchedPolicy, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -74,18 +74,18 @@ fn shown(found: &Remedy) -> String {
 }
 
 /// A wish of a case: `cpus=2-3`, `devices=eth1`, `partition`, ...
-fn wish(need: &mut Need, needs: &mut Needs, word: &str) {
+fn wish(need: &mut Need, preferences: &mut Preferences, word: &str) {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let list = || value.split('+').map(str::to_owned).collect();
     match name {
         "cpus" => need.cpus = CpuSet::parse_list(value).unwrap(),
         "budget" => need.budget = Some(Nanos::from_us(value.parse().unwrap())),
-        "devices" => needs.devices = list(),
-        "keep" => needs.keep_irqs = list(),
-        "priority" => needs.priority = value.parse().ok(),
-        "partition" => needs.partition = true,
-        "for-good" => needs.for_good = true,
-        "pages" => needs.huge_pages.push(HugePages { size_kb: 2048, count: value.parse().unwrap(), node: None }),
+        "devices" => preferences.devices = list(),
+        "keep" => preferences.keep_irqs = list(),
+        "priority" => preferences.priority = value.parse().ok(),
+        "partition" => preferences.partition = true,
+        "for-good" => preferences.for_good = true,
+        "pages" => preferences.huge_pages.push(HugePages { size_kb: 2048, count: value.parse().unwrap(), node: None }),
         kind => need.kind = *Kind::ALL.iter().find(|known| known.name() == kind).unwrap_or_else(|| panic!("{kind}?")),
     }
 }
@@ -103,14 +103,14 @@ fn remedies_on_machines_made_for_them() {
             let (head, body) = part.split_once('\n').unwrap_or((part, ""));
             let mut words = head.trim().trim_end_matches(']').split_whitespace();
             let id = words.next().unwrap();
-            let (mut need, mut needs) =
-                (Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() }, Needs::default());
-            words.for_each(|word| wish(&mut need, &mut needs, word));
+            let (mut need, mut preferences) =
+                (Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() }, Preferences::default());
+            words.for_each(|word| wish(&mut need, &mut preferences, word));
             let mut tree = base.clone();
             tree.overlay(&format!("{body}\n"), 1).unwrap_or_else(|e| panic!("{} {head}: {e}", path.display()));
             let machine = Machine::read(&tree);
             let case = Case::new(&tree, &machine, &need);
-            let site = Site::new(&case, &needs);
+            let site = Site::new(&case, &preferences);
             let found = remedy(&site, id).unwrap_or_else(|| panic!("no remedy for {id}"));
             sound(&format!("{} {head}", path.display()), [(id, &found)], &need.cpus);
             if matches!(found, Remedy::Steps(..) | Remedy::Hold(..)) {
@@ -176,21 +176,29 @@ fn remedies_on_every_machine_are_sound() {
         let all = machine.topology.online.known().cloned().unwrap_or_default();
         let last: CpuSet = all.iter().skip(all.len() / 2).collect();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        for (cpus, needs) in [
-            (last.clone(), Needs::default()),
-            (last, Needs { partition: true, devices: vec!["eth0".to_owned()], for_good: true, ..Needs::default() }),
-            (all, Needs::default()),
-            (CpuSet::new(), Needs::default()),
-            (CpuSet::parse_list("7").unwrap(), Needs::default()),
+        for (cpus, preferences) in [
+            (last.clone(), Preferences::default()),
+            (
+                last,
+                Preferences {
+                    partition: true,
+                    devices: vec!["eth0".to_owned()],
+                    for_good: true,
+                    ..Preferences::default()
+                },
+            ),
+            (all, Preferences::default()),
+            (CpuSet::new(), Preferences::default()),
+            (CpuSet::parse_list("7").unwrap(), Preferences::default()),
         ] {
             let need = Need { cpus: cpus.clone(), ..Need::default() };
             let case = Case::new(&tree, &machine, &need);
-            let site = Site::new(&case, &needs);
+            let site = Site::new(&case, &preferences);
             let found: Vec<(&str, Remedy)> =
                 REMEDIES.iter().filter_map(|(id, _)| Some((*id, remedy(&site, id)?))).collect();
             assert_eq!(found.len(), REMEDIES.len());
             sound(&name, found.iter().map(|(id, found)| (*id, found)), case.rt());
-            if needs.partition {
+            if preferences.partition {
                 let _ = writeln!(out, "{name}, CPUs {cpus}");
                 for (id, found) in
                     found.iter().filter(|(_, found)| matches!(found, Remedy::Steps(..) | Remedy::Hold(..)))

@@ -6,29 +6,29 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
-use punctual_tuning::plan::{Asked, Expected, Keep, Reading, Standing, Step, standing};
+use punctual_tuning::plan::{Expected, Keep, Reading, Requested, Standing, Step, standing};
 
 fn machine(name: &str) -> MemTree {
     let path = repository(&format!("fixtures/machines/{name}.machine"));
     MemTree::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn stands(tree: &MemTree, asked: Asked) -> Standing {
+fn stands(tree: &MemTree, asked: Requested) -> Standing {
     let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
     standing(tree, &Machine::read(tree), &need, &[asked]).pop().unwrap().standing
 }
 
-fn isolcpus() -> Asked {
-    Asked::of_word("iso.domain", &Keep::Word("isolcpus=managed_irq,domain,2-3".to_owned())).unwrap()
+fn isolcpus() -> Requested {
+    Requested::of_word("iso.domain", &Keep::Word("isolcpus=managed_irq,domain,2-3".to_owned())).unwrap()
 }
 
-fn written(value: &str, is_this_boot: bool) -> Asked {
+fn written(value: &str, is_this_boot: bool) -> Requested {
     let step = Step::Write {
         path: "/sys/devices/virtual/workqueue/writeback/cpumask".to_owned(),
         value: value.to_owned(),
         expected: Expected::same(Reading::CpuMask),
     };
-    Asked::Done { id: "wq.named".to_owned(), step, is_this_boot }
+    Requested::Done { id: "wq.named".to_owned(), step, is_this_boot }
 }
 
 #[test]
@@ -63,20 +63,20 @@ fn what_was_written_is_in_force_drifted_gone_or_waits() {
 fn what_was_asked_for_again_stands_as_it_was_asked_for_last() {
     let tree = machine("debian-13-rt-isolated");
     let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
-    let word = |text: &str| Asked::of_word("iso.domain", &Keep::Word(text.to_owned())).unwrap();
+    let word = |text: &str| Requested::of_word("iso.domain", &Keep::Word(text.to_owned())).unwrap();
     let asked =
         [word("isolcpus=domain,1"), written("3", true), word("isolcpus=managed_irq,domain,2-3"), written("f", true)];
     let rows = standing(&tree, &Machine::read(&tree), &need, &asked);
     assert_eq!(rows.iter().map(|row| row.standing.clone()).collect::<Vec<_>>(), [Standing::InForce, Standing::InForce]);
-    let no_word = Asked::of_word("iso.nohz_full", &Keep::NoWord("nohz_full".to_owned())).unwrap();
-    let again = Asked::of_word("iso.nohz_full", &Keep::Word("nohz-full=2-3".to_owned())).unwrap();
+    let no_word = Requested::of_word("iso.nohz_full", &Keep::NoWord("nohz_full".to_owned())).unwrap();
+    let again = Requested::of_word("iso.nohz_full", &Keep::Word("nohz-full=2-3".to_owned())).unwrap();
     assert_eq!(standing(&tree, &Machine::read(&tree), &need, &[no_word, again]).len(), 1);
 }
 
 /// A knob may look at more than one word decides.
 #[test]
 fn a_word_stands_by_its_own_effect() {
-    let of = |id: &str, word: &str| Asked::of_word(id, &Keep::Word(word.to_owned())).unwrap();
+    let of = |id: &str, word: &str| Requested::of_word(id, &Keep::Word(word.to_owned())).unwrap();
     let mut tree = machine("debian-12-rt-isolated");
     // Kernel threads roam all the same, so kthr.affinity is bad here.
     assert_eq!(stands(&tree, of("kthr.affinity", "isolcpus=managed_irq,domain,2-3")), Standing::InForce);

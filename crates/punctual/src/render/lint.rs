@@ -3,11 +3,12 @@
 //! Judges nothing. On a terminal the worst words come first, since they are what one came for; JSON keeps the order of
 //! the line; SARIF tells what is at fault, at its place in the file.
 
-use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
+use crate::render::document::Published;
+use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
-use punctual_facts::lint::{Placed, Target, Verdict, Word};
-use punctual_facts::machine::{Arch, CMDLINE, Flavour};
+use punctual_facts::lint::{Placed, Target, Word, WordVerdict};
+use punctual_facts::machine::CMDLINE;
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -18,8 +19,6 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const GREEN: Style = AnsiColor::Green.on_default();
 
-/// Version of the JSON document.
-const SCHEMA: &str = "punctual/lint/1";
 /// Longest word shown; a line has at most this many bytes.
 const WORD_CHARS: usize = 2048;
 
@@ -56,11 +55,11 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     sorted.sort_by_key(|word| (word.verdict, !word.is_trap));
     for word in sorted {
         let style = match word.verdict {
-            Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => RED,
-            Verdict::Inert | Verdict::Clamped => YELLOW,
-            Verdict::Accepted if word.is_trap => YELLOW,
-            Verdict::Effective => GREEN,
-            Verdict::ModuleNotLoaded | Verdict::ForUserSpace | Verdict::Accepted => DIM,
+            WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => RED,
+            WordVerdict::Inert | WordVerdict::Clamped => YELLOW,
+            WordVerdict::Accepted if word.is_trap => YELLOW,
+            WordVerdict::Effective => GREEN,
+            WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => DIM,
         };
         let trap = if word.is_trap { ", but" } else { "" };
         let verdict = format!("{}{trap}", word.verdict.name());
@@ -92,83 +91,45 @@ fn counted(words: usize) -> String {
 
 fn totals(words: &[Word]) -> String {
     let count = |verdict| words.iter().filter(|word| word.verdict == verdict).count();
-    let shown = Verdict::ALL.iter().filter(|verdict| count(**verdict) > 0);
+    let shown = WordVerdict::ALL.iter().filter(|verdict| count(**verdict) > 0);
     shown.map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect::<Vec<_>>().join(", ")
 }
 
+/// Every word of a command line, judged, in the order of the line.
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    tool_version: &'static str,
-    kernel: String,
-    flavour: &'static str,
-    arch: &'static str,
-    words: Vec<Entry<'a>>,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LintDocument<'a> {
+    /// The kernel that it was judged for.
+    pub target: &'a Target,
+    pub words: &'a [Word],
 }
 
-#[derive(Serialize)]
-struct Entry<'a> {
-    word: String,
-    verdict: &'static str,
-    why: &'a str,
-    instead: Option<&'a str>,
-    sources: &'a [String],
-}
-
-/// All words as one JSON document, in the order of the line.
-pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error> {
-    let flavour = match target.flavour {
-        Flavour::Stock | Flavour::Dynamic => "stock",
-        Flavour::Rt => "rt",
-        Flavour::Cobalt => "cobalt",
-        Flavour::Evl => "evl",
-    };
-    let arch = match target.arch {
-        Arch::X86 => "x86_64",
-        Arch::Arm64 => "aarch64",
-        Arch::Other => "other",
-    };
-    let entry = |word: &'_ Word| printable(&word.word, WORD_CHARS);
-    let words = words
-        .iter()
-        .map(|word| Entry {
-            word: entry(word),
-            verdict: word.verdict.name(),
-            why: &word.why,
-            instead: word.instead.as_deref(),
-            sources: &word.sources,
-        })
-        .collect();
-    let kernel = format!("{}.{}", target.version.major, target.version.minor);
-    serde_json::to_string_pretty(&Document {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        kernel,
-        flavour,
-        arch,
-        words,
-    })
+impl Published for LintDocument<'_> {
+    const SCHEMA: &'static str = "punctual/lint/2";
 }
 
 /// What is at fault, as one SARIF document; with the file the line stands in, its place there.
-pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> Result<String, serde_json::Error> {
+pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> String {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
-    let rules = Verdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
+    let rules = WordVerdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
     let rules: Vec<Rule> = rules.map(|verdict| rule(*verdict)).collect();
-    let found: Vec<Found> = faults
+    let found: Vec<Checked> = faults
         .iter()
         .map(|(n, word, level)| {
             let instead = word.instead.as_ref().map(|instead| format!(". Instead: {instead}")).unwrap_or_default();
             let shown = printable(&word.word, WORD_CHARS);
             let place = match file {
                 Some((path, placed)) => {
-                    let region = |word: &Placed| Region { line: word.line, columns: Some(word.columns) };
+                    let region = |word: &Placed| Region {
+                        line: word.line,
+                        columns: Some((word.columns.start, word.columns.end)),
+                    };
                     Place::File { path: path.to_owned(), region: placed.get(*n).map(region) }
                 }
                 None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },
             };
-            Found {
+            Checked {
                 rule: rule_id(word.verdict),
                 outcome: Outcome::Fail(*level),
                 message: format!("{shown}: {}{instead}", word.why),
@@ -188,32 +149,34 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
 /// How bad a word is; `None` where nothing is wrong with it.
 fn level(word: &Word) -> Option<Level> {
     match word.verdict {
-        Verdict::Harmful | Verdict::Unknown | Verdict::RejectedValue => Some(Level::Error),
-        Verdict::Inert | Verdict::Clamped => Some(Level::Warning),
+        WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => Some(Level::Error),
+        WordVerdict::Inert | WordVerdict::Clamped => Some(Level::Warning),
         _ if word.is_trap => Some(Level::Warning),
         _ => None,
     }
 }
 
-fn rule_id(verdict: Verdict) -> String {
+fn rule_id(verdict: WordVerdict) -> String {
     format!("cmdline.{}", verdict.name())
 }
 
-fn rule(verdict: Verdict) -> Rule {
+fn rule(verdict: WordVerdict) -> Rule {
     let (short, full, level) = match verdict {
-        Verdict::Harmful => {
+        WordVerdict::Harmful => {
             ("Word that does harm", "The kernel takes it, and it works against real time or safety.", Level::Error)
         }
-        Verdict::Unknown => (
+        WordVerdict::Unknown => (
             "Word nothing takes",
             "No such kernel knows it: a typing error, or removed, or not built in.",
             Level::Error,
         ),
-        Verdict::RejectedValue => {
+        WordVerdict::RejectedValue => {
             ("Value that is refused", "The kernel knows the word and refuses its value.", Level::Error)
         }
-        Verdict::Inert => ("Word without effect", "The kernel takes it, and it changes nothing there.", Level::Warning),
-        Verdict::Clamped => {
+        WordVerdict::Inert => {
+            ("Word without effect", "The kernel takes it, and it changes nothing there.", Level::Warning)
+        }
+        WordVerdict::Clamped => {
             ("Value that is changed", "The kernel takes it, but not as it was written.", Level::Warning)
         }
         _ => (

@@ -6,8 +6,8 @@
 
 use super::Opened;
 use super::counts::slots_of;
-use super::place::Place;
-use crate::sys::perf::Counters;
+use super::root::Root;
+use crate::sys::perf::CounterGroup;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
@@ -21,17 +21,16 @@ const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
 const SMI_COUNT: u64 = 0x34;
 /// A ratio over longer than this tells nothing about one activation in it.
 const TELLING: Nanos = Nanos::from_secs(2);
-/// A frequency is not read again so soon.
+/// Shortest time between two readings of a frequency: each interrupts its CPU.
 const AT_MOST: Nanos = Nanos::from_ms(100);
 
-/// System management interrupts.
-pub(super) fn firmware(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
-    let asked = unmeasured(place, cpus).or_else(|| cpus.first()).ok_or("no CPU")?;
-    let by_kernel = counters(place, ["smi"], asked);
+pub(super) fn firmware(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
+    let asked = unmeasured(root, cpus).or_else(|| cpus.first()).ok_or("no CPU")?;
+    let by_kernel = counters(root, ["smi"], asked);
     let mut read: Box<dyn FnMut() -> io::Result<u64> + Send> = match by_kernel {
         Ok(counters) => Box::new(move || counters.read().map(|[count]| count)),
         Err(refused) => {
-            let device = register(place, asked).map_err(|e| format!("{refused}; {e}"))?;
+            let device = register(root, asked).map_err(|e| format!("{refused}; {e}"))?;
             Box::new(device)
         }
     };
@@ -46,20 +45,20 @@ pub(super) fn firmware(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Ope
 }
 
 /// A CPU that runs and does not measure.
-fn unmeasured(place: &Place, measured: &CpuSet) -> Option<u32> {
-    let online = CpuSet::parse_list(&place.text("/sys/devices/system/cpu/online").ok()?).ok()?;
+fn unmeasured(root: &Root, measured: &CpuSet) -> Option<u32> {
+    let online = CpuSet::parse_list(&root.text("/sys/devices/system/cpu/online").ok()?).ok()?;
     online.difference(measured).first()
 }
 
 /// The register by its device, which is there where the module `msr` is loaded.
-fn register(place: &Place, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
+fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
     let path = format!("/dev/cpu/{cpu}/msr");
     // Asked at a place that means something for this kind of device only.
     let told = |e: io::Error| format!("{path}: {e}");
-    if !std::fs::metadata(place.path(&path)).map_err(told)?.file_type().is_char_device() {
+    if !std::fs::metadata(root.path(&path)).map_err(told)?.file_type().is_char_device() {
         return Err(format!("{path}: not the device of a CPU's registers"));
     }
-    let file = place.open(&path)?.0;
+    let file = root.open(&path)?.0;
     let read = move || {
         let mut register = [0; 8];
         file.read_exact_at(&mut register, SMI_COUNT)?;
@@ -70,19 +69,19 @@ fn register(place: &Place, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> +
 }
 
 /// Counters that the kernel reads from registers, by their names.
-fn counters<const N: usize>(place: &Place, names: [&str; N], cpu: u32) -> Result<Counters<N>, String> {
-    let kind = place.text(&format!("{REGISTERS}/type"))?;
+fn counters<const N: usize>(root: &Root, names: [&str; N], cpu: u32) -> Result<CounterGroup<N>, String> {
+    let kind = root.text(&format!("{REGISTERS}/type"))?;
     let kind = kind.parse().map_err(|_| format!("{REGISTERS}/type: not a number"))?;
     let mut events = [0; N];
     for (event, name) in events.iter_mut().zip(names) {
         let path = format!("{REGISTERS}/events/{name}");
-        let text = place.text(&path)?;
+        let text = root.text(&path)?;
         *event = configuration(&text).ok_or_else(|| format!("{path}: not understood"))?;
     }
-    if !place.is_this_machine() {
+    if !root.is_this_machine() {
         return Err("files of another machine".to_owned());
     }
-    let opened = Counters::open(kind, events, cpu).and_then(|counters| counters.read().map(|_| counters));
+    let opened = CounterGroup::open(kind, events, cpu).and_then(|counters| counters.read().map(|_| counters));
     opened.map_err(|e| format!("perf_event_open: {e}"))
 }
 
@@ -92,7 +91,6 @@ fn configuration(text: &str) -> Option<u64> {
     value.strip_prefix("0x").map_or_else(|| value.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
 }
 
-/// The frequency of one CPU.
 pub(super) struct Frequency {
     cpu: u32,
     read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>,
@@ -102,9 +100,8 @@ pub(super) struct Frequency {
 }
 
 impl Frequency {
-    /// Opens the counters.
-    pub(super) fn open(place: &Place, cpu: u32) -> Result<Self, String> {
-        let counters = counters(place, ["aperf", "mperf"], cpu)?;
+    pub(super) fn open(root: &Root, cpu: u32) -> Result<Self, String> {
+        let counters = counters(root, ["aperf", "mperf"], cpu)?;
         Ok(Self::new(cpu, Box::new(move || counters.read())))
     }
 

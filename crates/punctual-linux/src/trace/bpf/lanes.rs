@@ -3,15 +3,11 @@
 //! A record is taken only if its mark says that it is whole and the ring has not come round to it meanwhile. What a
 //! record means is not known here.
 
-use super::record::Raw;
+use super::record::{RECORD_BYTES, RECORD_WORDS, Raw};
 use crate::sys::shared_words::SharedWords;
 use punctual_hist::{MonoTime, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// Words of a record.
-pub const RECORD_WORDS: usize = 8;
-/// Bytes of a record.
-pub const RECORD_BYTES: u64 = 64;
 /// Words that belong to a lane beside its ring.
 pub const LANE_WORDS: usize = 16;
 /// The number in a mark; above it is the CPU.
@@ -21,7 +17,7 @@ const HEAD: usize = 0;
 const ON: usize = 8;
 const THREAD: usize = 9;
 const STACK_OVER: usize = 10;
-/// So many of the oldest records may be gone before they are read.
+/// How many of the oldest records are left alone, because they may be overwritten before they are read.
 const MARGIN: u64 = 256;
 
 /// All lanes: one for each measured CPU, and one for all others.
@@ -35,7 +31,6 @@ pub struct Lanes {
 
 /// What became of reading a record.
 pub enum Read {
-    /// It was read.
     Whole(Raw),
     /// Another has taken its place.
     Overwritten,
@@ -82,7 +77,6 @@ impl Lanes {
         self.word(lane, HEAD).map_or(0, |head| head.load(Acquire))
     }
 
-    /// Bytes of a lane's ring.
     pub fn lane_bytes(&self) -> u64 {
         RECORD_BYTES << self.shift
     }

@@ -1,6 +1,7 @@
 //! Loads the programs and attaches them: which events there are is what the kernel's BTF says.
 
-use super::lanes::{LANE_WORDS, Lanes, RECORD_BYTES, RECORD_WORDS};
+use super::lanes::{LANE_WORDS, Lanes};
+use super::record::{RECORD_BYTES, RECORD_WORDS};
 use crate::sys::shared_words::SharedWords;
 use crate::trace::error::TraceError;
 use aya::maps::Map;
@@ -22,7 +23,6 @@ const TOLD: usize = 16;
 /// Records of a lane, as powers of two.
 const SHIFTS: std::ops::RangeInclusive<u32> = 10..=20;
 
-/// The programs in the kernel.
 pub struct Programs {
     ebpf: Ebpf,
     loaded: Vec<&'static Wanted>,
@@ -72,12 +72,10 @@ impl Programs {
         Ok(())
     }
 
-    /// Detaches them.
     pub fn detach(&mut self) {
         self.links.clear();
     }
 
-    /// Events that are recorded.
     pub fn events(&self) -> impl Iterator<Item = &'static Wanted> {
         self.loaded.iter().copied()
     }

@@ -2,10 +2,11 @@
 //!
 //! Where things are in it is agreed with `flight.bpf.c` and with nobody else: both are built together.
 
-use super::lanes::RECORD_WORDS;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Address, Context, Names, Record, Tid, Vector, What};
 
+pub const RECORD_WORDS: usize = 8;
+pub const RECORD_BYTES: u64 = 64;
 /// Addresses of a stack in one record.
 const FRAMES: usize = 5;
 const STACK: u8 = 27;
@@ -26,7 +27,6 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Of its words.
     pub fn new([mark, at, who, words @ ..]: [u64; RECORD_WORDS]) -> Self {
         let [kind, flags, part, ..] = who.to_le_bytes();
         Self { mark, at, kind, flags, part, tid: high(who), words }
@@ -37,7 +37,6 @@ impl Raw {
         MonoTime::from_ns(self.at)
     }
 
-    /// The CPU that wrote it.
     pub fn cpu(&self) -> u32 {
         u32::try_from(self.mark >> 48).unwrap_or_default()
     }

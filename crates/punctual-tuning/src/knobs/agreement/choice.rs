@@ -152,9 +152,9 @@ fn kinds(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let kinds = case.kinds();
     if !kinds.is_empty() {
-        let hit: Vec<_> = kinds.iter().filter(|(_, cpus)| !cpus.intersection(case.rt()).is_empty()).collect();
-        for (name, cpus) in kinds {
-            case.note(format!("/sys/devices/{name}/cpus"), cpus.to_string());
+        let hit: Vec<_> = kinds.iter().filter(|kind| !kind.cpus.intersection(case.rt()).is_empty()).collect();
+        for kind in kinds {
+            case.note(format!("/sys/devices/{}/cpus", kind.name), kind.cpus.to_string());
         }
         return Ok(hit.len() <= 1);
     }

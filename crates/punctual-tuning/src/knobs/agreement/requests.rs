@@ -6,7 +6,7 @@ use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::lint::{Verdict, Word};
+use punctual_facts::lint::{Word, WordVerdict};
 use punctual_facts::machine::{BOOT_CPU, CMDLINE, Cmdline, ISOLATED, NOHZ_FULL};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
@@ -203,7 +203,7 @@ fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_refused = |word: &Word| {
         let is_list =
             ["isolcpus=", "nohz_full=", "rcu_nocbs=", "irqaffinity="].iter().any(|w| word.word.starts_with(w));
-        is_list && word.verdict == Verdict::RejectedValue
+        is_list && word.verdict == WordVerdict::RejectedValue
     };
     let is_told = ["iso.domain", "iso.rcu_nocbs", "irq.default"].iter().any(|id| case.is_bad(id))
         || case.words().unwrap_or_default().iter().any(is_refused);

@@ -89,7 +89,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "sched.stalld",
         title: "Nobody boosts starving threads",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Service(&["stalld"]),
+        check: Check::Service,
         why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on the fair server \
             does so, too, and the two add up.",
         fix: Fix::prose(

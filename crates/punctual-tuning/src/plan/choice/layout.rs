@@ -4,7 +4,8 @@
 //! already: a machine of hundreds of CPUs costs some hundreds of small reads. It chooses nothing.
 
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::{Arch, BOOT_CPU, Machine, Node};
+use punctual_facts::cpus::allowed;
+use punctual_facts::machine::{Arch, BOOT_CPU, CoreKind, Machine, Node};
 use punctual_facts::tree::{Tree, text};
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -18,11 +19,18 @@ const SAME_KIND_PERCENT: u128 = 90;
 
 /// CPUs of one kind of core.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KindOfCore {
+pub struct KindOfCore {
     /// What it is called in a sentence.
     pub name: String,
-    /// Its CPUs.
     pub cpus: CpuSet,
+}
+
+/// CPUs that are kept from the scheduler.
+#[derive(Clone, Debug)]
+pub(super) struct Isolated {
+    pub cpus: CpuSet,
+    /// What keeps them from it.
+    pub by: &'static str,
 }
 
 /// What is shared on a machine.
@@ -34,8 +42,8 @@ pub(super) struct Layout {
     pub online: CpuSet,
     /// CPUs this program could hand out: all that run or, in a container, those it was given.
     pub usable: CpuSet,
-    /// CPUs that are kept from the scheduler already, and by what.
-    pub isolated: Option<(CpuSet, &'static str)>,
+    /// CPUs that are kept from the scheduler already.
+    pub isolated: Option<Isolated>,
     /// Threads of one core, for every CPU that runs; single CPUs where the machine does not show it.
     pub cores: Vec<CpuSet>,
     /// Whether the machine shows who shares a core.
@@ -46,7 +54,6 @@ pub(super) struct Layout {
     pub l3: Vec<CpuSet>,
     /// Kinds of cores, the fastest first; none where there is one kind, or nothing is known of kinds.
     pub kinds: Vec<KindOfCore>,
-    /// Memory nodes that have CPUs.
     pub nodes: Vec<Node>,
     /// Whether a host may hide siblings from this machine.
     pub is_guest: bool,
@@ -111,22 +118,13 @@ fn first_list(tree: &dyn Tree, paths: &[&str]) -> Option<CpuSet> {
     paths.iter().find_map(|path| list(tree, path)).filter(|cpus| !cpus.is_empty())
 }
 
-/// The CPUs the calling process may use.
-fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
-    let status = text(tree, "/proc/self/status").known()?.clone();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    CpuSet::parse_list(list).ok()
-}
-
-fn isolated(tree: &dyn Tree, machine: &Machine) -> Option<(CpuSet, &'static str)> {
+fn isolated(tree: &dyn Tree, machine: &Machine) -> Option<Isolated> {
     let booted = machine.isolated.known().cloned().unwrap_or_default();
     let partitioned = list(tree, PARTITIONED).unwrap_or_default();
     let tick_free = machine.nohz_full.known().cloned().unwrap_or_default();
-    let found = [
-        (booted.union(&partitioned), if booted.is_empty() { "a cpuset partition" } else { "isolcpus=" }),
-        (tick_free, "nohz_full="),
-    ];
-    found.into_iter().find(|(cpus, _)| !cpus.is_empty())
+    let by = if booted.is_empty() { "a cpuset partition" } else { "isolcpus=" };
+    let found = [Isolated { cpus: booted.union(&partitioned), by }, Isolated { cpus: tick_free, by: "nohz_full=" }];
+    found.into_iter().find(|isolated| !isolated.cpus.is_empty())
 }
 
 /// Threads of a core; a CPU that another one's file has named is not asked again.
@@ -174,14 +172,14 @@ fn caches(tree: &dyn Tree, online: &CpuSet) -> [Vec<CpuSet>; 2] {
 }
 
 fn kinds(tree: &dyn Tree, machine: &Machine, online: &CpuSet) -> Vec<KindOfCore> {
-    let named = |(name, cpus): &(&'static str, CpuSet)| KindOfCore {
-        name: match *name {
+    let named = |kind: &CoreKind| KindOfCore {
+        name: match kind.name {
             "cpu_core" => "performance cores".to_owned(),
             "cpu_atom" => "efficient cores".to_owned(),
             "cpu_lowpower" => "low-power cores".to_owned(),
             other => other.to_owned(),
         },
-        cpus: cpus.intersection(online),
+        cpus: kind.cpus.intersection(online),
     };
     let kinds: Vec<KindOfCore> = machine.topology.kinds.iter().map(named).filter(|k| !k.cpus.is_empty()).collect();
     if !kinds.is_empty() || machine.kernel.arch.known() == Some(&Arch::X86) {

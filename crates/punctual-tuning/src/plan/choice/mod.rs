@@ -9,28 +9,20 @@ mod pick;
 mod refusal;
 mod review;
 
-pub use refusal::{Refusal, Warning};
+pub use layout::KindOfCore;
+pub use refusal::{ChoiceRefusal, Warning};
 
-use layout::Layout;
+use layout::{Isolated, Layout};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 use refusal::{named, verb};
-
-/// Who made the choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The user named the CPUs.
-    Asked,
-    /// They are kept from the scheduler already.
-    Isolated,
-    /// Chosen here.
-    Chosen,
-}
+use serde::Serialize;
 
 /// CPUs for the real-time work, and for everything else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// CPUs for the real-time work.
     pub cpus: CpuSet,
@@ -39,8 +31,6 @@ pub struct Choice {
     /// Siblings of chosen CPUs that were not chosen themselves and can be taken offline, so that no core is split.
     /// Where that is not done, they keep house.
     pub offline: CpuSet,
-    /// Who made the choice.
-    pub origin: Origin,
     /// How it came about, a sentence a step.
     pub reasons: Vec<String>,
     /// What is questionable about it.
@@ -48,14 +38,14 @@ pub struct Choice {
 }
 
 /// Chooses the CPUs, or checks those that `need` names.
-pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice, Refusal> {
-    let layout = Layout::read(tree, machine).ok_or(Refusal::Unknown)?;
+pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice, ChoiceRefusal> {
+    let layout = Layout::read(tree, machine).ok_or(ChoiceRefusal::Unknown)?;
     if !need.cpus.is_empty() {
         check(&layout, &need.cpus)?;
         let asked = format!("{} {} asked for.", named(&need.cpus), verb(&need.cpus, "was", "were"));
-        return Ok(chosen(&layout, need.cpus.clone(), Origin::Asked, vec![asked]));
+        return Ok(chosen(&layout, need.cpus.clone(), vec![asked]));
     }
-    if let Some((isolated, by)) = &layout.isolated {
+    if let Some(Isolated { cpus: isolated, by }) = &layout.isolated {
         let isolated = isolated.intersection(&layout.usable);
         if !isolated.is_empty() && isolated != layout.usable {
             let reason = format!(
@@ -64,39 +54,39 @@ pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice,
                 verb(&isolated, "is", "are"),
                 verb(&isolated, "it", "them")
             );
-            return Ok(chosen(&layout, isolated, Origin::Isolated, vec![reason]));
+            return Ok(chosen(&layout, isolated, vec![reason]));
         }
     }
     let pick = pick::pick(&layout, need.kind)?;
-    Ok(chosen(&layout, pick.cpus, Origin::Chosen, pick.reasons))
+    Ok(chosen(&layout, pick.cpus, pick.reasons))
 }
 
 /// Refuses what cannot be had.
-fn check(layout: &Layout, cpus: &CpuSet) -> Result<(), Refusal> {
+fn check(layout: &Layout, cpus: &CpuSet) -> Result<(), ChoiceRefusal> {
     let present =
         layout.present.as_ref().map_or_else(|| layout.online.clone(), |present| present.union(&layout.online));
     let missing = cpus.difference(&present);
     if !missing.is_empty() {
-        return Err(Refusal::Missing { cpus: missing, present });
+        return Err(ChoiceRefusal::Missing { cpus: missing, present });
     }
     let offline = cpus.difference(&layout.online);
     if !offline.is_empty() {
-        return Err(Refusal::Offline { cpus: offline });
+        return Err(ChoiceRefusal::Offline { cpus: offline });
     }
     let foreign = cpus.difference(&layout.usable);
     if !foreign.is_empty() {
-        return Err(Refusal::NotGiven { cpus: foreign, given: layout.usable.clone() });
+        return Err(ChoiceRefusal::NotGiven { cpus: foreign, given: layout.usable.clone() });
     }
     if layout.usable.len() == 1 {
-        return Err(Refusal::OneCpu { cpu: layout.keeper() });
+        return Err(ChoiceRefusal::OneCpu { cpu: layout.keeper() });
     }
     if layout.usable.is_subset(cpus) {
-        return Err(Refusal::NoHousekeeping { cpus: cpus.clone(), usable: layout.usable.clone() });
+        return Err(ChoiceRefusal::NoHousekeeping { cpus: cpus.clone(), usable: layout.usable.clone() });
     }
     Ok(())
 }
 
-fn chosen(layout: &Layout, cpus: CpuSet, origin: Origin, mut reasons: Vec<String>) -> Choice {
+fn chosen(layout: &Layout, cpus: CpuSet, mut reasons: Vec<String>) -> Choice {
     let offline = review::offline(layout, &cpus);
     let housekeeping = layout.usable.difference(&cpus).difference(&offline);
     let warnings = review::warnings(layout, &cpus, &housekeeping, &offline);
@@ -113,5 +103,5 @@ fn chosen(layout: &Layout, cpus: CpuSet, origin: Origin, mut reasons: Vec<String
     if layout.is_guest && layout.cores.iter().all(|core| core.len() == 1) {
         reasons.push("No siblings are shown, but a host may hide from its guests which CPUs share a core.".to_owned());
     }
-    Choice { cpus, housekeeping, offline, origin, reasons, warnings }
+    Choice { cpus, housekeeping, offline, reasons, warnings }
 }

@@ -4,7 +4,7 @@
 //! wakes them; a core more would be missing elsewhere and buy nothing. Who needs more says so.
 
 use super::layout::{Layout, share};
-use super::refusal::{Refusal, named, verb};
+use super::refusal::{ChoiceRefusal, named, verb};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Node;
 use punctual_facts::profile::Kind;
@@ -20,15 +20,15 @@ pub(super) struct Pick {
 }
 
 /// Chooses among the CPUs that can be had.
-pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, Refusal> {
+pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, ChoiceRefusal> {
     let cores: Vec<CpuSet> =
         layout.cores.iter().filter(|core| !core.intersection(&layout.usable).is_empty()).cloned().collect();
     let keeper = layout.keeper();
     if layout.usable.len() < 2 {
-        return Err(Refusal::OneCpu { cpu: keeper });
+        return Err(ChoiceRefusal::OneCpu { cpu: keeper });
     }
     if cores.len() < 2 {
-        return Err(Refusal::OneCore { cpus: layout.usable.clone() });
+        return Err(ChoiceRefusal::OneCore { cpus: layout.usable.clone() });
     }
     let mut reasons = vec![house(layout, keeper)];
     let most = if kind == Kind::Audio { 1 } else { (cores.len() / 2).clamp(1, MOST_CORES) };
@@ -70,7 +70,7 @@ fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
     let rule = if kind == Kind::Audio {
         "one is enough for audio, and the desktop needs the others"
     } else {
-        "at most half of them and at most four; a control job needs no more, and who does says so with --cpus"
+        "at most half of them and at most four, which is enough for a control job"
     };
     format!("{taken} of {cores} cores: {rule}.")
 }

@@ -2,28 +2,24 @@
 
 use super::layout::KindOfCore;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::Node;
 use std::fmt;
 
 /// Why these CPUs, or none at all, can be set apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ChoiceRefusal {
     /// Not even the running CPUs are known.
     Unknown,
     /// Some do not exist.
     Missing {
-        /// Those.
         cpus: CpuSet,
         /// The CPUs that exist, where they are known, or else those that run.
         present: CpuSet,
     },
     /// Some exist and do not run.
-    Offline {
-        /// Those.
-        cpus: CpuSet,
-    },
+    Offline { cpus: CpuSet },
     /// The container was not given some of them.
     NotGiven {
-        /// Those.
         cpus: CpuSet,
         /// What it was given.
         given: CpuSet,
@@ -36,15 +32,9 @@ pub enum Refusal {
         usable: CpuSet,
     },
     /// There is one CPU.
-    OneCpu {
-        /// That one.
-        cpu: u32,
-    },
+    OneCpu { cpu: u32 },
     /// All CPUs are threads of one core, so that none can be chosen unasked.
-    OneCore {
-        /// The threads.
-        cpus: CpuSet,
-    },
+    OneCore { cpus: CpuSet },
 }
 
 /// `CPU 3` or `CPUs 2-3`.
@@ -57,7 +47,7 @@ pub(super) fn verb<'a>(cpus: &CpuSet, one: &'a str, more: &'a str) -> &'a str {
     if cpus.len() == 1 { one } else { more }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ChoiceRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => write!(f, "which CPUs run is not known: neither /sys nor /proc says so"),
@@ -89,9 +79,9 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ChoiceRefusal {}
 
-impl Refusal {
+impl ChoiceRefusal {
     /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
@@ -107,7 +97,7 @@ impl Refusal {
             Self::NoHousekeeping { .. } => "Leave out at least one, the boot CPU first.".to_owned(),
             Self::OneCpu { .. } => "None: give real-time threads a priority, and measure.".to_owned(),
             Self::OneCore { cpus } => {
-                format!("Name one with --cpus {} to have it all the same.", cpus.iter().last().unwrap_or_default())
+                format!("Name CPU {} to have it all the same.", cpus.iter().last().unwrap_or_default())
             }
         }
     }
@@ -115,12 +105,12 @@ impl Refusal {
 
 /// What is questionable about a choice. It can be had, and the plan says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum Warning {
     /// A core is chosen in part.
     SplitCore {
         /// The chosen part.
         cpus: CpuSet,
-        /// The other.
         siblings: CpuSet,
         /// Those of the others that can be taken offline.
         offline: CpuSet,
@@ -129,36 +119,26 @@ pub enum Warning {
     CoresUnknown,
     /// The chosen CPUs are of several kinds.
     MixedKinds {
-        /// (kind, the chosen ones of it)
-        kinds: Vec<(String, CpuSet)>,
+        /// The chosen CPUs of each kind.
+        kinds: Vec<KindOfCore>,
     },
     /// The boot CPU is chosen.
-    BootCpu {
-        /// Its number.
-        cpu: u32,
-    },
+    BootCpu { cpu: u32 },
     /// A memory node is left without a housekeeping CPU.
-    NodeWithoutHousekeeping {
-        /// Its number.
-        node: u32,
-        /// Its CPUs.
-        cpus: CpuSet,
-    },
+    NodeWithoutHousekeeping { node: u32, cpus: CpuSet },
     /// The chosen CPUs are near to several memory nodes.
     SeveralNodes {
-        /// (node, the chosen ones of it)
-        nodes: Vec<(u32, CpuSet)>,
+        /// The chosen CPUs of each node.
+        nodes: Vec<Node>,
     },
     /// A second-level cache is shared with housekeeping CPUs.
     SharedL2 {
         /// The chosen ones that share it.
         cpus: CpuSet,
-        /// With these.
         with: CpuSet,
     },
     /// CPUs are kept from the scheduler that are not among the chosen.
     IsolatedBeside {
-        /// Those.
         cpus: CpuSet,
         /// What keeps them from it.
         by: &'static str,
@@ -166,10 +146,6 @@ pub enum Warning {
 }
 
 impl Warning {
-    pub(super) fn mixed(kinds: &[(&KindOfCore, CpuSet)]) -> Self {
-        Self::MixedKinds { kinds: kinds.iter().map(|(kind, cpus)| (kind.name.clone(), cpus.clone())).collect() }
-    }
-
     /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
@@ -199,6 +175,12 @@ impl Warning {
     }
 }
 
+impl serde::Serialize for Warning {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let each = |f: &mut fmt::Formatter<'_>, parts: &mut dyn Iterator<Item = String>| {
@@ -216,7 +198,7 @@ impl fmt::Display for Warning {
             Self::CoresUnknown => f.write_str("the machine does not show which CPUs share a core"),
             Self::MixedKinds { kinds } => {
                 f.write_str("the chosen CPUs are of several kinds, and the same loop takes different times on them: ")?;
-                each(f, &mut kinds.iter().map(|(kind, cpus)| format!("{cpus} ({kind})")))
+                each(f, &mut kinds.iter().map(|kind| format!("{} ({})", kind.cpus, kind.name)))
             }
             Self::BootCpu { cpu } => write!(
                 f,
@@ -231,7 +213,7 @@ impl fmt::Display for Warning {
             ),
             Self::SeveralNodes { nodes } => {
                 f.write_str("the chosen CPUs are near to several memory nodes: ")?;
-                each(f, &mut nodes.iter().map(|(node, cpus)| format!("{cpus} (node {node})")))
+                each(f, &mut nodes.iter().map(|node| format!("{} (node {})", node.cpus, node.number)))
             }
             Self::SharedL2 { cpus, with } => write!(
                 f,

@@ -1,9 +1,9 @@
 //! What is questionable about a choice, whoever made it.
 
-use super::layout::{Layout, share};
+use super::layout::{Isolated, KindOfCore, Layout, share};
 use super::refusal::Warning;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::BOOT_CPU;
+use punctual_facts::machine::{BOOT_CPU, Node};
 
 /// Siblings of the chosen CPUs that were not chosen and can be taken offline: not the boot CPU, not from within a
 /// container, and not if nothing were left to keep house.
@@ -19,17 +19,17 @@ pub(super) fn warnings(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet, of
     if !layout.knows_cores {
         found.push(Warning::CoresUnknown);
     }
-    let kinds: Vec<_> = layout.kinds.iter().map(|kind| (kind, kind.cpus.intersection(cpus))).collect();
-    let kinds: Vec<_> = kinds.into_iter().filter(|(_, cpus)| !cpus.is_empty()).collect();
+    let chosen = |kind: &KindOfCore| KindOfCore { name: kind.name.clone(), cpus: kind.cpus.intersection(cpus) };
+    let kinds: Vec<_> = layout.kinds.iter().map(chosen).filter(|kind| !kind.cpus.is_empty()).collect();
     if kinds.len() > 1 {
-        found.push(Warning::mixed(&kinds));
+        found.push(Warning::MixedKinds { kinds });
     }
     if cpus.contains(BOOT_CPU) {
         found.push(Warning::BootCpu { cpu: BOOT_CPU });
     }
     found.extend(nodes(layout, cpus, housekeeping));
     found.extend(shared_l2(layout, cpus, housekeeping));
-    if let Some((isolated, by)) = &layout.isolated {
+    if let Some(Isolated { cpus: isolated, by }) = &layout.isolated {
         let beside = isolated.intersection(&layout.online).difference(cpus).difference(offline);
         if !beside.is_empty() {
             found.push(Warning::IsolatedBeside { cpus: beside, by });
@@ -60,14 +60,14 @@ fn nodes(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Vec<Warning> 
         return Vec::new();
     }
     let used: Vec<_> = layout.nodes.iter().filter(|node| !node.cpus.intersection(cpus).is_empty()).collect();
-    let is_bare = |node: &&&punctual_facts::machine::Node| node.cpus.intersection(housekeeping).is_empty();
-    let bare = |node: &&punctual_facts::machine::Node| Warning::NodeWithoutHousekeeping {
+    let is_bare = |node: &&&Node| node.cpus.intersection(housekeeping).is_empty();
+    let bare = |node: &&Node| Warning::NodeWithoutHousekeeping {
         node: node.number,
         cpus: node.cpus.intersection(&layout.online),
     };
     let mut found: Vec<Warning> = used.iter().filter(is_bare).map(bare).collect();
     if used.len() > 1 {
-        let nodes = used.iter().map(|node| (node.number, node.cpus.intersection(cpus))).collect();
+        let nodes = used.iter().map(|node| Node { number: node.number, cpus: node.cpus.intersection(cpus) }).collect();
         found.push(Warning::SeveralNodes { nodes });
     }
     found

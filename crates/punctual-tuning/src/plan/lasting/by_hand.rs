@@ -1,15 +1,14 @@
 //! Systems whose command line is made elsewhere: an edit here would be lost, or the machine's image would no longer be
 //! what its makers signed. What to do there is said.
 
-use super::{Wanted, Why};
+use super::{Obstacle, Wanted};
 use punctual_facts::machine::Loader;
 
-/// What to do by hand.
-pub(super) fn why(loader: Loader, wanted: &Wanted) -> Why {
+pub(super) fn why(loader: Loader, wanted: &Wanted) -> Obstacle {
     let add = wanted.words.join(" ");
     let mut how = match loader {
-        Loader::Ostree => return Why::ByHand(ostree(wanted)),
-        Loader::Kernelstub => return Why::ByHand(kernelstub(wanted)),
+        Loader::Ostree => return Obstacle::ByHand(ostree(wanted)),
+        Loader::Kernelstub => return Obstacle::ByHand(kernelstub(wanted)),
         Loader::Uki => format!(
             "the command line is inside the kernel image: add '{add}' to /etc/kernel/cmdline, build the image again and \
              sign it as before"
@@ -35,7 +34,7 @@ pub(super) fn why(loader: Loader, wanted: &Wanted) -> Why {
     if !wanted.no_words.is_empty() {
         how = format!("{how}; and take off: {}", wanted.no_words.join(" "));
     }
-    Why::ByHand(how)
+    Obstacle::ByHand(how)
 }
 
 fn quoted(wanted: &Wanted) -> String {

@@ -1,7 +1,7 @@
 //! What may be written at all. Every value passes here before it becomes part of a file: a shell, GRUB, udev or systemd
 //! will read it as root.
 
-use super::{Wanted, Why};
+use super::{Obstacle, Wanted};
 use crate::plan::{may_be_written, sysctl_file};
 
 /// Longest value of a sysctl, of a kernel's file and of a rule.
@@ -11,18 +11,17 @@ const VALUE_BYTES: usize = 512;
 const NEVER: &str =
     "it reaches further than a value does: it names programs, or puts the machine to sleep, or is firmware's";
 
-fn unfit<T>(value: &str, why: &str) -> Result<T, Why> {
-    Err(Why::Unfit { value: value.to_owned(), why: why.to_owned() })
+fn unfit<T>(value: &str, why: &str) -> Result<T, Obstacle> {
+    Err(Obstacle::Unfit { value: value.to_owned(), why: why.to_owned() })
 }
 
-/// The words for the kernel.
-pub(super) fn cmdline(wanted: &Wanted) -> Result<(), Why> {
+pub(super) fn cmdline(wanted: &Wanted) -> Result<(), Obstacle> {
     wanted.words.iter().chain(&wanted.no_words).try_for_each(|w| word(w))
 }
 
 /// Characters that neither the kernel nor GRUB nor a shell within double quotes nor U-Boot reads as more than
 /// themselves.
-fn word(word: &str) -> Result<(), Why> {
+fn word(word: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:=/+@%-".contains(&b);
     let starts_well = word.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
     if !starts_well || !word.bytes().all(is_plain) {
@@ -32,7 +31,7 @@ fn word(word: &str) -> Result<(), Why> {
 }
 
 /// Printable, on one line, not empty.
-fn line(value: &str) -> Result<(), Why> {
+fn line(value: &str) -> Result<(), Obstacle> {
     if value.trim().is_empty() || value.trim() != value {
         return unfit(value, "it is empty, or begins or ends with a blank");
     }
@@ -45,8 +44,7 @@ fn line(value: &str) -> Result<(), Why> {
     Ok(())
 }
 
-/// A setting of sysctl.
-pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Why> {
+pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Obstacle> {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b"._/-".contains(&b);
     if name.is_empty() || !name.bytes().all(is_name) || name.starts_with(['.', '/', '-']) || name.contains("..") {
         return unfit(name, "it is no name of a sysctl");
@@ -58,7 +56,7 @@ pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Why> {
 }
 
 /// What a shell within single quotes, sysctl and tmpfiles read as itself.
-fn unquoted(value: &str) -> Result<(), Why> {
+fn unquoted(value: &str) -> Result<(), Obstacle> {
     line(value)?;
     if value.contains(['\'', '"', '\\']) {
         return unfit(value, "a quote or a backslash would be read as more than itself");
@@ -67,7 +65,7 @@ fn unquoted(value: &str) -> Result<(), Why> {
 }
 
 /// A file of the kernel, and what is written to it at boot.
-pub(super) fn write(path: &str, value: &str) -> Result<(), Why> {
+pub(super) fn write(path: &str, value: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:/+@*?[]-".contains(&b);
     let is_kernels = path.starts_with("/sys/") || path.starts_with("/proc/");
     if !is_kernels || !path.bytes().all(is_plain) || path.split('/').any(|part| part == "..") {
@@ -80,7 +78,7 @@ pub(super) fn write(path: &str, value: &str) -> Result<(), Why> {
 }
 
 /// A rule of udev that sets attributes and runs nothing.
-pub(super) fn rule(rule: &str) -> Result<(), Why> {
+pub(super) fn rule(rule: &str) -> Result<(), Obstacle> {
     line(rule)?;
     let keys = rule.split(',').filter_map(|part| part.split(['=', '{', '+', '!', ':']).next());
     let runs = ["RUN", "PROGRAM", "IMPORT", "OPTIONS", "GOTO", "LABEL", "SYMLINK", "NAME", "MODE", "OWNER", "GROUP"];
@@ -90,8 +88,7 @@ pub(super) fn rule(rule: &str) -> Result<(), Why> {
     Ok(())
 }
 
-/// A module's name.
-pub(super) fn module(name: &str) -> Result<(), Why> {
+pub(super) fn module(name: &str) -> Result<(), Obstacle> {
     if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)) {
         return unfit(name, "it is no name of a module");
     }
@@ -99,7 +96,7 @@ pub(super) fn module(name: &str) -> Result<(), Why> {
 }
 
 /// A module's name and its options.
-pub(super) fn module_options(options: &str) -> Result<(), Why> {
+pub(super) fn module_options(options: &str) -> Result<(), Obstacle> {
     line(options)?;
     let (name, rest) = options.split_once(' ').unwrap_or((options, ""));
     module(name)?;
@@ -110,7 +107,7 @@ pub(super) fn module_options(options: &str) -> Result<(), Why> {
 }
 
 /// A limit of log-ins: who, which kind, what, how much.
-pub(super) fn limit(limit: &str) -> Result<(), Why> {
+pub(super) fn limit(limit: &str) -> Result<(), Obstacle> {
     line(limit)?;
     let fields: Vec<&str> = limit.split_whitespace().collect();
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.@*%:-".contains(&b);
@@ -122,7 +119,7 @@ pub(super) fn limit(limit: &str) -> Result<(), Why> {
 }
 
 /// Where a program is, as a unit or a script names it.
-pub(super) fn exe(path: &str) -> Result<(), Why> {
+pub(super) fn exe(path: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,/+-".contains(&b);
     if !path.starts_with('/') || path.ends_with('/') || !path.bytes().all(is_plain) || path.contains("/../") {
         return unfit(

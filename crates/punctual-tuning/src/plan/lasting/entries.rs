@@ -7,7 +7,7 @@
 use super::grub::{self, Environment};
 use super::line::Settled;
 use super::{
-    Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, edit, ending, optional, own, release, required, tried,
+    Lasted, MADE_BY, Obstacle, Starts, TITLE, Trial, Wanted, edit, ending, optional, own, release, required, tried,
 };
 use crate::plan::{Invocation, Step};
 use punctual_facts::cmdline::words;
@@ -29,13 +29,11 @@ struct Entry {
 }
 
 impl Entry {
-    /// Its words for the kernel.
     fn options(&self) -> String {
         let lines = self.content.lines().filter_map(|line| value(line, "options"));
         lines.collect::<Vec<_>>().join(" ")
     }
 
-    /// The file with other words.
     fn with(&self, options: &str) -> String {
         let mut is_first = true;
         let lines = self.content.lines().filter_map(|line| match value(line, "options") {
@@ -78,7 +76,7 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// The entries of Linux kernels in a folder, the highest name first; no rescue entries, and none of ours.
-fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<Entry>, Why> {
+fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<Entry>, Obstacle> {
     let mut found = Vec::new();
     for name in ending(tree, folder, ".conf")?.iter().rev() {
         if !name.starts_with(NAME) && !name.contains("rescue") {
@@ -91,7 +89,7 @@ fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<Entry>, 
 }
 
 /// The one that was booted: by what systemd-boot says, by the kernel's release, or because there is but one.
-fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Entry, Why> {
+fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Entry, Obstacle> {
     let mut found = read(tree, folder, machine)?;
     let selected = efi_variable(tree, "LoaderEntrySelected");
     let is_selected = |entry: &Entry| selected.as_ref().is_some_and(|id| entry.path.ends_with(&format!("/{id}")));
@@ -99,12 +97,11 @@ fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Entry, Wh
     let at = found.iter().position(is_selected).or_else(|| found.iter().position(|e| e.content.contains(release)));
     match at.or((found.len() == 1).then_some(0)) {
         Some(at) => Ok(found.swap_remove(at)),
-        None => Err(Why::Missing { path: format!("{folder}/*.conf (an entry of the kernel {release})") }),
+        None => Err(Obstacle::Missing { path: format!("{folder}/*.conf (an entry of the kernel {release})") }),
     }
 }
 
-/// Where systemd-boot's entries are.
-fn systemd_folder(tree: &dyn Tree) -> Result<String, Why> {
+fn systemd_folder(tree: &dyn Tree) -> Result<String, Obstacle> {
     let mut is_denied = None;
     for esp in ESPS {
         let folder = format!("{esp}/loader/entries");
@@ -114,13 +111,13 @@ fn systemd_folder(tree: &dyn Tree) -> Result<String, Why> {
             Err(why) => is_denied = Some(why),
         }
     }
-    Err(is_denied.unwrap_or(Why::Missing { path: format!("{}/loader/entries/*.conf", ESPS.join(", ")) }))
+    Err(is_denied.unwrap_or(Obstacle::Missing { path: format!("{}/loader/entries/*.conf", ESPS.join(", ")) }))
 }
 
 const BLS: &str = "/boot/loader/entries";
 
 /// An entry of its own, that systemd-boot takes once.
-pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let folder = systemd_folder(tree)?;
     let entry = running(tree, &folder, machine)?;
     let options = entry.options();
@@ -137,7 +134,7 @@ pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
 }
 
 /// An entry of its own, that GRUB takes once.
-pub(super) fn bls_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+pub(super) fn bls_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let entry = running(tree, BLS, machine)?;
     let folder = grub::folder(machine);
     let options = expanded(tree, folder, &entry.options())?;
@@ -159,7 +156,7 @@ fn limits(wanted: &Wanted) -> Vec<String> {
 const KERNELOPTS: [&str; 2] = ["$kernelopts", "${kernelopts}"];
 
 /// Older releases keep the words of all entries in GRUB's environment block.
-fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Why> {
+fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Obstacle> {
     if !KERNELOPTS.iter().any(|name| options.contains(name)) {
         return Ok(options.to_owned());
     }
@@ -167,31 +164,31 @@ fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Why>
     let content = required(tree, &path)?;
     let block = Environment::parse(content.as_bytes());
     let kept = block.as_ref().and_then(|block| block.value("kernelopts"));
-    let kept =
-        kept.ok_or(Why::Strange { path, why: "has no kernelopts, which the boot loader's entry names".to_owned() })?;
+    let kept = kept
+        .ok_or(Obstacle::Strange { path, why: "has no kernelopts, which the boot loader's entry names".to_owned() })?;
     Ok(KERNELOPTS.iter().fold(options.to_owned(), |text, name| text.replace(name, kept)))
 }
 
 /// The words in every entry of this system's kernels, and in the file of those to come.
-pub(super) fn systemd_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn systemd_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let folder = systemd_folder(tree)?;
     adopt(tree, machine, wanted, &folder)
 }
 
 /// The same for GRUB, whose choice of a trial is taken back where it was not made use of.
-pub(super) fn bls_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn bls_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let mut lasted = adopt(tree, machine, wanted, BLS)?;
     lasted.steps.extend(grub::not_once(tree, grub::folder(machine), NAME)?);
     Ok(lasted)
 }
 
-fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> Result<Lasted, Why> {
+fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> Result<Lasted, Obstacle> {
     running(tree, folder, machine)?;
     let mut lasted = Lasted::default();
     for entry in read(tree, folder, machine)? {
         let options = entry.options();
         if KERNELOPTS.iter().any(|name| options.contains(name)) {
-            return Err(Why::ByHand(grubby(wanted)));
+            return Err(Obstacle::ByHand(grubby(wanted)));
         }
         let settled = Settled::of(&options, wanted)?;
         if settled.line != options {
@@ -216,7 +213,7 @@ fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> R
 }
 
 /// The words of kernels to come, where a file names them.
-fn to_come(tree: &dyn Tree, wanted: &Wanted) -> Result<Vec<Step>, Why> {
+fn to_come(tree: &dyn Tree, wanted: &Wanted) -> Result<Vec<Step>, Obstacle> {
     let Some(seen) = optional(tree, KERNEL_INSTALL)? else { return Ok(Vec::new()) };
     let settled = Settled::of(seen.trim_end(), wanted)?;
     if words(settled.line.as_bytes()) == words(seen.trim_end().as_bytes()) {

@@ -5,8 +5,8 @@
 
 use super::line::Settled;
 use super::{
-    ENTRY, LAST, Lasted, MADE_BY, Starts, TITLE, Trial, Wanted, Why, block, doing, edit, ending, optional, own,
-    required, shell, tried, undoing,
+    ENTRY, LAST, Lasted, Obstacle, Starts, TITLE, Trial, Wanted, block, doing, edit, optional, required, shell, tried,
+    undoing,
 };
 use crate::plan::Invocation;
 use punctual_facts::fact::Fact;
@@ -35,7 +35,7 @@ fn split(line: &str) -> (String, &str) {
 }
 
 impl<'a> Label<'a> {
-    fn default_of(text: &'a str) -> Result<Self, Why> {
+    fn default_of(text: &'a str) -> Result<Self, Obstacle> {
         let mut default = None;
         let mut labels: Vec<(&str, usize, Vec<&str>)> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -47,7 +47,7 @@ impl<'a> Label<'a> {
             }
         }
         let at = labels.iter().position(|(name, ..)| Some(*name) == default).unwrap_or(0);
-        let strange = |why: &str| Why::Strange { path: CONF.to_owned(), why: why.to_owned() };
+        let strange = |why: &str| Obstacle::Strange { path: CONF.to_owned(), why: why.to_owned() };
         let (_, first, lines) = labels.into_iter().nth(at).ok_or_else(|| strange("has no label"))?;
         let append = lines.iter().position(|line| split(line).0 == "append");
         let append = append.ok_or_else(|| strange("its default label has no APPEND"))?;
@@ -81,7 +81,7 @@ fn without_trial(text: &str) -> String {
 }
 
 /// A label of its own, to be picked at the console.
-pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
+pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
     let label = Label::default_of(&base)?;
@@ -101,7 +101,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
 }
 
 /// The words in the default label, between marks.
-pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
     let label = Label::default_of(&base)?;
@@ -138,43 +138,28 @@ fn replaced(text: &str, label: &Label<'_>, words: &str) -> String {
 }
 
 /// A fragment of our own for u-boot-menu, or marked lines at the end of its file where it reads no fragments.
-pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let has_fragments = [MENU_FRAGMENTS, "/etc/u-boot-menu", "/usr/share/u-boot-menu"]
         .iter()
         .any(|folder| tree.list(folder) != Fact::Absent);
-    let path = if has_fragments { format!("{MENU_FRAGMENTS}/{LAST}.conf") } else { MENU_DEFAULTS.to_owned() };
-    let seen = optional(tree, &path)?;
-    let earlier = seen.as_deref().filter(|text| has_fragments || block::without(text).is_some()).unwrap_or("");
-    let all = shell::with_earlier(earlier, &[PARAMETERS], wanted);
+    let file = if has_fragments {
+        shell::File::of_our_own(tree, &format!("{MENU_FRAGMENTS}/{LAST}.conf"))?
+    } else {
+        shell::File::of_others(MENU_DEFAULTS, optional(tree, MENU_DEFAULTS)?.unwrap_or_default())
+    };
+    let all = shell::with_earlier(file.earlier(), &[PARAMETERS], wanted);
     let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
     let line = places.iter().find(|place| place.place != CONF).and_then(|place| place.line.known().cloned());
     let line = line.unwrap_or_default();
     if Settled::of(&line, wanted)?.line == line && !line.is_empty() {
         return Ok(Lasted::default());
     }
-    let settled = Settled::of(&line, &all)?.stripping_only(&line, &shell::stripped(earlier));
+    let settled = Settled::of(&line, &all)?.stripping_only(&line, &shell::stripped(file.earlier()));
+    if has_fragments {
+        shell::refuse_later(tree, MENU_FRAGMENTS, ".conf", |text| text.contains(PARAMETERS))?;
+    }
     // What u-boot-update means where nothing is set.
     let text = format!(": \"${{{PARAMETERS}:=ro quiet}}\"\n{}", shell::fragment(PARAMETERS, &[], &settled));
-    let step = if has_fragments {
-        refuse_later(tree)?;
-        own(&path, format!("{MADE_BY}{text}"))
-    } else {
-        let seen = seen.unwrap_or_default();
-        let base = block::without(&seen).unwrap_or_else(|| seen.clone());
-        edit(&path, &seen, block::appended(&base, &text))
-    };
     let update = Invocation::new("u-boot-update", []);
-    Ok(Lasted { steps: vec![undoing(update.clone()), step, doing(update)], ..Lasted::default() })
-}
-
-/// A fragment that is read after ours and sets the words anew.
-fn refuse_later(tree: &dyn Tree) -> Result<(), Why> {
-    let ours = format!("{LAST}.conf");
-    for name in ending(tree, MENU_FRAGMENTS, ".conf")?.iter().filter(|name| **name > ours) {
-        let path = format!("{MENU_FRAGMENTS}/{name}");
-        if required(tree, &path)?.contains(PARAMETERS) {
-            return Err(Why::Conflict { path, why: format!("is read after {ours} and sets the kernel's words anew") });
-        }
-    }
-    Ok(())
+    Ok(Lasted { steps: vec![undoing(update.clone()), file.with(&text), doing(update)], ..Lasted::default() })
 }

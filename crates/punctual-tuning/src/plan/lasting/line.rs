@@ -1,7 +1,7 @@
 //! Wanted words merged into a command line, by the kernel's own rules: `-` is `_` in names, double quotes hold blanks,
 //! and what stands behind a lone `--` is for the init and left alone.
 
-use super::{Wanted, Why};
+use super::{Obstacle, Wanted};
 use punctual_facts::cmdline::{KEPT_BYTES, Token, same_dashes, words};
 use punctual_facts::cpu_set::CpuSet;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ const ADD_UP: &[&str] = &[
 ];
 
 /// The command line with the wanted words; the words of others keep their order.
-pub fn merge(current: &str, wanted: &Wanted) -> Result<String, Why> {
+pub fn merge(current: &str, wanted: &Wanted) -> Result<String, Obstacle> {
     super::check::cmdline(wanted)?;
     Ok(Settled::of(current, wanted)?.line)
 }
@@ -29,7 +29,6 @@ pub fn merge(current: &str, wanted: &Wanted) -> Result<String, Why> {
 /// A line, and what makes it from the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
-    /// The whole new line.
     pub(super) line: String,
     /// Words to have, with the flags that were there before.
     pub(super) add: Vec<String>,
@@ -39,10 +38,10 @@ pub(super) struct Settled {
 
 impl Settled {
     /// Merges. The new line may be longer than the kernel keeps only where the old one was.
-    pub(super) fn of(current: &str, wanted: &Wanted) -> Result<Self, Why> {
+    pub(super) fn of(current: &str, wanted: &Wanted) -> Result<Self, Obstacle> {
         if current.matches('"').count() % 2 == 1 {
             let why = "the command line holds a quote that is not closed; words behind it would be lost".to_owned();
-            return Err(Why::Unfit { value: current.to_owned(), why });
+            return Err(Obstacle::Unfit { value: current.to_owned(), why });
         }
         let tokens = words(current.as_bytes());
         let ours = tokens.iter().position(|token| token.raw == "--").unwrap_or(tokens.len());
@@ -68,7 +67,7 @@ impl Settled {
     }
 
     /// The line, with a word that makes a kernel that panics boot again.
-    pub(super) fn with_panic(self, seconds: u32) -> Result<String, Why> {
+    pub(super) fn with_panic(self, seconds: u32) -> Result<String, Obstacle> {
         let tokens = words(self.line.as_bytes());
         let last = tokens.iter().rev().find(|token| token.name == "panic" && !token.is_for_init);
         let waits_for_ever = last.is_none_or(|token| matches!(token.value.as_deref(), None | Some("0" | "")));
@@ -81,13 +80,13 @@ impl Settled {
 }
 
 /// What has to fit into the kernel's buffer, and what a boot loader can carry.
-pub(super) fn fitting(line: String) -> Result<String, Why> {
+pub(super) fn fitting(line: String) -> Result<String, Obstacle> {
     if let Some(odd) = line.bytes().find(|b| !(b' '..=b'~').contains(b)) {
         let why = format!("the command line holds the byte {odd:#04x}, which is not printable ASCII");
-        return Err(Why::Unfit { value: line, why });
+        return Err(Obstacle::Unfit { value: line, why });
     }
     let bytes = line.len() + 1;
-    if bytes > KEPT_BYTES { Err(Why::TooLong { bytes, kept: KEPT_BYTES }) } else { Ok(line) }
+    if bytes > KEPT_BYTES { Err(Obstacle::TooLong { bytes, kept: KEPT_BYTES }) } else { Ok(line) }
 }
 
 fn adds_up(name: &str) -> bool {

@@ -18,18 +18,18 @@ mod extlinux;
 mod files;
 mod grub;
 mod line;
+mod obstacle;
 mod print;
 mod raspberry_pi;
 mod shell;
 #[cfg(test)]
 mod tests;
-mod why;
 
 pub use files::{files, hook};
 pub use grub::grub_unchosen;
 pub use line::merge;
+pub use obstacle::Obstacle;
 pub use print::{Artefact, print};
-pub use why::Why;
 
 use super::{Invocation, Step};
 use line::Settled;
@@ -37,6 +37,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::{Loader, Machine};
 use punctual_facts::tree::{Tree, text};
+use serde::Serialize;
 
 /// What is to hold after the next boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,10 +46,9 @@ pub struct Wanted {
     pub words: Vec<String>,
     /// Words to take off the command line: `name`, or `name=value` for that value alone.
     pub no_words: Vec<String>,
-    /// Names and values for sysctl.
-    pub sysctls: Vec<(String, String)>,
+    pub sysctls: Vec<KeptValue>,
     /// Files of the kernel and what is written to them at boot; a path may hold `*`.
-    pub writes: Vec<(String, String)>,
+    pub writes: Vec<KeptValue>,
     /// Rules for udev, one a line.
     pub udev: Vec<String>,
     /// Options of modules: `snd_hda_intel power_save=0`.
@@ -63,10 +63,17 @@ pub struct Wanted {
     pub hold_latency_us: Option<u32>,
     /// Whether this program is to run once at every boot.
     pub boot_service: bool,
-    /// Where this program is.
     pub exe: String,
     /// After how many seconds a kernel that panics in the trial boots again; 0 leaves that to the kernel.
     pub panic_seconds: u32,
+}
+
+/// A value that is written at each boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptValue {
+    /// A sysctl's name, or a file of the kernel.
+    pub place: String,
+    pub value: String,
 }
 
 impl Wanted {
@@ -91,7 +98,6 @@ pub struct Lasted {
 pub struct Lost {
     /// The name for sysctl, or the file of the kernel.
     pub what: String,
-    /// Whose counts more.
     pub why: String,
 }
 
@@ -102,12 +108,13 @@ pub struct Trial {
     pub steps: Vec<Step>,
     /// What somebody who relies on it has to know, one sentence each.
     pub limits: Vec<String>,
-    /// How the trial is booted.
     pub starts: Starts,
 }
 
 /// How a machine comes to boot what is tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "how", content = "by", rename_all = "kebab-case")]
 pub enum Starts {
     /// The machine has these words already, or none are wanted.
     NotNeeded,
@@ -135,7 +142,7 @@ const TITLE: &str = "punctual: tried once";
 const LAST: &str = crate::own_files::LAST;
 
 /// Puts the wanted command line where it is booted once.
-pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Why> {
+pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     check::cmdline(wanted)?;
     if !wanted.touches_cmdline() {
         return Ok(Trial::not_needed());
@@ -146,7 +153,7 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
         Loader::SystemdBoot => entries::systemd_trial(tree, machine, wanted),
         Loader::Extlinux | Loader::UBootMenu => extlinux::trial(tree, wanted),
         Loader::RaspberryPi => raspberry_pi::trial(tree, wanted),
-        Loader::Armbian => Err(Why::NoTrial(
+        Loader::Armbian => Err(Obstacle::NoTrial(
             "Armbian's boot script knows one command line only; adopt it where somebody can reach the console"
                 .to_owned(),
         )),
@@ -155,14 +162,14 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
 }
 
 /// Makes the wanted command line the default, and takes away what a trial left.
-pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     check::cmdline(wanted)?;
     if !wanted.touches_cmdline() {
         return Ok(Lasted::default());
     }
     match the_loader(machine)? {
-        Loader::UpdateGrub => grub::adopt_fragment(tree, machine, wanted),
-        Loader::Grub => grub::adopt_in_file(tree, machine, wanted),
+        Loader::UpdateGrub => grub::adopt(tree, machine, wanted, true),
+        Loader::Grub => grub::adopt(tree, machine, wanted, false),
         Loader::Bls => entries::bls_adopt(tree, machine, wanted),
         Loader::SystemdBoot => entries::systemd_adopt(tree, machine, wanted),
         Loader::Extlinux => extlinux::adopt(tree, wanted),
@@ -174,34 +181,34 @@ pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
 }
 
 /// The boot loader that started the machine.
-fn the_loader(machine: &Machine) -> Result<Loader, Why> {
+fn the_loader(machine: &Machine) -> Result<Loader, Obstacle> {
     if let Some(container) = &machine.boot.container {
-        return Err(Why::Container(container.clone()));
+        return Err(Obstacle::Container(container.clone()));
     }
     match machine.boot.loaders.as_slice() {
-        [] => Err(Why::NoLoader),
+        [] => Err(Obstacle::NoLoader),
         [one] => Ok(one.what),
         several => {
-            Err(Why::SeveralLoaders(several.iter().map(|l| format!("{} ({})", l.what.name(), l.seen)).collect()))
+            Err(Obstacle::SeveralLoaders(several.iter().map(|l| format!("{} ({})", l.what.name(), l.seen)).collect()))
         }
     }
 }
 
 /// A file that must be there.
-fn required(tree: &dyn Tree, path: &str) -> Result<String, Why> {
+fn required(tree: &dyn Tree, path: &str) -> Result<String, Obstacle> {
     match text_exactly(tree, path) {
         Fact::Known(content) => Ok(content),
-        Fact::Absent => Err(Why::Missing { path: path.to_owned() }),
-        Fact::Denied => Err(Why::Denied { path: path.to_owned() }),
-        Fact::Garbled(why) => Err(Why::Strange { path: path.to_owned(), why }),
+        Fact::Absent => Err(Obstacle::Missing { path: path.to_owned() }),
+        Fact::Denied => Err(Obstacle::Denied { path: path.to_owned() }),
+        Fact::Garbled(why) => Err(Obstacle::Strange { path: path.to_owned(), why }),
     }
 }
 
 /// A file that may be missing.
-fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Why> {
+fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Obstacle> {
     match required(tree, path) {
         Ok(content) => Ok(Some(content)),
-        Err(Why::Missing { .. }) => Ok(None),
+        Err(Obstacle::Missing { .. }) => Ok(None),
         Err(other) => Err(other),
     }
 }
@@ -215,17 +222,17 @@ fn text_exactly(tree: &dyn Tree, path: &str) -> Fact<String> {
 }
 
 /// The names in a folder, none where it is not there.
-fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Why> {
+fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Obstacle> {
     match tree.list(folder) {
         Fact::Known(names) => Ok(names),
         Fact::Absent => Ok(Vec::new()),
-        Fact::Denied => Err(Why::Denied { path: folder.to_owned() }),
-        Fact::Garbled(why) => Err(Why::Strange { path: folder.to_owned(), why }),
+        Fact::Denied => Err(Obstacle::Denied { path: folder.to_owned() }),
+        Fact::Garbled(why) => Err(Obstacle::Strange { path: folder.to_owned(), why }),
     }
 }
 
 /// The names in a folder that end so, none where it is not there.
-fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Why> {
+fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Obstacle> {
     let mut found = names(tree, folder)?;
     found.retain(|name| name.strip_suffix(end).is_some());
     Ok(found)
@@ -256,14 +263,14 @@ fn undoing(invocation: Invocation) -> Step {
 }
 
 /// The words after the change, with the one that brings back a kernel that does not come up.
-fn tried(line: &str, wanted: &Wanted) -> Result<String, Why> {
+fn tried(line: &str, wanted: &Wanted) -> Result<String, Obstacle> {
     let settled = Settled::of(line, wanted)?;
     settled.with_panic(wanted.panic_seconds)
 }
 
 /// The release of the kernel that runs.
-fn release(machine: &Machine) -> Result<&str, Why> {
-    machine.kernel.release.known().map(String::as_str).ok_or_else(|| Why::Missing { path: RELEASE.to_owned() })
+fn release(machine: &Machine) -> Result<&str, Obstacle> {
+    machine.kernel.release.known().map(String::as_str).ok_or_else(|| Obstacle::Missing { path: RELEASE.to_owned() })
 }
 
 /// Where the kernel says its release.

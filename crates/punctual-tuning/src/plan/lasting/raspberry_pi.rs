@@ -2,7 +2,9 @@
 //! another set of files: `tryboot.txt` in the place of `config.txt`.
 
 use super::line::Settled;
-use super::{Lasted, MADE_BY, Starts, Trial, Wanted, Why, edit, first_there, grub, optional, own, required, tried};
+use super::{
+    Lasted, MADE_BY, Obstacle, Starts, Trial, Wanted, edit, first_there, grub, optional, own, required, tried,
+};
 use crate::plan::{Invocation, Step};
 use punctual_facts::tree::Tree;
 
@@ -12,22 +14,22 @@ const TRIED: &str = "punctual-trial.txt";
 /// What the firmware reads once.
 const TRYBOOT: &str = "tryboot.txt";
 
-fn place(tree: &dyn Tree) -> Result<(&'static str, &'static str), Why> {
-    let path = first_there(tree, &LINES).ok_or(Why::Missing { path: LINES[0].to_owned() })?;
+fn place(tree: &dyn Tree) -> Result<(&'static str, &'static str), Obstacle> {
+    let path = first_there(tree, &LINES).ok_or(Obstacle::Missing { path: LINES[0].to_owned() })?;
     Ok((path.strip_suffix("/cmdline.txt").unwrap_or(path), path))
 }
 
-fn settled(path: &str, text: &str, wanted: &Wanted) -> Result<Settled, Why> {
+fn settled(path: &str, text: &str, wanted: &Wanted) -> Result<Settled, Obstacle> {
     let line = text.trim_end();
     if line.contains('\n') {
         let why = "holds more than one line, and the firmware reads the first one only".to_owned();
-        return Err(Why::Strange { path: path.to_owned(), why });
+        return Err(Obstacle::Strange { path: path.to_owned(), why });
     }
     Settled::of(line, wanted)
 }
 
 /// A second set of files, which the firmware reads once.
-pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
+pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let (folder, path) = place(tree)?;
     let text = required(tree, path)?;
     if settled(path, &text, wanted)?.line == text.trim_end() {
@@ -36,12 +38,14 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
     let config = required(tree, &format!("{folder}/config.txt"))?;
     let names = |key: &str| config.lines().any(|line| line.trim_start().starts_with(key));
     if let Some(key) = ["os_prefix=", "cmdline="].into_iter().find(|key| names(key)) {
-        return Err(Why::NoTrial(format!("{folder}/config.txt sets {key}, so the firmware reads its words elsewhere")));
+        return Err(Obstacle::NoTrial(format!(
+            "{folder}/config.txt sets {key}, so the firmware reads its words elsewhere"
+        )));
     }
     let tryboot = format!("{folder}/{TRYBOOT}");
     if optional(tree, &tryboot)?.is_some_and(|other| !other.starts_with(MADE_BY)) {
         let why = "is there already, and another tool's: it would start once in place of ours".to_owned();
-        return Err(Why::Conflict { path: tryboot, why });
+        return Err(Obstacle::Conflict { path: tryboot, why });
     }
     let end = if config.ends_with('\n') { "" } else { "\n" };
     let steps = vec![
@@ -56,7 +60,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Why> {
 }
 
 /// The words in the firmware's one line, which can hold no remark: that is said in a file beside it.
-pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Why> {
+pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let (folder, path) = place(tree)?;
     let seen = required(tree, path)?;
     let settled = settled(path, &seen, wanted)?;

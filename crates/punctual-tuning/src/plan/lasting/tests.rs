@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn wanted() -> Wanted {
-    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    let pair = |place: &str, value: &str| KeptValue { place: place.to_owned(), value: value.to_owned() };
     let list = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
     Wanted {
         words: list(&["isolcpus=managed_irq,domain,2-3", "nohz_full=2-3", "rcu_nocbs=2-3", "irqaffinity=0-1"]),
@@ -72,7 +72,7 @@ fn limits(text: &mut String, limits: &[String]) {
     }
 }
 
-fn lasted(text: &mut String, result: Result<Lasted, Why>) {
+fn lasted(text: &mut String, result: Result<Lasted, Obstacle>) {
     match result {
         Ok(done) => {
             steps(text, &done.steps);
@@ -103,7 +103,6 @@ fn planned(tree: &MemTree) -> String {
     text
 }
 
-/// What the steps do to files.
 fn done(tree: &mut MemTree, steps: &[Step]) {
     for step in steps {
         match step {
@@ -162,7 +161,7 @@ fn what_was_done_is_not_done_again() {
         }
         // A later plan that wants something else keeps what an earlier one brought.
         later.words = vec!["skew_tick=1".to_owned()];
-        later.sysctls = vec![("kernel.watchdog".to_owned(), "0".to_owned())];
+        later.sysctls = vec![KeptValue { place: "kernel.watchdog".to_owned(), value: "0".to_owned() }];
         later.hold_latency_us = None;
         for result in [adopt(&tree, &machine, &later), files(&tree, &machine, &later)] {
             for step in result.map(|lasted| lasted.steps).unwrap_or_default() {
@@ -193,7 +192,7 @@ fn an_earlier_fragment_is_read_as_a_shell_would_read_it() {
 fn what_counts_more_than_ours_is_a_conflict_or_costs_that_one_value() {
     let (mut tree, machine) = fixture("debian-12-grub-menu");
     tree.file("/etc/default/grub.d/zzz.cfg", Fact::Known(b"GRUB_CMDLINE_LINUX=quiet\n".to_vec()));
-    assert!(matches!(adopt(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
+    assert!(matches!(adopt(&tree, &machine, &wanted()), Err(Obstacle::Conflict { .. })));
     tree.file(
         "/usr/lib/tmpfiles.d/00-a.conf",
         Fact::Known(b"w /sys/devices/virtual/workqueue/cpumask - - - - f\n".to_vec()),
@@ -219,7 +218,7 @@ fn what_counts_more_than_ours_is_a_conflict_or_costs_that_one_value() {
     assert_eq!(lost(&tree), ["/sys/kernel/debug/sched/fair_server/cpu*/runtime"]);
     let other = "# GRUB Environment Block\nnext_entry=2\n##################################################";
     tree.file("/boot/grub/grubenv", Fact::Known(other.as_bytes().to_vec()));
-    assert!(matches!(trial(&tree, &machine, &wanted()), Err(Why::Conflict { .. })));
+    assert!(matches!(trial(&tree, &machine, &wanted()), Err(Obstacle::Conflict { .. })));
 }
 
 #[test]
@@ -231,12 +230,12 @@ fn nothing_that_means_more_than_itself_is_written() {
         let word = Wanted { words: vec![evil.to_owned()], ..Wanted::default() };
         let no_word = Wanted { no_words: vec![evil.to_owned()], ..Wanted::default() };
         for bad in [word, no_word] {
-            assert!(matches!(trial(&tree, &machine, &bad), Err(Why::Unfit { .. })), "{evil}");
-            assert!(matches!(adopt(&tree, &machine, &bad), Err(Why::Unfit { .. })), "{evil}");
-            assert!(matches!(merge("quiet", &bad), Err(Why::Unfit { .. })), "{evil}");
+            assert!(matches!(trial(&tree, &machine, &bad), Err(Obstacle::Unfit { .. })), "{evil}");
+            assert!(matches!(adopt(&tree, &machine, &bad), Err(Obstacle::Unfit { .. })), "{evil}");
+            assert!(matches!(merge("quiet", &bad), Err(Obstacle::Unfit { .. })), "{evil}");
         }
     }
-    let one = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let one = |place: &str, value: &str| vec![KeptValue { place: place.to_owned(), value: value.to_owned() }];
     let bad = [
         Wanted { sysctls: one("../x", "1"), ..Wanted::default() },
         Wanted { sysctls: one("a.b", "1\nkernel.modules_disabled = 1"), ..Wanted::default() },
@@ -255,11 +254,11 @@ fn nothing_that_means_more_than_itself_is_written() {
         Wanted { manager_cpus: Some(CpuSet::new()), ..Wanted::default() },
     ];
     for bad in bad {
-        assert!(matches!(files(&tree, &machine, &bad), Err(Why::Unfit { .. })), "{bad:?}");
+        assert!(matches!(files(&tree, &machine, &bad), Err(Obstacle::Unfit { .. })), "{bad:?}");
     }
 }
 
-fn merged(line: &str, words: &[&str], no_words: &[&str]) -> Result<String, Why> {
+fn merged(line: &str, words: &[&str], no_words: &[&str]) -> Result<String, Obstacle> {
     let list = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
     merge(line, &Wanted { words: list(words), no_words: list(no_words), ..Wanted::default() })
 }
@@ -292,10 +291,10 @@ fn words_are_merged_as_the_kernel_reads_them() {
         &[],
         "isolcpus=nohz,domain,managed_irq,2,3",
     );
-    assert!(matches!(merged("a=\"b", &["c"], &[]), Err(Why::Unfit { .. })));
-    assert!(matches!(merged("caf\u{e9}", &["c"], &[]), Err(Why::Unfit { .. })));
+    assert!(matches!(merged("a=\"b", &["c"], &[]), Err(Obstacle::Unfit { .. })));
+    assert!(matches!(merged("caf\u{e9}", &["c"], &[]), Err(Obstacle::Unfit { .. })));
     assert_eq!(merged(&"x".repeat(2045), &["c"], &[]).unwrap().len(), 2047);
-    assert!(matches!(merged(&"x".repeat(2046), &["c"], &[]), Err(Why::TooLong { bytes: 2049, kept: 2048 })));
+    assert!(matches!(merged(&"x".repeat(2046), &["c"], &[]), Err(Obstacle::TooLong { bytes: 2049, kept: 2048 })));
 }
 
 #[test]

@@ -23,7 +23,6 @@ struct Movable {
     /// Where it may go now, where the kernel tells.
     asked: Option<CpuSet>,
     delivered: Option<CpuSet>,
-    /// Where it belongs.
     wanted: CpuSet,
 }
 
@@ -31,7 +30,7 @@ impl Site<'_> {
     /// Whether somebody wants an interrupt to stay: by its number, its handler or its device.
     fn keeps(&self, number: u32, handlers: &[String]) -> bool {
         let number = number.to_string();
-        self.needs.devices.iter().chain(&self.needs.keep_irqs).any(|kept| {
+        self.preferences.devices.iter().chain(&self.preferences.keep_irqs).any(|kept| {
             *kept == number || handlers.iter().any(|handler| handler == kept || InterruptLine::device(handler) == kept)
         })
     }
@@ -124,7 +123,6 @@ pub(super) fn spread(site: &Site<'_>) -> Found {
     site.moves(|line| line.asked.as_ref() != Some(&line.wanted))
 }
 
-/// What comes later.
 pub(super) fn default(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

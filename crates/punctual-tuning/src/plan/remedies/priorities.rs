@@ -15,7 +15,9 @@ impl Site<'_> {
     /// The priority of what feeds the real-time work: just above it, where its priority is known, else just above the
     /// other devices.
     pub(super) fn device_priority(&self) -> u32 {
-        self.needs.priority.map_or(INTERRUPTS + 1, |priority| priority.saturating_add(1).clamp(INTERRUPTS + 1, HIGHEST))
+        self.preferences
+            .priority
+            .map_or(INTERRUPTS + 1, |priority| priority.saturating_add(1).clamp(INTERRUPTS + 1, HIGHEST))
     }
 }
 
@@ -69,7 +71,7 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
         any = true;
         // The kernel cuts names to 15 bytes, so the end of a long handler's name is missing.
         let is_named = site
-            .needs
+            .preferences
             .devices
             .iter()
             .any(|device| device == number || device == handler || InterruptLine::device(handler) == device);
@@ -83,7 +85,7 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
     if !any {
         return Doubt::not_applicable("no interrupt has a thread, see irq.threadirqs");
     }
-    if draft.is_empty() && site.needs.devices.is_empty() {
+    if draft.is_empty() && site.preferences.devices.is_empty() {
         return Ok(Remedy::ByHand(
             "name the device of the real-time work: its interrupt's thread is to come first".to_owned(),
         ));

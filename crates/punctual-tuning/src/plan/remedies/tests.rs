@@ -1,6 +1,6 @@
 //! Whatever a machine answers, a remedy is found or it is said why not, and what it would write is fit to be written.
 
-use super::{HugePages, Needs, REMEDIES, Remedy, Site, remedy};
+use super::{HugePages, Preferences, REMEDIES, Remedy, Site, remedy};
 use crate::knobs::Case;
 use crate::knobs::tests::{Always, Noise};
 use crate::plan::Step;
@@ -11,14 +11,14 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 
-fn needs() -> Needs {
-    Needs {
+fn preferences() -> Preferences {
+    Preferences {
         devices: vec!["eth0".to_owned(), "0000:00:1c.0".to_owned()],
         keep_irqs: vec!["1".to_owned()],
         priority: Some(u32::MAX),
         partition: true,
         huge_pages: vec![HugePages { size_kb: 2048, count: 1, node: Some(0) }],
-        ..Needs::default()
+        ..Preferences::default()
     }
 }
 
@@ -28,9 +28,9 @@ fn all(tree: &dyn Tree) -> Vec<(&'static str, Remedy)> {
     let mut found = Vec::new();
     for cpus in ["", "0", "1-3", "2-3,8000"] {
         let need = Need { cpus: CpuSet::parse_list(cpus).unwrap(), ..Need::default() };
-        for needs in [needs(), Needs::default()] {
+        for preferences in [preferences(), Preferences::default()] {
             let case = Case::new(tree, &machine, &need);
-            let site = Site::new(&case, &needs);
+            let site = Site::new(&case, &preferences);
             found.extend(REMEDIES.iter().map(|(id, _)| (*id, remedy(&site, id).unwrap())));
         }
     }

@@ -7,59 +7,40 @@ mod word;
 
 use super::{Expected, Keep, Reading, SchedPolicy, Step, TaskName};
 use crate::knobs::Case;
-use punctual_facts::cmdline::same_dashes;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::allowed_by;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::{Tree, text};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use word::word_row;
 
-/// Something that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// A word on the kernel's command line.
-    Word {
-        /// The knob it is for.
-        id: String,
-        /// The word.
-        word: String,
-    },
-    /// No such word on the kernel's command line.
-    NoWord {
-        /// The knob it is for.
-        id: String,
-        /// Its name.
-        name: String,
-    },
+pub enum Requested {
+    /// A word that is to be on the kernel's command line, or to be gone from it.
+    Word { id: String, keep: Keep },
     /// Something that was done while the machine ran.
     Done {
-        /// The knob it is for.
         id: String,
-        /// What was done.
         step: Step,
         /// Whether that was in this boot.
         is_this_boot: bool,
     },
 }
 
-impl Asked {
+impl Requested {
     /// A word that is to be kept, or to be gone.
     pub fn of_word(id: &str, keep: &Keep) -> Option<Self> {
-        let id = id.to_owned();
-        match keep {
-            Keep::Word(word) => Some(Self::Word { id, word: word.clone() }),
-            Keep::NoWord(name) => Some(Self::NoWord { id, name: name.clone() }),
-            _ => None,
-        }
+        let is_word = matches!(keep, Keep::Word(_) | Keep::NoWord(_));
+        is_word.then(|| Self::Word { id: id.to_owned(), keep: keep.clone() })
     }
 }
 
-/// One line of the status.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The knob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StatusRow {
     pub id: String,
     /// What it is about: a word, a file, a thread.
     pub what: String,
@@ -70,13 +51,15 @@ pub struct Row {
     /// What is in force; `None` where that cannot be seen.
     pub effective: Option<String>,
     /// What that comes to.
+    #[serde(flatten)]
     pub standing: Standing,
 }
 
 /// What became of one thing that was asked for. Ordered from the best to the worst.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
 pub enum Standing {
-    /// It is in force.
     InForce,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,
@@ -93,7 +76,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The words for it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::InForce => "in force",
@@ -117,39 +99,36 @@ impl Standing {
 
 /// How everything that was asked for stands, earliest first. What was asked for again since stands as it was asked for
 /// last.
-pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Asked]) -> Vec<Row> {
+pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Requested]) -> Vec<StatusRow> {
     let case = Case::new(tree, machine, need);
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
     for (at, asked) in asked.iter().enumerate() {
         last.insert(about(asked), at);
     }
-    let is_last = |(at, asked): &(usize, &Asked)| last.get(&about(asked)) == Some(at);
+    let is_last = |(at, asked): &(usize, &Requested)| last.get(&about(asked)) == Some(at);
     asked.iter().enumerate().filter(is_last).map(|(_, asked)| row(asked, &case)).collect()
 }
 
 /// What it is about: of two that are about the same, the later one is laid over the earlier.
-fn about(asked: &Asked) -> String {
+fn about(asked: &Requested) -> String {
     match asked {
-        Asked::Word { word: name, .. } | Asked::NoWord { name, .. } => {
-            format!("word {}", same_dashes(name.split('=').next().unwrap_or(name)))
-        }
+        Requested::Word { keep, .. } => keep.subject(),
         // Lines of such a file stand beside each other, and so do settings of a device and calls of a program.
-        Asked::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
+        Requested::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
             Reading::Switches | Reading::Schemata => format!("{path} {value}"),
             _ => subject(step),
         },
-        Asked::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
-        Asked::Done { step, .. } => subject(step),
+        Requested::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
+        Requested::Done { step, .. } => subject(step),
     }
 }
 
-fn row(asked: &Asked, case: &Case<'_>) -> Row {
+fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
     match asked {
-        Asked::Word { id, word } => word_row(id, &Keep::Word(word.clone()), case),
-        Asked::NoWord { id, name } => word_row(id, &Keep::NoWord(name.clone()), case),
-        Asked::Done { id, step, is_this_boot } => {
+        Requested::Word { id, keep } => word_row(id, keep, case),
+        Requested::Done { id, step, is_this_boot } => {
             let (what, seen) = (subject(step), seen(step, case));
-            let mut row = Row {
+            let mut row = StatusRow {
                 id: id.clone(),
                 what,
                 configured: None,
@@ -277,13 +256,12 @@ fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
 }
 
 fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Seen> {
-    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(|status| {
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        match list.map(CpuSet::parse_list) {
-            Some(Ok(cpus)) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
-            _ => Fact::Garbled("its status names no CPUs".to_owned()),
-        }
-    })
+    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(
+        |status| match allowed_by(&status) {
+            Some(cpus) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
+            None => Fact::Garbled("its status names no CPUs".to_owned()),
+        },
+    )
 }
 
 fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen> {
@@ -312,7 +290,7 @@ mod tests {
     /// How a step of this boot stands on that machine.
     fn standing_of(machine: &str, step: Step) -> Standing {
         let tree = MemTree::parse(&format!("punctual-machine 1\n{machine}")).unwrap();
-        let asked = [Asked::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];
+        let asked = [Requested::Done { id: "irq.affinity".to_owned(), step, is_this_boot: true }];
         standing(&tree, &Machine::read(&tree), &Need::default(), &asked).remove(0).standing
     }
 

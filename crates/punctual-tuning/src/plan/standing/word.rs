@@ -3,19 +3,19 @@
 //! A word is judged by its own effect, where the kernel shows that, and by the linter's verdict elsewhere; never by all
 //! that its knob looks at, which may be bad for another reason.
 
-use super::{Row, Standing};
+use super::{Standing, StatusRow};
 use crate::audit;
 use crate::knobs::{self, Case};
 use crate::plan::{Keep, is_given};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::State;
-use punctual_facts::lint::{Evidence, Target, Verdict, Word, lint};
+use punctual_facts::lint::{Target, Testimony, Word, WordVerdict, lint};
 use punctual_facts::machine::{BOOT_CPU, Cmdline};
 use punctual_facts::tree::text;
 
 /// A word that is to be there, or to be gone.
-pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> Row {
+pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> StatusRow {
     let (Keep::Word(word) | Keep::NoWord(word)) = keep else { return nothing(id) };
     let name = word.split('=').next().unwrap_or(word);
     let lines: Vec<&String> = case.configured().iter().filter_map(|place| place.line.known()).collect();
@@ -44,7 +44,7 @@ pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> Row {
             (standing, seen)
         }
     };
-    Row {
+    StatusRow {
         id: id.to_owned(),
         what: if matches!(keep, Keep::Word(_)) { name.to_owned() } else { format!("no {name}") },
         configured: (!lines.is_empty()).then(|| shown(configured)),
@@ -55,16 +55,16 @@ pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> Row {
 }
 
 /// Only words stand on a line.
-fn nothing(id: &str) -> Row {
+fn nothing(id: &str) -> StatusRow {
     let standing = Standing::Unknown("it is no word of the command line".to_owned());
-    Row { id: id.to_owned(), what: String::new(), configured: None, booted: None, effective: None, standing }
+    StatusRow { id: id.to_owned(), what: String::new(), configured: None, booted: None, effective: None, standing }
 }
 
 /// What became of a word this boot was given.
 fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Effect>>, case: &Case<'_>) -> Standing {
     let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
     let judged = Target::of(case.machine)
-        .and_then(|target| lint(word.as_bytes(), &target, &Evidence::live(case, case.machine)).pop());
+        .and_then(|target| lint(word.as_bytes(), &target, &Testimony::live(case, case.machine)).pop());
     let said = |judged: &Word| format!("{}: {}", judged.verdict.name(), judged.why);
     match (effect, judged) {
         (Some(Fact::Known(effect)), _) if effect.is_there => Standing::InForce,
@@ -74,7 +74,7 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Effect>>, case: 
         (Some(Fact::Known(effect)), _) => Standing::NotHonoured(format!("{} is what is in force", effect.text)),
         (Some(unseen), _) => Standing::Unknown(unseen.trouble().unwrap_or_default()),
         (None, Some(judged)) if is_dead(judged.verdict) => Standing::NotHonoured(said(&judged)),
-        (None, Some(judged)) if judged.verdict == Verdict::Effective => Standing::InForce,
+        (None, Some(judged)) if judged.verdict == WordVerdict::Effective => Standing::InForce,
         // It was taken; where its knob cannot tell, nobody knows what came of it.
         (None, _) => match knobs::find(id).map(|knob| audit::examine(knob, case).state) {
             Some(State::Unknown(why)) => Standing::Unknown(why),
@@ -83,11 +83,10 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Effect>>, case: 
     }
 }
 
-fn is_dead(verdict: Verdict) -> bool {
-    !matches!(verdict, Verdict::Effective | Verdict::Accepted | Verdict::ForUserSpace)
+fn is_dead(verdict: WordVerdict) -> bool {
+    !matches!(verdict, WordVerdict::Effective | WordVerdict::Accepted | WordVerdict::ForUserSpace)
 }
 
-/// What the knob saw last.
 fn evidence(id: &str, case: &Case<'_>) -> Option<String> {
     let finding = knobs::find(id).map(|knob| audit::examine(knob, case))?;
     finding.evidence.last().map(|evidence| evidence.value.clone())

@@ -3,25 +3,50 @@
 use super::NAMES;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
-use punctual_tuning::plan::{Row, Standing};
+use punctual_tuning::plan::{Standing, StatusRow};
+use serde::Serialize;
 
 /// So many things are named that share a line; JSON names all.
 const MOST_NAMED: usize = 4;
 
-/// What is known of the transactions, one sentence each, and every row.
-pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> String {
-    let mut sheet = Sheet::new(style);
-    for (is_good, sentence) in sentences {
-        sheet.toned_paragraph(
-            0,
-            if *is_good { Tone::Good } else { Tone::Doubt },
-            if *is_good { "ok" } else { "!!" },
-            sentence,
-        );
+/// How everything stands that was asked for and not taken back.
+#[derive(Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Status {
+    /// What is known of the transactions, the journal and the boot entry.
+    pub sentences: Vec<Sentence>,
+    /// One for each thing that was asked for.
+    pub rows: Vec<StatusRow>,
+}
+
+/// A sentence, and whether what it says is as it should be.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Sentence {
+    pub is_good: bool,
+    pub text: String,
+}
+
+impl Sentence {
+    pub fn good(text: impl Into<String>) -> Self {
+        Self { is_good: true, text: text.into() }
     }
-    let mut sorted: Vec<&Row> = rows.iter().collect();
+
+    pub fn doubt(text: impl Into<String>) -> Self {
+        Self { is_good: false, text: text.into() }
+    }
+}
+
+/// For a terminal, the rows that need somebody first.
+pub fn status(Status { sentences, rows }: &Status, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    for Sentence { is_good, text } in sentences {
+        let (tone, mark) = if *is_good { (Tone::Good, "ok") } else { (Tone::Doubt, "!!") };
+        sheet.toned_paragraph(0, tone, mark, text);
+    }
+    let mut sorted: Vec<&StatusRow> = rows.iter().collect();
     sorted.sort_by(|a, b| b.standing.cmp(&a.standing));
-    let is_alike = |a: &&Row, b: &&Row| {
+    let is_alike = |a: &&StatusRow, b: &&StatusRow| {
         (&a.id, &a.standing, &a.configured, &a.booted, &a.effective)
             == (&b.id, &b.standing, &b.configured, &b.booted, &b.effective)
     };
@@ -37,7 +62,7 @@ pub fn status(sentences: &[(bool, String)], rows: &[Row], style: Style) -> Strin
 }
 
 /// Rows that say the same of several things.
-fn one(sheet: &mut Sheet, alike: &[&Row]) {
+fn one(sheet: &mut Sheet, alike: &[&StatusRow]) {
     let [row, rest @ ..] = alike else { return };
     let tone = match row.standing {
         Standing::InForce => Tone::Good,
@@ -57,9 +82,9 @@ fn one(sheet: &mut Sheet, alike: &[&Row]) {
     }
 }
 
-fn totals(rows: &[Row]) -> String {
+fn totals(rows: &[StatusRow]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    let mut sorted: Vec<&Row> = rows.iter().collect();
+    let mut sorted: Vec<&StatusRow> = rows.iter().collect();
     sorted.sort_by(|a, b| a.standing.cmp(&b.standing));
     for row in sorted {
         match counts.last_mut() {

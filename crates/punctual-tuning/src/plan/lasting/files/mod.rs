@@ -13,19 +13,19 @@ mod systemd;
 pub(super) use lists::{sysctl_text, tmpfiles_text};
 pub(super) use systemd::units;
 
-use super::{Lasted, Wanted, Why, check};
+use super::{KeptValue, Lasted, Obstacle, Wanted, check};
 use crate::plan::Step;
 use punctual_facts::machine::{Init, Loader, Machine};
 use punctual_facts::tree::Tree;
 
 /// Everything that lasts and is no word for the kernel.
-pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Why> {
+pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     checked(wanted)?;
     if is_empty(wanted) {
         return Ok(Lasted::default());
     }
     if let Some(container) = &machine.boot.container {
-        return Err(Why::Container(container.clone()));
+        return Err(Obstacle::Container(container.clone()));
     }
     made_elsewhere(machine, wanted)?;
     let init = machine.boot.init.as_ref().map(|sign| sign.what);
@@ -49,15 +49,15 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
 /// # Errors
 /// When this machine's init is another, or its files are made elsewhere; when the program or the folder have no plain
 /// names.
-pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Why> {
+pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Obstacle> {
     check::exe(exe)?;
     check::exe(folder)?;
     if let Some(container) = &machine.boot.container {
-        return Err(Why::Container(container.clone()));
+        return Err(Obstacle::Container(container.clone()));
     }
     made_elsewhere(machine, &Wanted::default())?;
     if !machine.boot.is_systemd() {
-        return Err(Why::ByHand(format!("{exe} optimize --resume {folder}, after each boot")));
+        return Err(Obstacle::ByHand(format!("go on with the campaign in {folder} after each boot")));
     }
     Ok(systemd::hook(exe, folder))
 }
@@ -69,44 +69,43 @@ fn is_empty(wanted: &Wanted) -> bool {
 }
 
 /// Every value, before any of them is written.
-pub(super) fn checked(wanted: &Wanted) -> Result<(), Why> {
-    wanted.sysctls.iter().try_for_each(|(name, value)| check::sysctl(name, value))?;
-    wanted.writes.iter().try_for_each(|(path, value)| check::write(path, value))?;
+pub(super) fn checked(wanted: &Wanted) -> Result<(), Obstacle> {
+    wanted.sysctls.iter().try_for_each(|kept| check::sysctl(&kept.place, &kept.value))?;
+    wanted.writes.iter().try_for_each(|write| check::write(&write.place, &write.value))?;
     wanted.udev.iter().try_for_each(|rule| check::rule(rule))?;
     wanted.module_options.iter().try_for_each(|options| check::module_options(options))?;
     wanted.no_modules.iter().try_for_each(|name| check::module(name))?;
     wanted.limits.iter().try_for_each(|limit| check::limit(limit))?;
     if wanted.manager_cpus.as_ref().is_some_and(punctual_facts::cpu_set::CpuSet::is_empty) {
-        return Err(Why::Unfit { value: String::new(), why: "the init needs a CPU to start programs on".to_owned() });
+        return Err(Obstacle::Unfit {
+            value: String::new(),
+            why: "the init needs a CPU to start programs on".to_owned(),
+        });
     }
     if wanted.boot_service || wanted.hold_latency_us.is_some() { check::exe(&wanted.exe) } else { Ok(()) }
 }
 
 /// Systems whose `/etc` is generated, or read-only, or replaced with the image.
-fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Why> {
+fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Obstacle> {
     let Some(loader) = machine.boot.loaders.first().map(|sign| sign.what) else { return Ok(()) };
     let how = match loader {
         Loader::NixOs => nixos(wanted),
         Loader::Talos => "in the machine configuration: machine.sysctls and machine.sysfs, then talosctl apply-config".to_owned(),
         Loader::MachineConfig => {
-            "in a MachineConfig of the node's pool: spec.config.storage.files (`punctual tune --print sysctl`, tmpfiles, \
-             systemd)"
+            "in a MachineConfig of the node's pool: spec.config.storage.files (the artefacts sysctl, tmpfiles and systemd)"
                 .to_owned()
         }
         Loader::UbuntuCore => "in the gadget snap: system.kernel settings and a service of a snap of your own".to_owned(),
         _ => return Ok(()),
     };
-    Err(Why::ByHand(how))
+    Err(Obstacle::ByHand(how))
 }
 
 fn nixos(wanted: &Wanted) -> String {
-    let sysctls = wanted.sysctls.iter().map(|(name, value)| format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";"));
-    let rules = wanted
-        .writes
-        .iter()
-        .map(|(path, value)| format!("systemd.tmpfiles.rules = [ \"{}\" ];", lists::tmpfiles_line(path, value)));
-    let options =
-        wanted.module_options.iter().map(|options| format!("boot.extraModprobeConfig = \"options {options}\";"));
-    let all: Vec<String> = sysctls.chain(rules).chain(options).collect();
+    let sysctl = |kept: &KeptValue| format!("boot.kernel.sysctl.\"{}\" = \"{}\";", kept.place, kept.value);
+    let rule = |write| format!("systemd.tmpfiles.rules = [ \"{}\" ];", lists::tmpfiles_line(write));
+    let options = |options: &String| format!("boot.extraModprobeConfig = \"options {options}\";");
+    let values = wanted.sysctls.iter().map(sysctl).chain(wanted.writes.iter().map(rule));
+    let all: Vec<String> = values.chain(wanted.module_options.iter().map(options)).collect();
     format!("in the configuration, then nixos-rebuild boot: {}", all.join(" "))
 }

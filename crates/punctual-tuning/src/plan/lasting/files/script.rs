@@ -1,13 +1,13 @@
 //! Inits that are not systemd: one start script that does what its files would do.
 
-use super::super::{Lasted, MADE_BY, Wanted, Why, block, edit, names, optional};
+use super::super::{KeptValue, Lasted, MADE_BY, Obstacle, Wanted, block, edit, names, optional};
 use crate::plan::{Invocation, Step};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Init;
 use punctual_facts::tree::{Tree, text};
 
 /// The start script, where the init has a place for one.
-pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Why> {
+pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if let Some(cpus) = &wanted.manager_cpus {
         lasted
             .limits
@@ -27,7 +27,10 @@ pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted
         }
         other => {
             let name = other.map_or("this init (which one is not known)", Init::name);
-            Err(Why::ByHand(format!("in a script that {name} runs at boot: {}", lines.trim_end().replace('\n', "; "))))
+            Err(Obstacle::ByHand(format!(
+                "in a script that {name} runs at boot: {}",
+                lines.trim_end().replace('\n', "; ")
+            )))
         }
     }
 }
@@ -35,8 +38,8 @@ pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted
 /// Lines of a shell script that write what is wanted.
 fn lines(wanted: &Wanted, with_sysctls: bool) -> String {
     let sysctls = wanted.sysctls.iter().filter(|_| with_sysctls);
-    let sysctls = sysctls.map(|(name, value)| format!("sysctl -w '{name}={value}'\n"));
-    let writes = wanted.writes.iter().map(|(path, value)| {
+    let sysctls = sysctls.map(|kept| format!("sysctl -w '{}={}'\n", kept.place, kept.value));
+    let writes = wanted.writes.iter().map(|KeptValue { place: path, value }| {
         format!("for file in {path}; do if [ -e \"$file\" ]; then echo '{value}' > \"$file\"; fi; done\n")
     });
     let boot = wanted.boot_service.then(|| format!("{} __boot\n", wanted.exe));
@@ -45,12 +48,13 @@ fn lines(wanted: &Wanted, with_sysctls: bool) -> String {
 }
 
 /// A script of ours: `head`, what an earlier plan put there and is not said anew, and these lines.
-fn script(tree: &dyn Tree, path: &str, head: &str, lines: &str, lasted: &mut Lasted) -> Result<(), Why> {
+fn script(tree: &dyn Tree, path: &str, head: &str, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
     let seen = optional(tree, path)?;
     let earlier = match &seen {
-        Some(seen) => seen
-            .strip_prefix(head)
-            .ok_or_else(|| Why::Conflict { path: path.to_owned(), why: "is there already, and not ours".to_owned() })?,
+        Some(seen) => seen.strip_prefix(head).ok_or_else(|| Obstacle::Conflict {
+            path: path.to_owned(),
+            why: "is there already, and not ours".to_owned(),
+        })?,
         None => "",
     };
     let is_said_anew = |old: &&str| lines.lines().any(|line| key(line) == key(old));
@@ -74,7 +78,7 @@ fn key(line: &str) -> &str {
     &line[..end.unwrap_or(line.len())]
 }
 
-fn open_rc(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Why> {
+fn open_rc(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
     let before = lasted.steps.len();
     script(tree, "/etc/local.d/punctual.start", &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted)?;
     let is_run = names(tree, "/etc/runlevels/default")?.iter().any(|name| name == "local");
@@ -87,7 +91,7 @@ fn open_rc(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Why>
     Ok(())
 }
 
-fn sysv(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Why> {
+fn sysv(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
     let head = format!(
         "#!/bin/sh\n\
          ### BEGIN INIT INFO\n\
@@ -113,7 +117,7 @@ fn sysv(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Why> {
 }
 
 /// Void's second stage runs one script, which may be the user's.
-fn runit(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Why> {
+fn runit(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
     const RC_LOCAL: &str = "/etc/rc.local";
     let Some(seen) = optional(tree, RC_LOCAL)? else {
         return script(tree, RC_LOCAL, &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted);
@@ -121,7 +125,7 @@ fn runit(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Why> {
     if seen.contains(MADE_BY) {
         return script(tree, RC_LOCAL, &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted);
     }
-    let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+    let base = block::base(&seen);
     // What stands behind an exit is not run.
     let trimmed = base.trim_end();
     let before_exit = trimmed.strip_suffix("exit 0").filter(|rest| rest.is_empty() || rest.ends_with('\n'));

@@ -4,7 +4,7 @@
 //! file like any other, so that taking it away leaves nothing, and it needs no running systemd. Both units are done
 //! before `basic.target` is, and every service that says nothing else starts after that.
 
-use super::super::{LAST, Lasted, MADE_BY, Wanted, Why, doing, optional, own, undoing};
+use super::super::{LAST, Lasted, MADE_BY, Obstacle, Wanted, doing, optional, own, undoing};
 use super::lists;
 use crate::plan::{Invocation, Step};
 use punctual_facts::cpu_set::CpuSet;
@@ -19,7 +19,7 @@ const LATE: [(&str, &str); 2] =
     [("/sys/kernel/debug/", "sys-kernel-debug.mount"), ("/sys/kernel/tracing/", "sys-kernel-tracing.mount")];
 
 /// Values written at boot, and everything that is a file of systemd's.
-pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Why> {
+pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if !wanted.writes.is_empty() {
         lasted.steps.extend(lists::tmpfiles(tree, &wanted.writes)?);
     }
@@ -58,7 +58,7 @@ pub(in crate::plan::lasting) fn units(wanted: &Wanted) -> Vec<(String, String)> 
     }
     let after: Vec<&str> = LATE
         .iter()
-        .filter(|(below, _)| wanted.writes.iter().any(|(path, _)| path.starts_with(below)))
+        .filter(|(below, _)| wanted.writes.iter().any(|write| write.place.starts_with(below)))
         .map(|(_, unit)| *unit)
         .collect();
     if !after.is_empty() {
@@ -87,7 +87,7 @@ fn wants(names: &[&str]) -> String {
 }
 
 /// The drop-in that wants our units, with those it wants already.
-fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<(String, String)>, Why> {
+fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<(String, String)>, Obstacle> {
     let seen = optional(tree, DROP_IN)?.unwrap_or_default();
     let is_wanted =
         |name: &str, is_new: bool| is_new || seen.lines().any(|line| line.starts_with("Wants=") && line.contains(name));

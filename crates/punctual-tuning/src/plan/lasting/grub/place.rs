@@ -4,7 +4,7 @@
 //! would boot that entry again and again, a kernel that does not come up included: there the choice is left to whoever
 //! stands at the menu.
 
-use super::super::{Why, optional, own};
+use super::super::{Obstacle, optional, own};
 use super::Environment;
 use super::environment::NEXT;
 use crate::plan::Step;
@@ -22,7 +22,12 @@ pub(in crate::plan::lasting) struct Once {
 }
 
 /// Chooses an entry for the next boot. `config` is GRUB's own.
-pub(in crate::plan::lasting) fn once(tree: &dyn Tree, folder: &str, config: &str, entry: &str) -> Result<Once, Why> {
+pub(in crate::plan::lasting) fn once(
+    tree: &dyn Tree,
+    folder: &str,
+    config: &str,
+    entry: &str,
+) -> Result<Once, Obstacle> {
     let path = environment_path(tree, folder);
     if let Some(why) = no_write(tree, &path).or_else(|| no_code(config)) {
         let limit = format!("{why}: the entry is in the menu, and has to be chosen there by hand");
@@ -36,7 +41,7 @@ pub(in crate::plan::lasting) fn once(tree: &dyn Tree, folder: &str, config: &str
 }
 
 /// Takes back a choice that was not made use of.
-pub(in crate::plan::lasting) fn not_once(tree: &dyn Tree, folder: &str, entry: &str) -> Result<Option<Step>, Why> {
+pub(in crate::plan::lasting) fn not_once(tree: &dyn Tree, folder: &str, entry: &str) -> Result<Option<Step>, Obstacle> {
     let path = environment_path(tree, folder);
     let Some(seen) = optional(tree, &path)? else { return Ok(None) };
     let Some(block) = Environment::parse(seen.as_bytes()).filter(|block| block.value(NEXT) == Some(entry)) else {
@@ -45,8 +50,8 @@ pub(in crate::plan::lasting) fn not_once(tree: &dyn Tree, folder: &str, entry: &
     Ok(block.with(NEXT, "").to_text().map(|content| written(&path, &seen, content, Vec::new())))
 }
 
-fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Why> {
-    let strange = |why: &str| Why::Strange { path: path.to_owned(), why: why.to_owned() };
+fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Obstacle> {
+    let strange = |why: &str| Obstacle::Strange { path: path.to_owned(), why: why.to_owned() };
     let Some(seen) = optional(tree, path)?.filter(|seen| !seen.is_empty()) else {
         let content = Environment::new().with(NEXT, entry).to_text().unwrap_or_default();
         return Ok(vec![own(path, content)]);
@@ -59,7 +64,7 @@ fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Why> {
                 "chooses another entry for the next boot already ({})",
                 punctual_facts::fact::printable(other, 80)
             );
-            return Err(Why::Conflict { path: path.to_owned(), why });
+            return Err(Obstacle::Conflict { path: path.to_owned(), why });
         }
         _ => {}
     }

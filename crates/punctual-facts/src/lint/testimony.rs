@@ -20,7 +20,7 @@ pub const MODULE_INFO: &str = "punctual:/modinfo";
 const LISTS_UNKNOWN: Version = Version::new(5, 14);
 
 /// What is known of a machine beside its command line.
-pub struct Evidence<'a> {
+pub struct Testimony<'a> {
     live: Option<Live<'a>>,
     /// Of whose image the list is read once it is wanted; none is for a kernel whose list was given, or that has none.
     images: Option<&'a dyn Tree>,
@@ -54,7 +54,6 @@ pub(super) enum Source {
     ModuleInfo,
     /// The kernel's image: all words it was built with.
     Image,
-    /// The kernel's configuration.
     Config,
 }
 
@@ -62,12 +61,9 @@ impl Source {
     pub(super) const ORDER: [Self; 5] = [Self::Log, Self::Parameter, Self::ModuleInfo, Self::Image, Self::Config];
 }
 
-/// What a source says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Says {
-    /// The kernel takes the word.
     Taken(String),
-    /// It does not.
     NotTaken(String),
     /// It has no such word, whatever its value.
     NotThere(String),
@@ -83,7 +79,7 @@ pub(super) enum Became {
     Ignored(String),
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> Testimony<'a> {
     /// Nothing but the line is known.
     pub fn none() -> Self {
         Self { live: None, images: None, image: OnceCell::new() }
@@ -112,7 +108,6 @@ impl<'a> Evidence<'a> {
         self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
     }
 
-    /// Whether a machine testifies.
     pub(super) fn is_live(&self) -> bool {
         self.live.is_some()
     }
