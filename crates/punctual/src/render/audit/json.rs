@@ -61,7 +61,7 @@ impl<'a> AuditDocument<'a> {
         let machine = case.machine.fingerprint().into_iter();
         Self {
             machine: machine.map(|(name, value)| MachineLine { name, value }).collect(),
-            need: JudgedFor { profile: case.need.kind, cpus: &case.rt },
+            need: JudgedFor { profile: case.need.kind, cpus: case.rt() },
             totals: Totals::of(audit.findings),
             findings: audit.findings.iter().filter_map(entry).collect(),
         }

@@ -48,7 +48,7 @@ impl<'a> Audit<'a> {
     }
 
     fn cpus(&self) -> String {
-        if self.case.rt.is_empty() { "unknown".to_owned() } else { self.case.rt.to_string() }
+        if self.case.rt().is_empty() { "unknown".to_owned() } else { self.case.rt().to_string() }
     }
 
     /// `periodic work on CPUs 2-3`.
