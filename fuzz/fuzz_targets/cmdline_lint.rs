@@ -4,11 +4,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use punctual_facts::cmdline::words;
-use punctual_facts::lint::{Testimony, Target, lint, lint_file};
+use punctual_facts::lint::{Target, Testimony, lint, lint_file};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::{Arch, Flavour, Machine, Version};
 use punctual_facts::tree::MemTree;
+use std::ops::Range;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([major, minor, kind, cpus], rest)) = bytes.split_first_chunk::<4>() else { return };
@@ -30,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(rest) {
         for placed in lint_file(text, &target, &Testimony::none()).words {
             let line = text.lines().nth(placed.line - 1).unwrap_or_default();
-            let (first, end) = placed.columns;
+            let Range { start: first, end } = placed.columns;
             assert!(first >= 1 && first < end && end <= line.chars().count() + 1);
         }
     }

@@ -12,6 +12,7 @@ mod causes;
 mod ci;
 mod circles;
 mod codegen;
+mod duplicates;
 mod header;
 mod lab;
 mod panic_free;

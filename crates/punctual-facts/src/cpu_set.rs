@@ -11,12 +11,9 @@ pub const CPU_LIMIT: u32 = 8192;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline, description = ""))]
 pub struct CpuSet(BTreeSet<u32>);
 
-/// Why a CPU list could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuListError {
-    /// The part that was not understood.
     pub part: String,
-    /// What is wrong with it.
     pub reason: &'static str,
 }
 
@@ -35,7 +32,6 @@ impl serde::Serialize for CpuSet {
 }
 
 impl CpuSet {
-    /// The empty set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -113,49 +109,40 @@ impl CpuSet {
         format!("{:x}{}", word(groups - 1), rest.collect::<String>())
     }
 
-    /// The lowest CPU.
     pub fn first(&self) -> Option<u32> {
         self.0.first().copied()
     }
 
-    /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
         self.0.contains(&cpu)
     }
 
-    /// How many CPUs the set holds.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    /// Adds a CPU.
     pub fn insert(&mut self, cpu: u32) {
         self.0.insert(cpu);
     }
 
-    /// CPUs in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self(self.0.union(&other.0).copied().collect())
     }
 
-    /// CPUs in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// CPUs in this set but not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         Self(self.0.difference(&other.0).copied().collect())

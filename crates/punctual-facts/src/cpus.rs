@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 /// The CPUs of a machine as far as placing threads is concerned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpus {
-    /// On-line.
     pub online: CpuSet,
     /// This process may use.
     pub allowed: CpuSet,
@@ -45,8 +44,12 @@ impl Cpus {
 }
 
 /// The CPUs the calling process may use.
-fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
-    let status = text(tree, "/proc/self/status").known()?.clone();
+pub fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
+    allowed_by(text(tree, "/proc/self/status").known()?)
+}
+
+/// The CPUs that the `status` of a process says it may use.
+pub fn allowed_by(status: &str) -> Option<CpuSet> {
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     CpuSet::parse_list(list).ok()
 }

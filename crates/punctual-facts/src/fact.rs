@@ -3,10 +3,8 @@
 //! On real machines half the files are missing or forbidden. A fact carries that, so that nobody downstream can
 //! mistake "not there" for zero. This module knows nothing of files.
 
-/// One fact about a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact<T> {
-    /// It was read.
     Known(T),
     /// There is no such thing on this machine.
     Absent,
@@ -17,7 +15,6 @@ pub enum Fact<T> {
 }
 
 impl<T> Fact<T> {
-    /// The value, if it is known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Self::Known(value) => Some(value),
@@ -30,7 +27,6 @@ impl<T> Fact<T> {
         self.and_then(|value| Fact::Known(derive(value)))
     }
 
-    /// Derives another fact from the value.
     pub fn and_then<U>(self, derive: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
         match self {
             Self::Known(value) => derive(value),
@@ -54,7 +50,6 @@ impl<T> Fact<T> {
         }
     }
 
-    /// The same fact, borrowing the value.
     pub fn as_ref(&self) -> Fact<&T> {
         match self {
             Self::Known(value) => Fact::Known(value),

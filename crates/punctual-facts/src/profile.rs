@@ -22,7 +22,6 @@ impl Kind {
     /// Every kind, in the order they are shown.
     pub const ALL: [Self; 3] = [Self::Periodic, Self::Poll, Self::Audio];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Periodic => "periodic",
@@ -35,7 +34,6 @@ impl Kind {
 /// What the machine has to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Need {
-    /// The kind of work.
     pub kind: Kind,
     /// Time between releases, where it is known.
     pub period: Option<Nanos>,

@@ -20,7 +20,6 @@ pub const CMDLINE_BYTES: &str = "punctual:/cmdline/bytes";
 
 /// Something that can be read like a machine's file system. Paths are absolute, with `/` between the parts.
 pub trait Tree {
-    /// What the file holds.
     fn read(&self, path: &str) -> Fact<Vec<u8>>;
     /// The names in a folder, sorted.
     fn list(&self, path: &str) -> Fact<Vec<String>>;

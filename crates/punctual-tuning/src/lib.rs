@@ -12,3 +12,4 @@ pub mod diff;
 pub mod knobs;
 mod own_files;
 pub mod plan;
+pub mod programs;

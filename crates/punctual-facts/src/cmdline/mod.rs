@@ -4,7 +4,6 @@ mod line;
 
 pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
-/// A kernel command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cmdline {
     /// Words for the kernel: everything before a lone `--`.

@@ -6,6 +6,7 @@
 use super::{Target, Testimony, Word, WordVerdict, judge};
 use crate::cmdline::{Token, words};
 use std::iter::once;
+use std::ops::Range;
 
 /// Settings that hold a command line, or a piece of one, up to the end of the line or the closing quote: of GRUB,
 /// u-boot-menu, Armbian and U-Boot; of loader entries, extlinux and GRUB's own menu.
@@ -36,15 +37,13 @@ const QUOTE: u8 = 2;
 /// A word of a file, judged, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The word.
     pub word: Word,
     /// The line of the file, from 1.
     pub line: usize,
     /// Its characters in that line: the first, from 1, and the one after the last.
-    pub columns: (usize, usize),
+    pub columns: Range<usize>,
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Every word, in the order of the file; those for init at the end.
@@ -69,14 +68,13 @@ pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Conte
     let has_setting = !settings.is_empty();
     let groups = if has_setting { grouped(settings) } else { vec![whole(text)] };
     let mut words: Vec<(bool, Placed)> = groups.iter().flat_map(|pieces| judged(pieces, target, evidence)).collect();
-    words.sort_by_key(|(is_for_init, word)| (*is_for_init, word.line, word.columns));
+    words.sort_by_key(|(is_for_init, word)| (*is_for_init, word.line, word.columns.start));
     Contents { words: words.into_iter().map(|(_, word)| word).collect(), has_setting }
 }
 
 /// Characters of a file that make up a piece of a command line, each with its line and column from 1.
 type Piece = Vec<(char, usize, usize)>;
 
-/// A setting and what it holds.
 struct Setting {
     name: String,
     /// Adds to what the same one held before.
@@ -113,7 +111,6 @@ fn grouped(settings: Vec<Setting>) -> Vec<Vec<Piece>> {
     own
 }
 
-/// A file without settings.
 fn whole(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut goes_on = false;
@@ -159,7 +156,6 @@ fn settings(text: &str) -> Vec<Setting> {
     found
 }
 
-/// How a value ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// At the closing quote; without quotes, at the end of the line.
@@ -170,7 +166,6 @@ enum Style {
     Plain,
 }
 
-/// The beginning of a setting.
 struct Head<'a> {
     name: &'a str,
     adds: bool,
@@ -214,7 +209,6 @@ fn told(word: &str) -> &str {
     if word == "APPEND" { "append" } else { word }
 }
 
-/// What follows these words.
 fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
     words.iter().try_fold(text, |rest, word| {
         let rest = rest.strip_prefix(word)?;
@@ -258,7 +252,6 @@ impl Style {
     }
 }
 
-/// The words of one command line, judged.
 fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(bool, Placed)> {
     let mut text = Vec::new();
     let mut places = Vec::new();
@@ -281,7 +274,7 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(b
         let (line, first) = places[token.start];
         let on_line = places[token.start..token.end].iter().filter(|(n, column)| *n == line && *column != usize::MAX);
         let last = on_line.map(|(_, column)| *column).max().unwrap_or(first);
-        (line, (first, last.saturating_add(1)))
+        (line, first..last.saturating_add(1))
     };
     let found = tokens.iter().zip(verdicts).map(|(token, word)| {
         let (line, columns) = place(token);
@@ -345,7 +338,7 @@ mod tests {
     /// Words with the line and the column they begin at.
     fn told(text: &str) -> Vec<(usize, usize, String)> {
         let words = lint_file(text, &target(), &Testimony::none()).words;
-        words.into_iter().map(|placed| (placed.line, placed.columns.0, placed.word.word)).collect()
+        words.into_iter().map(|placed| (placed.line, placed.columns.start, placed.word.word)).collect()
     }
 
     #[track_caller]
@@ -434,8 +427,8 @@ mod tests {
         ) {
             for placed in lint_file(&text, &target(), &Testimony::none()).words {
                 let line = text.lines().nth(placed.line - 1).unwrap();
-                prop_assert!(placed.columns.0 >= 1 && placed.columns.0 < placed.columns.1, "{:?}", placed);
-                prop_assert!(placed.columns.1 <= line.chars().count() + 1, "{:?}", placed);
+                prop_assert!(placed.columns.start >= 1 && !placed.columns.is_empty(), "{:?}", placed);
+                prop_assert!(placed.columns.end <= line.chars().count() + 1, "{:?}", placed);
             }
         }
     }

@@ -22,7 +22,6 @@ pub struct Image {
 /// What the list says of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Has {
-    /// The kernel has it; how.
     Yes(&'static str),
     /// A handler gets to see it, and may say that it is not its own.
     Perhaps,

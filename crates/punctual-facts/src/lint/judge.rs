@@ -18,7 +18,6 @@ use super::{Target, Word, WordVerdict};
 use crate::cmdline::{KEPT_BYTES, Token};
 use crate::machine::Arch;
 
-/// Judges every word.
 pub(super) fn judge(line: &[Token], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     line.iter().map(|token| one(token, line, target, evidence)).collect()
 }

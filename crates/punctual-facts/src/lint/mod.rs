@@ -38,11 +38,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
-    /// Its version.
     pub version: Version,
-    /// Its kind.
     pub flavour: Flavour,
-    /// What it runs on.
     pub arch: Arch,
     /// CPUs that can exist, where that is known.
     pub possible: Option<CpuSet>,
@@ -117,7 +114,6 @@ pub enum WordVerdict {
 }
 
 impl WordVerdict {
-    /// Every verdict, the worst first.
     pub const ALL: [Self; 9] = [
         Self::Harmful,
         Self::Unknown,
@@ -130,7 +126,6 @@ impl WordVerdict {
         Self::Effective,
     ];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Harmful => "harmful",
@@ -158,7 +153,6 @@ pub struct Word {
     pub is_trap: bool,
     /// Nobody lists the word, and this machine, which could tell more, shows no modules.
     pub is_untold: bool,
-    /// Why.
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.
     pub instead: Option<String>,
@@ -166,7 +160,6 @@ pub struct Word {
     pub sources: Vec<String>,
 }
 
-/// Every word of a line, judged, in order.
 pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word> {
     judge::judge(&words(line), target, evidence)
 }

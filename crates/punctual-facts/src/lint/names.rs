@@ -8,7 +8,6 @@ use crate::machine::{Arch, Flavour, Version};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Versions that were looked at.
 pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 
 /// The versions that speak for another: itself where it was looked at, otherwise those around it.
@@ -25,14 +24,12 @@ pub(super) struct Where {
     on_others: bool,
 }
 
-/// Whether a kernel has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
     /// It has, as far as its options allow.
     Yes,
     /// One of the versions around it has, the other has not: the one that has.
     Perhaps(Version),
-    /// It has not.
     No,
 }
 
@@ -45,7 +42,6 @@ impl Where {
         Self { bits, on_others: text.ends_with('o') }
     }
 
-    /// Whether `target` has it.
     pub(super) fn on(self, target: &Target) -> Presence {
         let mask = mask(target);
         if target.arch == Arch::Other {
@@ -103,7 +99,6 @@ pub(super) struct Entry {
     pub(super) place: Where,
     /// Type of its value, as a letter.
     pub(super) kind: char,
-    /// Options it needs.
     pub(super) needs: &'static str,
 }
 
@@ -160,7 +155,6 @@ impl Module {
         })
     }
 
-    /// The parameter of that name.
     pub(super) fn parameter(&self, name: &str) -> Option<Parameter> {
         self.parameters.split(' ').find_map(|text| {
             let rest = text.strip_prefix(name)?.strip_prefix(':')?;
@@ -169,7 +163,6 @@ impl Module {
         })
     }
 
-    /// Names of its parameters.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &'static str> {
         self.parameters.split(' ').filter_map(|text| Some(text.split_once(':')?.0))
     }
@@ -181,7 +174,6 @@ pub(super) struct Names {
     pub(super) modules: BTreeMap<&'static str, Module>,
 }
 
-/// The tables, read once.
 pub(super) static NAMES: LazyLock<Names> = LazyLock::new(|| {
     let lines = |text: &'static str| text.lines().filter(|line| !line.starts_with('#'));
     Names {

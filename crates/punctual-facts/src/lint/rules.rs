@@ -15,7 +15,6 @@ use crate::machine::{Arch, Flavour, Version};
 pub(super) enum If {
     /// Its value is one of these.
     Is(&'static [&'static str]),
-    /// It has a value.
     HasValue,
     /// Flags stand in front of its list of CPUs.
     HasFlags,
@@ -29,13 +28,10 @@ pub(super) enum If {
     Rt,
     /// It is not.
     NotRt,
-    /// Cobalt runs beside it.
     Cobalt,
     /// Neither Cobalt nor EVL runs beside it.
     NotDual,
-    /// The kernel runs on x86.
     X86,
-    /// It runs on arm64.
     Arm64,
     /// It is at least that version.
     From(u32, u32),
@@ -123,7 +119,6 @@ impl If {
     }
 }
 
-/// The first rule that fits.
 pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: bool) -> Option<&'static Rule> {
     RULES.iter().find(|rule| (is_taken || rule.is_always) && rule.fits(token, target, line))
 }

@@ -15,19 +15,16 @@ pub(super) struct Standing {
     pub(super) why: String,
     pub(super) instead: Option<String>,
     pub(super) sources: Vec<String>,
-    /// Type of its value.
     pub(super) kind: char,
     /// That nobody lists it proves nothing: the machine that could tell more does not show its modules.
     pub(super) is_untold: bool,
 }
 
 impl Standing {
-    /// A verdict with its reason.
     pub(super) fn new(verdict: WordVerdict, why: impl Into<String>, source: impl Into<String>) -> Self {
         Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-', is_untold: false }
     }
 
-    /// Whether something takes the word.
     pub(super) fn is_taken(&self) -> bool {
         matches!(self.verdict, WordVerdict::Accepted | WordVerdict::ModuleNotLoaded)
     }

@@ -54,7 +54,6 @@ pub(super) enum Source {
     ModuleInfo,
     /// The kernel's image: all words it was built with.
     Image,
-    /// The kernel's configuration.
     Config,
 }
 
@@ -62,12 +61,9 @@ impl Source {
     pub(super) const ORDER: [Self; 5] = [Self::Log, Self::Parameter, Self::ModuleInfo, Self::Image, Self::Config];
 }
 
-/// What a source says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Says {
-    /// The kernel takes the word.
     Taken(String),
-    /// It does not.
     NotTaken(String),
     /// It has no such word, whatever its value.
     NotThere(String),
@@ -112,7 +108,6 @@ impl<'a> Testimony<'a> {
         self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
     }
 
-    /// Whether a machine testifies.
     pub(super) fn is_live(&self) -> bool {
         self.live.is_some()
     }

@@ -7,7 +7,6 @@ use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
 
-/// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) verdict: WordVerdict,

@@ -11,10 +11,8 @@ pub const UNPACKED: &str = "punctual:/kernel/config";
 /// Stands in what [`Config::part`] keeps: an option that is not in it was not kept, which is not the same as off.
 const PART: &str = "# Only options that were asked for";
 
-/// The configuration of the running kernel.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it was found.
     pub source: String,
     /// Whether what was found belongs to another kernel, and is not believed.
     pub is_foreign: bool,
@@ -48,7 +46,6 @@ impl Config {
         Self::of(format!("/boot/config-{release}"), false, Fact::Absent)
     }
 
-    /// Whether the configuration could be read.
     pub fn state(&self) -> Fact<()> {
         self.text.as_ref().map(|_| ())
     }

@@ -9,7 +9,6 @@ const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
 /// An idle state; its number is its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleState {
-    /// As the driver names it.
     pub name: String,
     /// How long leaving it takes at most, by the driver.
     pub exit: Nanos,

@@ -6,31 +6,24 @@ use crate::tree::{Tree, text};
 use serde::Serialize;
 use std::fmt;
 
-/// The running kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Its release, as `uname -r` prints it.
     pub release: Fact<String>,
-    /// Its version, out of the release.
     pub version: Fact<Version>,
     /// Its build line, as `uname -v` prints it.
     pub build: Fact<String>,
-    /// Its kind.
     pub flavour: Fact<Flavour>,
-    /// What it runs on.
     pub arch: Fact<Arch>,
 }
 
-/// Where the build line stands.
 pub const BUILD: &str = "/proc/sys/kernel/version";
 
 /// A kernel version: the first two numbers decide which advice applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub struct Version {
-    /// First number.
     pub major: u32,
-    /// Second number.
     pub minor: u32,
 }
 
@@ -47,7 +40,6 @@ impl fmt::Display for Version {
 }
 
 impl Version {
-    /// That version.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
@@ -77,7 +69,6 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stock => "stock",
@@ -94,23 +85,18 @@ impl Flavour {
     }
 }
 
-/// What a kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Arch {
-    /// 64-bit x86.
     #[serde(rename = "x86_64")]
     X86,
-    /// 64-bit ARM.
     #[serde(rename = "aarch64")]
     Arm64,
-    /// Something else.
     Other,
 }
 
 impl Arch {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86 => "x86-64",

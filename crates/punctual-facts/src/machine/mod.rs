@@ -24,28 +24,21 @@ use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};
 use crate::tree::{Tree, text, without_private_values};
 
-/// What the machine is.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Model of the computer or, failing that, of its CPU.
     pub model: Fact<String>,
-    /// The kernel that runs.
     pub kernel: Kernel,
-    /// How that kernel was built.
     pub config: Config,
-    /// What it was booted with.
     pub cmdline: Fact<Cmdline>,
     /// What started it, and what runs it.
     pub boot: Boot,
-    /// Its CPUs.
     pub topology: Topology,
     /// CPUs the scheduler leaves alone since boot.
     pub isolated: Fact<CpuSet>,
     /// CPUs that may stop their tick.
     pub nohz_full: Fact<CpuSet>,
-    /// Clock source in use.
     pub clocksource: Fact<String>,
-    /// Its idle states, by number.
     pub idle: Vec<IdleState>,
     /// What is between the kernel and the hardware.
     pub virtualisation: Fact<Virtualisation>,
@@ -55,7 +48,6 @@ pub struct Machine {
 pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 /// Where the kernel says which CPUs may stop their tick.
 pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
-/// Where the kernel names its clock source.
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// The name of the line of a recording that tells idle states.
 pub const IDLE: &str = "idle states";
@@ -65,7 +57,6 @@ const LINE_CHARS: usize = 2048;
 pub const CMDLINE: &str = "/proc/cmdline";
 
 impl Machine {
-    /// Reads the machine.
     pub fn read(tree: &dyn Tree) -> Self {
         let cpuinfo = text(tree, "/proc/cpuinfo");
         let kernel = Kernel::read(tree, &cpuinfo);

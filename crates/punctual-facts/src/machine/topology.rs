@@ -8,7 +8,6 @@ use crate::cpu_set::{CPU_LIMIT, CpuSet};
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 
-/// The machine's CPUs.
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// CPUs that could exist.
@@ -19,13 +18,11 @@ pub struct Topology {
     pub online: Fact<CpuSet>,
     /// Whether some core runs more than one thread.
     pub smt_active: Fact<bool>,
-    /// Memory nodes, by number.
     pub nodes: Vec<Node>,
     /// CPUs by kind of core, on machines with several kinds.
     pub kinds: Vec<CoreKind>,
 }
 
-/// Cores of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreKind {
     /// The kernel's name for the kind.
@@ -36,7 +33,6 @@ pub struct CoreKind {
 /// Memory, and the CPUs that are near to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its number.
     pub number: u32,
     /// Its CPUs; none where it is memory only.
     pub cpus: CpuSet,

@@ -35,7 +35,6 @@ const WRITTEN_BY: &str = "# Written by punctual ";
 const END: &str = "# end";
 const INDENT: &str = "    ";
 
-/// A machine held in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemTree {
     pub(super) files: BTreeMap<String, Fact<Vec<u8>>>,
@@ -152,7 +151,6 @@ impl MemTree {
         self.folders.insert(trimmed(path).to_owned(), state);
     }
 
-    /// Adds a symbolic link.
     pub fn symlink(&mut self, path: &str, target: &str) {
         self.links.insert(path.to_owned(), target.to_owned());
     }

@@ -48,7 +48,7 @@ fn time_signs(recording: &Recording, phase: u16, cpu: u32) -> Vec<Sign> {
 }
 
 fn in_phase(recording: &Recording, phase: u16, worst: &Worst) -> bool {
-    let at = worst.activation.release.since(recording.header.epoch);
+    let at = recording.header.at(worst.activation.release);
     let mut slices = recording.slices.iter();
     slices.any(|slice| slice.phase == phase && slice.start <= at && at < slice.start.plus(slice.length))
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::explain::{Blame, Class, LateCount, Spike};
 use crate::made_up;
-use crate::recording::{CpuInterval, Frame, Header, Interval, Worst};
+use crate::recording::{CpuInterval, Frame, Header, Interval, RecTime, Worst};
 use crate::report::Report;
 use crate::scenario::ProbeThread;
 use crate::stats::binomial;
@@ -47,7 +47,12 @@ fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>
         ..CpuInterval::default()
     };
     let start = Nanos::from_secs(u64::from(second));
-    Frame::Interval(Interval { start, length: Nanos::from_secs(1), phase: 0, cpus: vec![cpu] })
+    Frame::Interval(Interval {
+        start: RecTime::after_epoch(start),
+        length: Nanos::from_secs(1),
+        phase: 0,
+        cpus: vec![cpu],
+    })
 }
 
 /// A recording of so many seconds, of a law that may know the number of the activation.

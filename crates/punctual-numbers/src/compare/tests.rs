@@ -4,7 +4,7 @@ use super::*;
 use crate::made_up;
 use crate::recording::strategies;
 use crate::recording::{
-    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment,
+    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment, RecTime,
 };
 use crate::report::Report;
 use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
@@ -67,7 +67,12 @@ fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64
         }
         let phase = u16::try_from(at / seconds).unwrap();
         let start = Nanos::from_secs(at);
-        recording.add(Frame::Interval(Interval { start, length: Nanos::from_secs(1), phase, cpus: measured }));
+        recording.add(Frame::Interval(Interval {
+            start: RecTime::after_epoch(start),
+            length: Nanos::from_secs(1),
+            phase,
+            cpus: measured,
+        }));
     }
     recording
 }
@@ -197,7 +202,7 @@ fn empty_recordings_and_single_activations_are_compared_to_nothing() {
     assert!(matches!(compared(&empty, &empty, options()), Err(Refused::NothingInCommon(..))));
     let mut one = Recording::new(header(&[1], &["idle"]));
     let cpus = vec![second(1, &[7_000], 0, &mut (u64::MAX, 0))];
-    one.add(Frame::Interval(Interval { start: Nanos::ZERO, length: Nanos::from_secs(1), phase: 0, cpus }));
+    one.add(Frame::Interval(Interval { start: RecTime::EPOCH, length: Nanos::from_secs(1), phase: 0, cpus }));
     assert_eq!(compared(&one, &one, options()).unwrap().verdict(), Verdict::NotEnoughData);
     assert_eq!(compared(&one, &plain(30, quiet(1)), options()).unwrap().verdict(), Verdict::NotEnoughData);
     assert!(matches!(Comparison::of(&[("a".to_owned(), &one)], options()), Err(Refused::Alone)));
@@ -279,7 +284,7 @@ fn like_is_held_against_like() {
     // A load that could not be run is not the load.
     let mut b = recording(header(&[1], &["cpu"]), 8, quiet(2));
     let kind = MarkKind::LoadSkipped("cpu".to_owned(), "no room".to_owned());
-    b.add(Frame::Mark(Mark { at: Nanos::ZERO, kind }));
+    b.add(Frame::Mark(Mark { at: RecTime::EPOCH, kind }));
     let error = compared(&a, &b, options()).map(|c| c.others[0].groups[0].group.load.clone());
     assert_eq!(error, Ok(Some("idle".to_owned())));
 }
@@ -292,7 +297,7 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
         let latencies: Vec<u64> = (0..970).map(|i| draw(at, i)).collect();
         let cpus = vec![second(1, &latencies, 30, &mut worst)];
         stalls.add(Frame::Interval(Interval {
-            start: Nanos::from_secs(at),
+            start: RecTime::from_secs(at),
             length: Nanos::from_secs(1),
             phase: 0,
             cpus,
@@ -315,7 +320,7 @@ fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much(
     let stolen_of = |lengths: [Nanos; 2]| {
         let mut both = [plain(40, quiet(1)), plain(40, hogged(2))];
         for (recording, length) in both.iter_mut().zip(lengths) {
-            let event = Event { at: Nanos::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
+            let event = Event { at: RecTime::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
             recording.add(Frame::Event(event));
         }
         compared(&both[0], &both[1], options()).unwrap()

@@ -49,7 +49,7 @@ impl Setting {
         let epoch = recording.header.epoch;
         let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
         let stretch = |event: &crate::recording::Event| {
-            let to = epoch.plus(event.at);
+            let to = epoch.plus(event.at.since_epoch());
             (to.minus(event.length), to, event.kind)
         };
         Self {

@@ -72,7 +72,7 @@ fn log(
 }
 
 /// The largest value of the last bucket that holds something, and all of them as text.
-fn histogram(row: &FleetRow) -> std::io::Result<(u64, String)> {
+fn histogram(row: &FleetRow) -> Result<(u64, String), &'static str> {
     // Of values beyond the last cell nothing is known but their number, and the largest at best.
     let beyond = row.beyond.map(|beyond| (row.max.unwrap_or(beyond.from), beyond.count));
     let values = || row.cells.iter().map(|cell| (cell.end(row.max), cell.count)).chain(beyond);

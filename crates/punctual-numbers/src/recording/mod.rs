@@ -18,6 +18,7 @@ pub mod schedule;
 mod slices;
 mod stretch;
 mod tally;
+mod time;
 mod windows;
 mod wire;
 
@@ -31,8 +32,9 @@ pub use remaining::remaining;
 pub use runs::{FurtherRun, Run, Shift};
 pub use schedule::interval_length;
 pub use slices::{SliceCpu, TimeLine, TimeSlice};
-pub use stretch::Stretch;
+pub use stretch::{Edges, Stretch};
 pub use tally::Tally;
+pub use time::RecTime;
 pub use windows::Windows;
 #[cfg(test)]
 pub(crate) use wire::strategies;
@@ -106,6 +108,13 @@ pub struct Header {
     pub checkpoint: Nanos,
 }
 
+impl Header {
+    /// The instant `at` of the measuring machine's monotonic clock in this recording.
+    pub fn at(&self, at: MonoTime) -> RecTime {
+        RecTime::of(at, self.epoch)
+    }
+}
+
 /// The clock that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
@@ -168,8 +177,8 @@ pub struct WarmUp {
 /// What happened in one stretch of time, one entry per measuring thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Start, relative to the epoch.
-    pub start: Nanos,
+    /// Start.
+    pub start: RecTime,
     /// Length.
     pub length: Nanos,
     /// Which load phase was on.
@@ -228,7 +237,7 @@ pub struct Counters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// When.
-    pub at: Nanos,
+    pub at: RecTime,
     /// What.
     pub kind: MarkKind,
 }
@@ -246,11 +255,12 @@ pub enum MarkKind {
     Note(String),
 }
 
-/// Something that happened to the machine.
+/// Something that happened to the machine. While a measurement runs, events have instants of the monotonic clock:
+/// `Event<MonoTime>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct Event<At = RecTime> {
     /// When it was over, or seen.
-    pub at: Nanos,
+    pub at: At,
     /// How long it lasted, or how far the clock jumped; zero where that makes no sense.
     pub length: Nanos,
     /// What.
@@ -258,6 +268,21 @@ pub struct Event {
     /// Releases that were due meanwhile on all measured CPUs and are in no histogram, because the machine was not
     /// running: not a latency.
     pub releases_lost: u64,
+}
+
+impl<At> Event<At> {
+    /// An event in which no release was lost.
+    pub fn new(at: At, length: Nanos, kind: EventKind) -> Self {
+        Self { at, length, kind, releases_lost: 0 }
+    }
+}
+
+impl Event<MonoTime> {
+    /// The same in a recording of this epoch.
+    pub fn recorded(self, epoch: MonoTime) -> Event {
+        let Self { at, length, kind, releases_lost } = self;
+        Event { at: RecTime::of(at, epoch), length, kind, releases_lost }
+    }
 }
 
 /// What happened to the machine.
@@ -286,7 +311,7 @@ pub enum EventKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaximaLost {
     /// When they were missed.
-    pub at: Nanos,
+    pub at: RecTime,
     /// How many, one for each second and measured CPU.
     pub blocks: u64,
 }
@@ -323,7 +348,7 @@ pub struct LoadDone {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// When.
-    pub at: Nanos,
+    pub at: RecTime,
     /// Why.
     pub reason: EndReason,
     /// The recording could not be written completely, because of this.

@@ -17,7 +17,7 @@ pub use verdict::DUE_WANTED;
 
 use crate::claims::Claims;
 use crate::explain::Explanation;
-use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Run, Stretch, WarmUp};
+use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, RecTime, Run, Stretch, WarmUp};
 use crate::scenario::Scenario;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
@@ -149,7 +149,7 @@ pub struct CpuRow {
     /// Its numbers.
     pub row: Row,
     /// When its latest activation was released, and in which load phase.
-    pub worst_at: Option<(Nanos, String)>,
+    pub worst_at: Option<(RecTime, String)>,
     /// Longest time between two wake-ups.
     pub longest_gap: Nanos,
     /// Woke before the release.
@@ -179,16 +179,16 @@ pub struct PhaseSpan {
     /// Phase name.
     pub name: String,
     /// From, relative to the epoch.
-    pub from: Nanos,
+    pub from: RecTime,
     /// To.
-    pub to: Nanos,
+    pub to: RecTime,
 }
 
 /// One CPU in one stretch of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelinePoint {
     /// From, relative to the epoch.
-    pub start: Nanos,
+    pub start: RecTime,
     /// For so long.
     pub length: Nanos,
     /// Which CPU.
@@ -211,7 +211,7 @@ pub struct WorstRow {
     /// The measured CPU.
     pub cpu: u32,
     /// When it was released, relative to the epoch.
-    pub at: Nanos,
+    pub at: RecTime,
     /// The load phase then.
     pub phase: String,
     /// As the thread saw it.

@@ -42,11 +42,11 @@ fn threads() -> Frame {
 }
 
 fn mark(second: u64, kind: MarkKind) -> Frame {
-    Frame::Mark(Mark { at: Nanos::from_secs(second), kind })
+    Frame::Mark(Mark { at: RecTime::from_secs(second), kind })
 }
 
 fn end(second: u64, reason: EndReason) -> Frame {
-    Frame::End(End { at: Nanos::from_secs(second), reason, write_error: None })
+    Frame::End(End { at: RecTime::from_secs(second), reason, write_error: None })
 }
 
 /// The latenesses of one CPU in one interval, and the waiting times of its skipped releases.
@@ -74,7 +74,7 @@ fn cpu(cpu: u32, ran: &[u64], skipped: &[u64]) -> CpuInterval {
 }
 
 fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
-    Frame::Interval(Interval { start: Nanos::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
+    Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
 }
 
 fn worst(cpu: u32, at: Nanos, lateness: Nanos) -> Worst {
@@ -140,8 +140,8 @@ fn a_good_run_in_full() {
     assert_eq!(one.row.latency.mean, Some(Nanos::from_us(15)));
     assert_eq!(one.row.latency.p99_99, Some(Nanos::from_us(20)));
     assert_eq!(one.row.latency, one.row.latency_due, "without skips the two views are the same");
-    assert_eq!(one.worst_at, Some((Nanos::from_secs(12), "cpu+memory".to_owned())));
-    assert_eq!(three.worst_at, Some((Nanos::from_secs(14), "cpu+memory".to_owned())));
+    assert_eq!(one.worst_at, Some((RecTime::from_secs(12), "cpu+memory".to_owned())));
+    assert_eq!(three.worst_at, Some((RecTime::from_secs(14), "cpu+memory".to_owned())));
     let total = report.total.unwrap();
     assert_eq!((total.due, total.latency.max), (60_000, Some(Nanos::from_us(21))));
     let phases: Vec<_> = report.phases.iter().map(|p| (p.name.as_str(), p.cpu, p.row.ran)).collect();
@@ -151,8 +151,8 @@ fn a_good_run_in_full() {
     );
     let span = |name: &str, from, to| PhaseSpan {
         name: name.to_owned(),
-        from: Nanos::from_secs(from),
-        to: Nanos::from_secs(to),
+        from: RecTime::from_secs(from),
+        to: RecTime::from_secs(to),
     };
     assert_eq!(report.spans, [span("idle", 0, 10), span("cpu+memory", 10, 30)]);
     assert_eq!((report.timeline.len(), report.measured), (60, Nanos::from_secs(30)));
@@ -191,7 +191,8 @@ fn trust_after(change: impl FnOnce(&mut Header, &mut Vec<Frame>)) -> (Vec<Distru
 
 #[test]
 fn what_happened_to_the_machine_spoils_the_numbers() {
-    let event = |kind, ms| Frame::Event(Event { at: Nanos::ZERO, length: Nanos::from_ms(ms), kind, releases_lost: 0 });
+    let event =
+        |kind, ms| Frame::Event(Event { at: RecTime::EPOCH, length: Nanos::from_ms(ms), kind, releases_lost: 0 });
     let reasons = |kind| trust_after(|_, frames| frames.extend([event(kind, 3), event(kind, 4)])).0;
     let both = Nanos::from_ms(7);
     assert_eq!(reasons(EventKind::Steal), [Distrust::Steal(both)]);
@@ -202,14 +203,14 @@ fn what_happened_to_the_machine_spoils_the_numbers() {
     assert_eq!(reasons(EventKind::Throttled), [Distrust::Throttled]);
     assert_eq!(reasons(EventKind::RtThrottled), [Distrust::RtThrottled]);
     assert!(matches!(reasons(EventKind::Moved)[..], [Distrust::ChangedDuring(_)]));
-    let lost = |blocks| Frame::MaximaLost(MaximaLost { at: Nanos::ZERO, blocks });
+    let lost = |blocks| Frame::MaximaLost(MaximaLost { at: RecTime::EPOCH, blocks });
     let (reasons, remarks) = trust_after(|_, frames| frames.extend([lost(3), lost(4)]));
     assert_eq!((reasons, remarks), (vec![], vec![Distrust::MaximaLost(7)]));
 }
 
 #[test]
 fn events_beyond_memory_are_still_counted() {
-    let event = Event { at: Nanos::ZERO, length: Nanos::from_ns(1), kind: EventKind::Paused, releases_lost: 1 };
+    let event = Event { at: RecTime::EPOCH, length: Nanos::from_ns(1), kind: EventKind::Paused, releases_lost: 1 };
     let report = report(header(), vec![Frame::Event(event); 5000]);
     assert_eq!(report.events.len(), 4096);
     assert!(report.trust.reasons.contains(&Distrust::Paused(5000, Nanos::from_ns(5000))));
@@ -314,7 +315,7 @@ fn how_a_run_ended_matters() {
     assert_eq!(ended(EndReason::Stalled), (early(EndReason::Stalled), vec![]));
     let (reasons, _) = trust_after(|_, frames| {
         let write_error = Some("no space".to_owned());
-        frames.push(Frame::End(End { at: Nanos::ZERO, reason: EndReason::Completed, write_error }));
+        frames.push(Frame::End(End { at: RecTime::EPOCH, reason: EndReason::Completed, write_error }));
     });
     assert_eq!(reasons, [Distrust::WriteFailed]);
 }
@@ -328,7 +329,7 @@ fn a_file_that_was_cut_off_is_reported_on_as_far_as_it_goes() {
     assert_eq!(report.next[0], NextStep::Repeat);
     // Cut in the first phase, the phase ends where the recording does.
     let report = Report::of(&fold(header(), good_frames().into_iter().take(5).collect()));
-    let idle = PhaseSpan { name: "idle".to_owned(), from: Nanos::ZERO, to: Nanos::from_secs(3) };
+    let idle = PhaseSpan { name: "idle".to_owned(), from: RecTime::EPOCH, to: RecTime::from_secs(3) };
     assert_eq!((report.spans, report.measured), (vec![idle], Nanos::from_secs(3)));
 }
 
@@ -348,7 +349,7 @@ fn block_maxima_find_the_worst_second_when_the_list_is_missing() {
         header(),
         vec![mark(0, MarkKind::PhaseStart(0)), interval(0, 0, vec![blocks]), end(9, EndReason::Completed)],
     );
-    assert_eq!(report.cpus[0].worst_at, Some((Nanos::from_secs(1), "idle".to_owned())));
+    assert_eq!(report.cpus[0].worst_at, Some((RecTime::from_secs(1), "idle".to_owned())));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::outcome::{self, Expected, Outcome, Told};
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::claims::{Claims, PhaseClaims};
 use punctual_numbers::explain::{Blame, Cause, Class, Explanation, LateCount, Spike};
-use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, Recording};
+use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime, Recording};
 use punctual_numbers::scenario::Amount;
 use punctual_numbers::trace::Kept;
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ fn interval(second: u32, counts: &Counts, largest: Nanos) -> Interval {
         ..CpuInterval::default()
     };
     let (start, length) = (Nanos::from_secs(u64::from(second)), Nanos::from_secs(1));
-    Interval { start, length, phase: 0, cpus: vec![cpu] }
+    Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] }
 }
 
 fn spike(number: u32, lateness: Nanos, of: &Source) -> Spike {

@@ -1,7 +1,9 @@
 //! Programs that change the machine behind one's back, or load it at times of their own choosing.
 
 use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::programs::{self, Program};
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
@@ -13,7 +15,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.daemons",
         title: "Nobody else sets frequencies and power",
         severity: Weight::all(Medium),
-        check: Check::Probe(power),
+        check: Check::Probe(|case| silent(case, "pm.daemons")),
         why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
         fix: Fix::prose("systemctl stop each of them."),
         persist: &[
@@ -33,7 +35,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.timers",
         title: "No unattended updates",
         severity: Weight::all(Medium),
-        check: Check::Probe(updates),
+        check: Check::Probe(|case| silent(case, "svc.timers")),
         why: "Updates unpack, compress and restart at times of their own choosing.",
         fix: Fix::prose("systemctl stop each of them; their timers are svc.update_timers."),
         persist: &[
@@ -51,7 +53,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.agents",
         title: "No monitoring agents",
         severity: Weight::all(Info),
-        check: Check::Probe(agents),
+        check: Check::Probe(|case| silent(case, "svc.agents")),
         why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
             all of them.",
         fix: Fix::prose(
@@ -69,7 +71,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.update_timers",
         title: "No timers that start updates",
         severity: Weight::all(Medium),
-        check: Check::Probe(update_timers),
+        check: Check::Probe(|case| inactive(case, "svc.update_timers")),
         why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
         fix: Fix::prose("systemctl stop each of them."),
         persist: &[
@@ -92,7 +94,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.maintenance",
         title: "No timers that work through the disks",
         severity: Weight::all(Info),
-        check: Check::Probe(maintenance),
+        check: Check::Probe(|case| inactive(case, "svc.maintenance")),
         why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
         fix: Fix::prose("systemctl stop each of them, and run it in a maintenance window."),
         persist: &[
@@ -112,7 +114,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.scanners",
         title: "No scanner in the way of files and programs",
         severity: Weight::all(Medium),
-        check: Check::Probe(scanners),
+        check: Check::Probe(|case| silent(case, "svc.scanners")),
         why: "Security scanners hold every opening of a file until they have looked at it, and hook programs and \
             packets.",
         fix: Fix::prose("systemctl stop it, or except the real-time programs and files from it."),
@@ -131,7 +133,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.indexers",
         title: "No indexing of files",
         severity: Weight::all(Info),
-        check: Check::Probe(indexers),
+        check: Check::Probe(|case| silent(case, "svc.indexers")),
         why: "Indexers read and parse every file that changes.",
         fix: Fix::prose("systemctl --user stop each of them."),
         persist: &[Lasting::other(
@@ -162,7 +164,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.priority",
         title: "Nobody else sets priorities",
         severity: Weight::all(Info),
-        check: Check::Probe(priority),
+        check: Check::Probe(|case| silent(case, "svc.priority")),
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
         fix: Fix::prose("systemctl stop each of them, or name the real-time programs in their exceptions."),
         persist: &[
@@ -180,7 +182,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.oomd",
         title: "No daemon that kills under pressure",
         severity: Weight::all(Info),
-        check: Check::Probe(oomd),
+        check: Check::Probe(|case| silent(case, "svc.oomd")),
         why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
             largest.",
         fix: Fix::prose("systemctl stop it, or except the unit: ManagedOOMPreference=omit"),
@@ -229,58 +231,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-// Names as the kernel cuts them to 15 bytes.
-
-fn power(case: &Case<'_>) -> Judged {
-    let names = ["thermald", "tlp", "power-profiles-", "auto-cpufreq", "cpufreqd", "laptop_mode", "system76-power"];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn updates(case: &Case<'_>) -> Judged {
-    let names = ["unattended-upgr", "packagekitd", "snapd", "dnf-automatic", "apt.systemd.dai", "rpm-ostreed"];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn agents(case: &Case<'_>) -> Judged {
-    let names = [
-        "node_exporter",
-        "prometheus-node",
-        "netdata",
-        "collectd",
-        "telegraf",
-        "rasdaemon",
-        "sadc",
-        "zabbix_agentd",
-        "tracker-miner-f",
-    ];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn scanners(case: &Case<'_>) -> Judged {
-    let names = [
-        "clamd",
-        "clamonacc",
-        "fapolicyd",
-        "falcon-sensor",
-        "wdavdaemon",
-        "ds_agent",
-        "osqueryd",
-        "wazuh-syscheckd",
-        "savscand",
-    ];
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn indexers(case: &Case<'_>) -> Judged {
-    let names = [
-        "tracker-miner-f",
-        "tracker-extract",
-        "localsearch-3",
-        "baloo_file",
-        "baloo_file_extr",
-        "updatedb",
-        "updatedb.plocat",
-    ];
+/// Whether no program runs that is bad for this knob.
+fn silent(case: &Case<'_>, knob: &str) -> Judged {
+    let names: Vec<&str> = programs::bad_for(knob).flat_map(|program| program.processes).copied().collect();
     Ok(case.daemons(&names)?.is_empty())
 }
 
@@ -288,20 +241,14 @@ fn rtkit(case: &Case<'_>) -> Judged {
     if case.is(Kind::Audio) {
         return Doubt::not_applicable("desktop audio lives by it");
     }
-    Ok(case.daemons(&["rtkit-daemon"])?.is_empty())
+    silent(case, "svc.rtkit")
 }
 
-fn priority(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["ananicy", "ananicy-cpp", "gamemoded", "uresourced", "system76-schedu", "verynice"])?.is_empty())
-}
+/// Where systemd keeps a link for each unit that is active.
+const UNITS: &str = "/run/systemd/units";
 
-fn oomd(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["systemd-oomd", "earlyoom", "nohang"])?.is_empty())
-}
-
-/// Units of these names that are active: systemd keeps a link for each while it is.
-fn active(case: &Case<'_>, wanted: &[&str]) -> Judged {
-    let folder = "/run/systemd/units";
+/// Whether no unit is active that is bad for this knob.
+fn inactive(case: &Case<'_>, knob: &str) -> Judged {
     if case.virtualisation().is_some_and(|v| v.container.is_some()) {
         return Doubt::unknown("only the services of this container can be seen");
     }
@@ -310,50 +257,71 @@ fn active(case: &Case<'_>, wanted: &[&str]) -> Judged {
         case.cite("/proc/1/comm", &init);
         return Doubt::not_applicable("systemd does not run here");
     }
-    let units = case.known(folder, case.list(folder), Missing::TellsNothing("which units are active is not shown"))?;
-    let mut found: Vec<&str> = units.iter().filter_map(|unit| unit.strip_prefix("invocation:")).collect();
+    let units = case.known(UNITS, case.list(UNITS), Missing::TellsNothing("which units are active is not shown"))?;
+    let mut found: Vec<&str> = units.iter().filter_map(|unit| unit.strip_prefix(ACTIVE)).collect();
     if found.is_empty() {
         return Doubt::unknown("which units are active is not shown");
     }
+    let wanted: Vec<&str> = programs::bad_for(knob).flat_map(|program| program.units).copied().collect();
     found.retain(|unit| wanted.contains(unit));
-    case.note(folder, if found.is_empty() { format!("none of {}", wanted.join(", ")) } else { found.join(", ") });
+    case.note(UNITS, if found.is_empty() { format!("none of {}", wanted.join(", ")) } else { found.join(", ") });
     Ok(found.is_empty())
 }
 
-fn update_timers(case: &Case<'_>) -> Judged {
-    let names = [
-        "apt-daily.timer",
-        "apt-daily-upgrade.timer",
-        "dnf-automatic.timer",
-        "dnf-automatic-install.timer",
-        "dnf-makecache.timer",
-        "dnf5-automatic.timer",
-        "rpm-ostreed-automatic.timer",
-        "transactional-update.timer",
-        "snapd.snap-repair.timer",
-        "update-notifier-download.timer",
-    ];
-    active(case, &names)
+/// How the link of an active unit begins.
+const ACTIVE: &str = "invocation:";
+/// Where links of enabled units stand, below `/etc/systemd/system`.
+const WANTED: [&str; 5] = [
+    "multi-user.target.wants",
+    "graphical.target.wants",
+    "basic.target.wants",
+    "sysinit.target.wants",
+    "timers.target.wants",
+];
+
+/// How a program is at work, or will be after the next boot.
+pub(crate) struct AtWork {
+    /// Its unit; none where only its process is known.
+    pub(crate) unit: Option<&'static str>,
+    /// In words, with the process or the target that tells.
+    pub(crate) how: String,
 }
 
-fn maintenance(case: &Case<'_>) -> Judged {
-    let names = [
-        "fstrim.timer",
-        "man-db.timer",
-        "plocate-updatedb.timer",
-        "mlocate-updatedb.timer",
-        "updatedb.timer",
-        "e2scrub_all.timer",
-        "xfs_scrub_all.timer",
-        "mdcheck_start.timer",
-        "raid-check.timer",
-        "btrfs-scrub.timer",
-        "btrfs-balance.timer",
-        "btrfs-defrag.timer",
-        "snapper-timeline.timer",
-        "sysstat-collect.timer",
-    ];
-    active(case, &names)
+impl Case<'_> {
+    /// The names of the units that a target of systemd starts.
+    fn enabled(&self, target: &str) -> Fact<Vec<String>> {
+        self.list(&format!("/etc/systemd/system/{target}"))
+    }
+
+    /// Whether the links of enabled units can be seen.
+    pub(super) fn sees_enabled_units(&self) -> bool {
+        WANTED.iter().any(|target| self.enabled(target).known().is_some())
+    }
+
+    /// Every unit of a program that is at work: its process runs, systemd has it active, or it is started at boot.
+    pub(crate) fn at_work(&self, program: &Program) -> Vec<AtWork> {
+        let running = self.tasks(|task| !task.is_kernel && program.processes.contains(&task.name.as_str()));
+        let running = running.ok().and_then(|mut tasks| tasks.pop()).map(|task| format!("runs ({})", task.name));
+        let is_in =
+            |names: Fact<Vec<String>>, name: &str| names.known().is_some_and(|all| all.iter().any(|n| n == name));
+        let placed = |unit: &str| {
+            if is_in(self.list(UNITS), &format!("{ACTIVE}{unit}")) {
+                return Some("active".to_owned());
+            }
+            let target = WANTED.iter().find(|target| is_in(self.enabled(target), unit))?;
+            Some(format!("started with {target}"))
+        };
+        let how = |how: String| running.clone().unwrap_or(how);
+        let mut found: Vec<AtWork> = program
+            .units
+            .iter()
+            .filter_map(|unit| Some(AtWork { unit: Some(unit), how: how(placed(unit)?) }))
+            .collect();
+        if let (true, Some(how)) = (found.is_empty(), running) {
+            found.push(AtWork { unit: program.units.first().copied(), how });
+        }
+        found
+    }
 }
 
 /// Where control groups of containers are, and how they begin.

@@ -3,7 +3,8 @@
 use super::derive::{Derived, derive};
 use super::policy::left_unasked;
 use super::remedies::{Notes, REMEDIES, Remedy, Site, remedy};
-use super::{Change, Keep, Lasts, Step, Takes, Wishes};
+use super::wishes::Wishes;
+use super::{Change, Keep, Lasts, Step, Takes};
 use crate::knobs::{self, Blast, Case, Knob};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::finding::{Finding, Severity, State};

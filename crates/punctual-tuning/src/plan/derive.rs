@@ -4,7 +4,9 @@
 //! What the catalogue leaves to a person (a value that has to be chosen, a rule for one device, a new kernel) is no
 //! change here, and says so.
 
-use super::{Expected, Keep, Reading, Step, is_given};
+use super::pattern::fits;
+use super::wanted::is_given;
+use super::{Expected, Keep, Reading, Step};
 use crate::knobs::{Case, File, Knob, Lasting, Setting};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::cpu_set::CpuSet;
@@ -14,13 +16,11 @@ use punctual_facts::tree::Tree;
 /// What to do about one knob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Derived {
-    /// What is written now.
     pub steps: Vec<Step>,
     /// What is kept for the boots to come.
     pub keeps: Vec<Keep>,
     /// What is there, one for each of what comes after.
     pub before: Vec<String>,
-    /// What will be there.
     pub after: Vec<String>,
 }
 
@@ -220,38 +220,13 @@ fn fitting(tree: &dyn Tree, path: &str) -> Vec<String> {
     let end = path[star..].find('/').map_or(path.len(), |slash| star + slash);
     let (folder, pattern, rest) = (&path[..start], &path[start..end], &path[end..]);
     let names = tree.list(folder.trim_end_matches('/')).known().cloned().unwrap_or_default();
-    let fits = names.iter().filter(|name| is_like(name, pattern));
+    let fits = names.iter().filter(|name| fits(pattern, name));
     fits.flat_map(|name| fitting(tree, &format!("{folder}{name}{rest}"))).collect()
-}
-
-/// Whether a name fits a pattern in which `*` is any text.
-fn is_like(name: &str, pattern: &str) -> bool {
-    match pattern.split_once('*') {
-        None => name == pattern,
-        Some((head, tail)) => {
-            let Some(rest) = name.strip_prefix(head) else { return false };
-            (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| is_like(&rest[at..], tail))
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_fits_its_pattern_and_no_other() {
-        for (name, pattern, fits) in [
-            ("mc0", "mc*", true),
-            ("mc0", "mc", false),
-            ("intel-rapl:0", "intel-rapl:*", true),
-            ("xmc0", "mc*", false),
-            ("a.b.c", "*.*", true),
-            ("", "*", true),
-        ] {
-            assert_eq!(is_like(name, pattern), fits, "{name} {pattern}");
-        }
-    }
 
     #[test]
     fn a_rule_that_runs_something_or_names_a_device_by_a_sign_is_left_to_a_person() {

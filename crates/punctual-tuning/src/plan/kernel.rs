@@ -2,7 +2,6 @@
 //!
 //! It knows paths alone; where links lead is for those to see who can follow them.
 
-/// The kernel's values.
 const VALUES: [&str; 3] = ["/proc/irq/", "/proc/sys/", "/sys/"];
 /// Among those: programs that the kernel runs as the superuser, the machine's sleep and end, and its firmware.
 const NEVER: [&str; 9] = [

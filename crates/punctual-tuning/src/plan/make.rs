@@ -1,10 +1,13 @@
 //! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
 
+use super::boot::{ENTRY, FILES, lasting_change};
 use super::changes::{Left, Reason, changes};
 use super::choice::{Choice, ChoiceRefusal, choose};
 use super::conflicts::{Conflict, conflicts};
-use super::lasting::{self, Lasted, Lost, Obstacle, Starts, Trial, Wanted};
-use super::remedies::{Preferences, Site};
+use super::lasting::{self, Lasted, Lost, Obstacle, Starts, Wanted};
+use super::remedies::Site;
+use super::wanted::wanted;
+use super::wishes::Wishes;
 use super::{Change, Keep, Lasts, Step, Takes};
 use crate::audit;
 use crate::knobs::Blast;
@@ -14,47 +17,11 @@ use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 use serde::Serialize;
 
-/// After so long a kernel that panics in its trial starts the machine again.
-const PANIC_SECONDS: u32 = 10;
-/// The change that writes files for the init.
-pub const FILES: &str = "boot.files";
-/// The change that puts the new command line on a boot entry.
-pub const ENTRY: &str = "boot.entry";
-/// The change that has a campaign go on after a boot.
-pub const HOOK: &str = "boot.campaign";
-/// The change that makes the new command line the default.
-pub const DEFAULT: &str = "boot.default";
-
-/// What the user asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
-    /// What the machine has to do; CPUs may be left to us.
-    pub need: Need,
-    /// Knobs to change, and no others; empty for those that matter.
-    pub only: Vec<String>,
-    /// Knobs to leave alone.
-    pub except: Vec<String>,
-    /// What a change may do to the machine at work.
-    pub blast: Blast,
-    /// What is wanted of the changes themselves.
-    pub preferences: Preferences,
-    /// Whether anything is to outlive the next boot.
-    pub lasting: bool,
-    /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
-    pub holds: bool,
-    /// What earlier tunings, which stand, keep for the boots to come.
-    pub standing: Vec<Keep>,
-    /// Where this program is found at boot, or why the superuser's services must not run it from where it is.
-    pub exe: Result<String, String>,
-}
-
-/// What is done about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Which CPUs do what, and why.
     pub choice: Choice,
-    /// What is changed, in order.
     pub changes: Vec<Change>,
     /// What is bad and stays so.
     pub left: Vec<Left>,
@@ -112,7 +79,6 @@ impl Plan {
         self.forgo(is_ours, "a service of ours would have to do it", findings);
     }
 
-    /// Adds what makes it last.
     fn last(&mut self, tree: &dyn Tree, machine: &Machine, findings: &[Finding]) {
         match lasting::files(tree, machine, &self.wanted) {
             Ok(Lasted { steps, limits, lost }) => {
@@ -181,57 +147,6 @@ impl Plan {
     }
 }
 
-/// A change of the command line for the next boot.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BootChange {
-    /// None where the line is so already.
-    pub change: Option<Change>,
-    /// How the next boot comes to take the line.
-    pub starts: Starts,
-    /// What somebody who relies on it has to know, one sentence each.
-    pub limits: Vec<String>,
-}
-
-impl BootChange {
-    fn of(id: &str, title: &str, trial: Trial) -> Self {
-        let Trial { steps, limits, starts } = trial;
-        let change = (!steps.is_empty()).then(|| lasting_change(id, title, Takes::NextBoot, steps));
-        Self { change, starts, limits }
-    }
-}
-
-/// The change that makes the command line of a trial the default.
-pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<BootChange, Obstacle> {
-    let Lasted { steps, limits, .. } = lasting::adopt(tree, machine, wanted)?;
-    let adopted = Trial { steps, limits, starts: Starts::NextBoot };
-    Ok(BootChange::of(DEFAULT, "The new command line is the default", adopted))
-}
-
-/// The change that gives these words to the next boot alone.
-///
-/// # Errors
-/// When this boot loader cannot try a command line, or these words are not to be written.
-pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<BootChange, Obstacle> {
-    let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
-    Ok(BootChange::of(ENTRY, "The command line of a measurement has a boot entry, booted once", trial))
-}
-
-/// The change that has this program go on with a campaign after each boot.
-///
-/// # Errors
-/// When nothing here starts programs at boot that we know of.
-pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Change, Obstacle> {
-    let steps = lasting::hook(machine, exe, folder)?;
-    Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
-}
-
-/// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change
-/// nothing. What is kept and no word stands on no line.
-pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
-    let wanted = wanted(keeps, "");
-    lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
-}
-
 /// The value that is kept: the name for sysctl, or the file of the kernel.
 fn value_kept(keep: &Keep) -> Option<&str> {
     match keep {
@@ -251,38 +166,6 @@ fn severity(findings: &[Finding], id: &str) -> Severity {
 
 fn not_lasting(what: &str, why: &Obstacle) -> String {
     format!("{what}: {why}")
-}
-
-fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Step>) -> Change {
-    let places: Vec<String> = steps.iter().filter_map(place).collect();
-    let places = places.join(", ");
-    Change {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        before: "as it was".to_owned(),
-        after: places.clone(),
-        why: "What is written to a running kernel is gone with it.".to_owned(),
-        cost: "none".to_owned(),
-        risk: "the next boot is another one; what was there is kept and put back by revert".to_owned(),
-        blast: Blast::Harmless,
-        lasts: Lasts::ForGood,
-        takes,
-        undo: "The files are taken away or put back as they were.".to_owned(),
-        proof: places,
-        steps,
-        keeps: Vec::new(),
-        also: Vec::new(),
-        is_apart: false,
-    }
-}
-
-/// The file a step is about, or the program it runs.
-fn place(step: &Step) -> Option<String> {
-    match step {
-        Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),
-        Step::Run { doing, .. } => doing.as_ref().map(|run| run.program.clone()),
-        _ => None,
-    }
 }
 
 /// Threads of chosen cores that do no real-time work are taken off line.
@@ -340,35 +223,4 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
         !change.steps.is_empty() || !change.keeps.is_empty()
     });
     left
-}
-
-/// Of those that decide the same, the last.
-pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
-    let mut last: Vec<&Keep> = Vec::new();
-    for keep in keeps {
-        last.retain(|earlier| earlier.subject() != keep.subject());
-        last.push(keep);
-    }
-    last
-}
-
-/// What is to hold after the next boot. Of two that decide the same, the later counts.
-pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
-    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
-    for keep in last_of_each(keeps).into_iter().cloned() {
-        match keep {
-            Keep::Word(word) => wanted.words.push(word),
-            Keep::NoWord(name) => wanted.no_words.push(name),
-            Keep::Sysctl { name, value } => wanted.sysctls.push((name, value)),
-            Keep::Write { path, value } => wanted.writes.push((path, value)),
-            Keep::ModuleOptions(line) => wanted.module_options.push(line),
-            Keep::NoModule(name) => wanted.no_modules.push(name),
-            Keep::Udev(rule) => wanted.udev.push(rule),
-            Keep::Limit(line) => wanted.limits.push(line),
-            Keep::Manager(cpus) => wanted.manager_cpus = Some(cpus),
-            Keep::Hold(limit) => wanted.hold_latency_us = Some(limit),
-            Keep::Anew => wanted.boot_service = true,
-        }
-    }
-    wanted
 }

@@ -8,6 +8,7 @@
 //! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to one;
 //! whoever carries a plan out knows these words and no others.
 
+mod boot;
 mod changes;
 pub mod choice;
 pub mod conflicts;
@@ -15,20 +16,24 @@ mod derive;
 mod kernel;
 pub mod lasting;
 mod make;
+mod pattern;
 mod policy;
 pub mod print;
 mod reading;
 pub mod remedies;
 mod standing;
 mod step;
+mod wanted;
+mod wishes;
 
-pub use changes::{Left, Reason, changes};
+pub use boot::{BootChange, DEFAULT, ENTRY, FILES, HOOK, adoption, hook, trial};
+pub use changes::{Left, Reason};
 pub use kernel::{may_be_written, sysctl_file};
-pub use make::{
-    BootChange, DEFAULT, ENTRY, FILES, HOOK, Plan, Wishes, adoption, hook, is_given, last_of_each, plan, trial, wanted,
-};
+pub use make::{Plan, plan};
 pub use standing::{Requested, Standing, StatusRow, standing, subject};
 pub use step::{Before, Expected, Invocation, Reading, SchedPolicy, Step, TaskName};
+pub use wanted::{is_given, last_of_each, wanted};
+pub use wishes::Wishes;
 
 use crate::knobs::Blast;
 use punctual_facts::cpu_set::CpuSet;
@@ -49,7 +54,6 @@ pub enum Lasts {
 }
 
 impl Lasts {
-    /// The words for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Process => "process",
@@ -64,7 +68,6 @@ impl Lasts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Takes {
-    /// At once.
     Now,
     /// With the next start of the machine.
     NextBoot,
@@ -121,16 +124,10 @@ pub enum Keep {
     Sysctl {
         /// Its name, with dots.
         name: String,
-        /// The value.
         value: String,
     },
     /// A value of a file below `/sys`.
-    Write {
-        /// The file.
-        path: String,
-        /// The value.
-        value: String,
-    },
+    Write { path: String, value: String },
     /// Options of a module, beginning with its name.
     ModuleOptions(String),
     /// A module that is not to be loaded.

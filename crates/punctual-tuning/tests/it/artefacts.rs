@@ -7,8 +7,8 @@ use punctual_facts::machine::{Arch, Flavour, Machine, Version};
 use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
 use punctual_tuning::plan::choice::choose;
-use punctual_tuning::plan::print::{Partition, ResctrlStep as Step, kconfig, resctrl};
-use punctual_tuning::plan::{Expected, Reading};
+use punctual_tuning::plan::print::{Partition, kconfig, resctrl};
+use punctual_tuning::plan::{Expected, Reading, Step};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn partitions(text: &str) -> String {
     for words in text.lines().filter_map(|line| line.strip_prefix("# partition:")) {
         let choice = choose(&tree, &machine, &cpus(words)).unwrap();
         writeln!(out, "partition:{words} -> {}", choice.cpus).unwrap();
-        match resctrl(&tree, &choice) {
+        match resctrl(&tree, &choice.cpus, &choice.housekeeping) {
             Ok(partition) => {
                 holds(&tree, &partition);
                 writeln!(out, "{partition}").unwrap();
@@ -54,7 +54,7 @@ fn holds(tree: &MemTree, partition: &Partition) {
     use punctual_facts::tree::text;
     let written = |end: &str| {
         partition.steps.iter().find_map(|step| match step {
-            Step::Write { path, value } if path.ends_with(end) => Some(value.clone()),
+            Step::Write { path, value, .. } if path.ends_with(end) => Some(value.clone()),
             _ => None,
         })
     };
@@ -118,7 +118,7 @@ fn nothing_in_a_file_makes_planning_panic() {
                 let machine = Machine::read(&tree);
                 for need in [Need::default(), cpus("cpus=2-3")] {
                     if let Ok(choice) = choose(&tree, &machine, &need) {
-                        let _ = resctrl(&tree, &choice);
+                        let _ = resctrl(&tree, &choice.cpus, &choice.housekeeping);
                     }
                     tried += 1;
                 }

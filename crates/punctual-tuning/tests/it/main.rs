@@ -11,6 +11,7 @@ mod generated;
 mod machines;
 mod masked;
 mod plans;
+mod programs;
 mod remedies;
 mod sizes;
 mod standing;

@@ -8,7 +8,7 @@ mod imported;
 pub use imported::imported_page;
 
 use super::{chart, explain, plot, units, words};
-use crate::render::text::sheet::visible;
+use crate::render::text::clean::visible;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};

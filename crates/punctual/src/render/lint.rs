@@ -121,7 +121,10 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
             let shown = printable(&word.word, WORD_CHARS);
             let place = match file {
                 Some((path, placed)) => {
-                    let region = |word: &Placed| Region { line: word.line, columns: Some(word.columns) };
+                    let region = |word: &Placed| Region {
+                        line: word.line,
+                        columns: Some((word.columns.start, word.columns.end)),
+                    };
                     Place::File { path: path.to_owned(), region: placed.get(*n).map(region) }
                 }
                 None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },

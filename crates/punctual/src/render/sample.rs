@@ -5,7 +5,9 @@ use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 use punctual_numbers::claims::{Beyond, CauseClaims, Claims, Level, Misses, Percentile, PhaseClaims, Refusal, Sign};
 use punctual_numbers::explain::{Cause, Class};
-use punctual_numbers::recording::{CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
+use punctual_numbers::recording::{
+    CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
+};
 use punctual_numbers::report::{
     Answer, CpuRow, Distrust, Inconclusive, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row,
     TimelinePoint, Trust, Verdict, WorstRow,
@@ -118,17 +120,23 @@ pub fn absurd() -> Report {
             latency: points,
             latency_due: points,
         };
-        (cpu.longest_gap, cpu.worst_at) = (Nanos::MAX, Some((Nanos::MAX, String::new())));
+        (cpu.longest_gap, cpu.worst_at) = (Nanos::MAX, Some((RecTime::after_epoch(Nanos::MAX), String::new())));
     }
     report.total = report.cpus.first().map(|cpu| cpu.row.clone());
     for point in &mut report.timeline {
-        (point.start, point.length, point.max, point.skipped) = (Nanos::MAX, Nanos::MAX, most, u64::MAX);
+        (point.start, point.length, point.max, point.skipped) =
+            (RecTime::after_epoch(Nanos::MAX), Nanos::MAX, most, u64::MAX);
     }
     for span in &mut report.spans {
-        (span.from, span.to) = (Nanos::MAX, Nanos::MAX);
+        span.from = RecTime::after_epoch(Nanos::MAX);
+        span.to = span.from;
     }
-    report.events =
-        vec![Event { at: Nanos::MAX, length: Nanos::MAX, kind: EventKind::Suspended, releases_lost: u64::MAX }];
+    report.events = vec![Event {
+        at: RecTime::after_epoch(Nanos::MAX),
+        length: Nanos::MAX,
+        kind: EventKind::Suspended,
+        releases_lost: u64::MAX,
+    }];
     for load in &mut report.loads {
         (load.operations, load.time) = (Some(u64::MAX), Nanos::from_ns(1));
     }
@@ -171,7 +179,7 @@ pub fn every_distrust() -> Vec<Distrust> {
 }
 
 fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Event {
-    Event { at: Nanos::from_secs(at_s), length: Nanos::from_ms(length_ms), kind, releases_lost }
+    Event { at: RecTime::after_epoch(Nanos::from_secs(at_s)), length: Nanos::from_ms(length_ms), kind, releases_lost }
 }
 
 /// `SplitMix64`: small, and the same everywhere.
@@ -235,8 +243,8 @@ impl Run {
         let split = self.split();
         let span = |name: &str, from, to| PhaseSpan {
             name: name.to_owned(),
-            from: Nanos::from_secs(from),
-            to: Nanos::from_secs(to),
+            from: RecTime::after_epoch(Nanos::from_secs(from)),
+            to: RecTime::after_epoch(Nanos::from_secs(to)),
         };
         Report {
             tool_version: "0.1.0".to_owned(),
@@ -462,7 +470,7 @@ fn percentiles(counts: &Counts) -> Percentiles {
 
 fn point(cpu: u32, second: u64, step: u64, ran: &Counts, skipped: &Counts) -> TimelinePoint {
     TimelinePoint {
-        start: Nanos::from_secs(second),
+        start: RecTime::after_epoch(Nanos::from_secs(second)),
         length: Nanos::from_secs(step),
         cpu,
         min: ran.min(),
@@ -485,7 +493,7 @@ fn worst_row(cpu: u32, at: Nanos, late: Nanos, loaded: bool) -> WorstRow {
         migrations: 0,
         counted_over: Nanos::from_secs(1),
     };
-    WorstRow { cpu, at, phase: if loaded { LOADED } else { IDLE }.to_owned(), activation }
+    WorstRow { cpu, at: RecTime::after_epoch(at), phase: if loaded { LOADED } else { IDLE }.to_owned(), activation }
 }
 
 fn verdict(total: &Row, budget: Option<Nanos>) -> Verdict {

@@ -4,7 +4,7 @@ use crate::run::Run;
 use punctual_hist::{MonoTime, Nanos, bucket_index};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, encode, encode_preamble,
+    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, RecTime, encode, encode_preamble,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::fs;
@@ -60,9 +60,13 @@ fn write_on(run: &Run, name: &str, cpu: u32, mechanism: Mechanism, seconds: u64,
             ..CpuInterval::default()
         };
         let (start, length) = (Nanos::from_secs(at), Nanos::from_secs(1));
-        put(Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu] }));
+        put(Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] }));
     }
-    put(Frame::End(End { at: Nanos::from_secs(seconds), reason: EndReason::Completed, write_error: None }));
+    put(Frame::End(End {
+        at: RecTime::after_epoch(Nanos::from_secs(seconds)),
+        reason: EndReason::Completed,
+        write_error: None,
+    }));
     fs::write(run.path(name), bytes).unwrap();
 }
 
@@ -93,7 +97,7 @@ fn what_cannot_be_trusted_makes_a_comparison_doubtful_and_one_file_is_noticed() 
     let run = three();
     let mut bytes = fs::read(run.path("same.punctual")).unwrap();
     let length = Nanos::from_ms(350);
-    let steal = Event { at: Nanos::from_secs(7), length, kind: EventKind::Steal, releases_lost: 0 };
+    let steal = Event { at: RecTime::from_secs(7), length, kind: EventKind::Steal, releases_lost: 0 };
     encode(&Frame::Event(steal), &mut bytes).unwrap();
     fs::write(run.path("stolen.punctual"), bytes).unwrap();
     for words in [["good.punctual", "stolen.punctual"], ["stolen.punctual", "good.punctual"]] {

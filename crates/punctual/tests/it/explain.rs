@@ -3,7 +3,9 @@
 use crate::run::Run;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
-use punctual_numbers::recording::{Clock, End, EndReason, Frame, Header, Mark, MarkKind, encode, encode_preamble};
+use punctual_numbers::recording::{
+    Clock, End, EndReason, Frame, Header, Mark, MarkKind, RecTime, encode, encode_preamble,
+};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::trace::{
     Address, Context, Kept, LateList, LateTotal, Names, Record, Rung, TraceTotal, Tracing, Vector, What, Window,
@@ -105,7 +107,7 @@ fn recorded(run: &Run, windows: u32) -> &'static str {
         threshold: Nanos::from_us(50),
         passed_over: 0,
     };
-    let mark = |kind, at| Frame::Mark(Mark { at: Nanos::from_secs(at), kind });
+    let mark = |kind, at| Frame::Mark(Mark { at: RecTime::after_epoch(Nanos::from_secs(at)), kind });
     let mut frames = vec![header(), tracing(), mark(MarkKind::PhaseStart(0), 0), mark(MarkKind::PhaseEnd(0), 5)];
     frames.extend([mark(MarkKind::PhaseStart(1), 5), mark(MarkKind::PhaseEnd(1), 10)]);
     frames.extend((0..windows).map(|n| {
@@ -114,7 +116,11 @@ fn recorded(run: &Run, windows: u32) -> &'static str {
     }));
     frames.push(Frame::Late(LateList { late: Vec::new(), totals: vec![total] }));
     frames.push(Frame::TraceTotals(vec![TraceTotal { cpu: 1, records: 90, lost: 0, bytes: 4_000 }]));
-    frames.push(Frame::End(End { at: Nanos::from_secs(10), reason: EndReason::Completed, write_error: None }));
+    frames.push(Frame::End(End {
+        at: RecTime::after_epoch(Nanos::from_secs(10)),
+        reason: EndReason::Completed,
+        write_error: None,
+    }));
     let mut bytes = Vec::new();
     encode_preamble(&mut bytes);
     for frame in &frames {

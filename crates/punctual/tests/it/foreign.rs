@@ -132,7 +132,7 @@ fn what_a_file_says_itself_is_not_overridden_and_skips_have_a_column() {
     run.punctual(&["report", recording, "--unit", "ms"]).refused(&[recording, "leave --unit and --period out"]);
     run.punctual(&["export", recording, "--format", "csv", "--period", "1ms"]).refused(&[recording, "--period"]);
     let latmus = fixture("latmus-rk3588-2h.txt");
-    run.punctual(&["report", &latmus, "--unit", "ms"]).refused(&["in us, and --unit says ms"]);
+    run.punctual(&["report", &latmus, "--unit", "ms"]).refused(&["in us, not in ms; leave --unit out"]);
     // Of several files, a unit is for those that do not say theirs.
     fs::write(run.path("numbers"), "5000\n9000\n7000\n").unwrap();
     let several = ["compare", latmus.as_str(), "numbers", "--from", "latencies", "--unit", "ns", "--anyway"];

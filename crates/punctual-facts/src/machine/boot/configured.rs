@@ -18,11 +18,9 @@ pub const WITHOUT_END: &str = "# } without";
 /// Words for the kernel in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configured {
-    /// What to call it.
     pub place: String,
     /// The files it was read from, in order.
     pub files: Vec<String>,
-    /// The words.
     pub line: Fact<String>,
 }
 

@@ -6,15 +6,11 @@ use crate::tree::{Tree, text};
 /// The program that starts and stops everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Init {
-    /// systemd.
     Systemd,
     /// `OpenRC`, whatever runs as process 1.
     OpenRc,
-    /// runit.
     Runit,
-    /// s6 and s6-rc.
     S6,
-    /// dinit.
     Dinit,
     /// `BusyBox` init with an inittab.
     Busybox,
@@ -23,7 +19,6 @@ pub enum Init {
 }
 
 impl Init {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Systemd => "systemd",

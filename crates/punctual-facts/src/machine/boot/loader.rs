@@ -16,7 +16,6 @@ pub enum Loader {
     Bls,
     /// An image-based system: rpm-ostree or bootc.
     Ostree,
-    /// systemd-boot.
     SystemdBoot,
     /// A kernel that carries its command line inside itself.
     Uki,
@@ -26,13 +25,11 @@ pub enum Loader {
     Extlinux,
     /// `extlinux.conf`, written by Debian's u-boot-menu.
     UBootMenu,
-    /// Armbian's boot script.
     Armbian,
     /// The firmware of a Raspberry Pi.
     RaspberryPi,
     /// U-Boot with its command line in its own environment.
     UBootEnv,
-    /// Ubuntu Core.
     UbuntuCore,
     /// `NixOS`: everything is generated.
     NixOs,
@@ -45,7 +42,6 @@ pub enum Loader {
 }
 
 impl Loader {
-    /// The words for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::UpdateGrub => "GRUB (update-grub)",

@@ -22,7 +22,6 @@ use crate::tree::{Tree, text};
 /// Something that was found, and what proves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sign<T> {
-    /// What it is.
     pub what: T,
     /// The file it is known from, and what that said where that matters.
     pub seen: String,
@@ -39,23 +38,18 @@ impl<T> Sign<T> {
 pub enum Initramfs {
     /// Debian's and Ubuntu's `update-initramfs`.
     InitramfsTools,
-    /// `dracut`.
     Dracut,
-    /// Arch's `mkinitcpio`.
     Mkinitcpio,
-    /// Alpine's `mkinitfs`.
     Mkinitfs,
 }
 
 /// Longest name of a container engine.
 const NAME_CHARS: usize = 40;
 
-/// How a machine starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
     /// The boot loader; several where nothing tells which one ran, none where nothing is known.
     pub loaders: Vec<Sign<Loader>>,
-    /// The init that runs.
     pub init: Option<Sign<Init>>,
     /// Whether GRUB keeps its files in `/boot/grub2`, and calls its programs so.
     pub is_grub2: bool,
@@ -78,7 +72,6 @@ impl Boot {
         }
     }
 
-    /// Whether systemd runs this machine.
     pub fn is_systemd(&self) -> bool {
         self.init.as_ref().is_some_and(|init| init.what == Init::Systemd)
     }

@@ -83,7 +83,6 @@ impl Masks {
         out.push_str(&text[copied..]);
     }
 
-    /// What begins here.
     fn find(&mut self, bytes: &[u8], at: usize) -> Found {
         let rest = &bytes[at..];
         let first = *rest.first()?;

@@ -6,9 +6,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::{Compression, write::ZlibEncoder};
+use flate2::{Compress, Compression, FlushCompress, Status};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 const DIGITS: u32 = 3;
 /// Cells of one width, as a power of two: half of the first power of two that is not below 2 * 10^`DIGITS`.
@@ -37,29 +36,42 @@ impl Packed {
     }
 
     /// The text of it. The head of it says that values up to `highest` could have been counted.
-    pub fn text(&self, highest: u64) -> io::Result<String> {
+    pub fn text(&self, highest: u64) -> Result<String, &'static str> {
         let mut counts = Vec::new();
         let mut next = 0;
         if self.counts.is_empty() {
-            number(&mut counts, 0)?;
+            number(&mut counts, 0);
         }
         for (index, count) in &self.counts {
             match index - next {
                 0 => {}
                 // A single empty cell is a count like any other.
-                1 => number(&mut counts, 0)?,
-                empty => number(&mut counts, -as_signed(empty)?)?,
+                1 => number(&mut counts, 0),
+                empty => number(&mut counts, -as_signed(empty)?),
             }
-            number(&mut counts, as_signed(*count)?)?;
+            number(&mut counts, as_signed(*count)?);
             next = index + 1;
         }
         let mut plain = words(&[PLAIN, length(&counts)?, 0, DIGITS]);
         plain.extend([1, highest, 1f64.to_bits()].into_iter().flat_map(u64::to_be_bytes));
         plain.extend(counts);
-        let mut deflate = ZlibEncoder::new(Vec::new(), Compression::default());
-        deflate.write_all(&plain)?;
-        let deflated = deflate.finish()?;
+        let deflated = deflated(&plain)?;
         Ok(STANDARD.encode([words(&[DEFLATED, length(&deflated)?]), deflated].concat()))
+    }
+}
+
+fn deflated(plain: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let mut deflate = Compress::new(Compression::default(), true);
+    let mut deflated = Vec::new();
+    loop {
+        // Room is made, for it takes no more than there is.
+        deflated.reserve(plain.len().max(1 << 10));
+        let rest = usize::try_from(deflate.total_in()).ok().and_then(|taken| plain.get(taken..)).unwrap_or_default();
+        match deflate.compress_vec(rest, &mut deflated, FlushCompress::Finish) {
+            Ok(Status::StreamEnd) => return Ok(deflated),
+            Ok(_) => {}
+            Err(_) => return Err("it could not be deflated"),
+        }
     }
 }
 
@@ -72,24 +84,25 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-fn length(bytes: &[u8]) -> io::Result<u32> {
-    u32::try_from(bytes.len()).map_err(io::Error::other)
+fn length(bytes: &[u8]) -> Result<u32, &'static str> {
+    u32::try_from(bytes.len()).map_err(|_| "it is larger than 4 GB")
 }
 
-fn as_signed(count: u64) -> io::Result<i64> {
-    i64::try_from(count).map_err(|_| io::Error::other("a count beyond 63 bits cannot be packed"))
+fn as_signed(count: u64) -> Result<i64, &'static str> {
+    i64::try_from(count).map_err(|_| "a count beyond 63 bits cannot be packed")
 }
 
 /// Seven bits in each byte but the ninth, the sign in the lowest bit.
-fn number(to: &mut Vec<u8>, signed: i64) -> io::Result<()> {
-    let mut rest = ((signed << 1) ^ (signed >> 63)).cast_unsigned();
+fn number(to: &mut Vec<u8>, signed: i64) {
+    let mut rest = u64::from_ne_bytes(((signed << 1) ^ (signed >> 63)).to_ne_bytes());
     for _ in 0..8 {
         let [low, ..] = rest.to_le_bytes();
         if rest < 0x80 {
-            return to.write_all(&[low]);
+            return to.push(low);
         }
         to.push(low | 0x80);
         rest >>= 7;
     }
-    to.write_all(&rest.to_le_bytes()[..1])
+    let [low, ..] = rest.to_le_bytes();
+    to.push(low);
 }

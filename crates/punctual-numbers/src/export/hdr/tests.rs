@@ -4,7 +4,7 @@ use super::*;
 use crate::export::run_of;
 use crate::foreign::{Beyond, Cell, ImportOptions, Series, import};
 use crate::made_up;
-use crate::recording::{CpuInterval, Frame, Interval};
+use crate::recording::{CpuInterval, Frame, Interval, RecTime};
 use crate::report::tests::tracing;
 use crate::scenario::LoadPhase;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
         let [first, other] = &mut so_far;
         let cpus = vec![cpu(0, first), cpu(1, other)];
         let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
-        recording.add(Frame::Interval(Interval { start, length, phase: *phase, cpus }));
+        recording.add(Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: *phase, cpus }));
     }
 }
 
@@ -78,7 +78,9 @@ fn held(run: &ForeignRun) -> BTreeMap<(u32, usize), u64> {
 fn histograms_are_packed_as_by_the_library_of_hdrhistogram() {
     let text = |values: &[(u64, u64)], highest: u64| {
         let mut packed = Packed::default();
-        values.iter().for_each(|(value, count)| packed.add(*value, *count));
+        for (value, count) in values {
+            packed.add(*value, *count);
+        }
         (packed.largest(), packed.text(highest).unwrap())
     };
     let values = [(0, 1), (1, 2), (3, 5), (1_000, 1 << 20), (2_047, 9), (2_048, 1), (2_050, 3), (5_000_000, 70_000)];

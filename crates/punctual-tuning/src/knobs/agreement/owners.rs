@@ -2,6 +2,7 @@
 
 use super::requests::WORDS;
 use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
+use crate::programs;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::machine::Cmdline;
@@ -14,7 +15,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(|case| one_owner(case, POWER)),
+        check: Check::Probe(|case| one_owner(case, "agree.owners_power")),
         why: "Each of them writes governors and limits at its own start, at a plug or a key press; which of them wins \
             changes from boot to boot.",
         fix: Fix::prose("systemctl disable --now all of them but one."),
@@ -30,7 +31,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "agree.owners_irq",
         title: "One owner of interrupt affinities",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(|case| one_owner(case, INTERRUPTS)),
+        check: Check::Probe(|case| one_owner(case, "agree.owners_irq")),
         why: "irqbalance rewrites affinities every ten seconds, the others when they start: with two of them, what was \
             verified after the boot is not what holds an hour later.",
         fix: Fix::prose("systemctl disable --now all of them but one."),
@@ -50,7 +51,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "agree.owners_priorities",
         title: "One owner of thread priorities",
         severity: Weight::of(Medium, Info, Medium),
-        check: Check::Probe(|case| one_owner(case, PRIORITIES)),
+        check: Check::Probe(|case| one_owner(case, "agree.owners_priorities")),
         why: "Both set the priorities of interrupt threads by their names; a real-time loop that was placed between them \
             for one owner is above or below all of them for the other.",
         fix: Fix::prose("systemctl disable --now all of them but one."),
@@ -85,80 +86,24 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// A program that sets things, and how it is told that it does so here.
-struct Owner {
-    name: &'static str,
-    /// Names of its processes, cut to 15 bytes as the kernel does.
-    tasks: &'static [&'static str],
-    /// Starts of its unit's name, for those that do their work and end.
-    units: &'static [&'static str],
-}
-
-const TUNED: Owner = Owner { name: "tuned", tasks: &["tuned"], units: &["tuned.service"] };
-const RT_CONF: Owner = Owner { name: "rt-conf", tasks: &["rt-conf"], units: &["snap.rt-conf.", "rt-conf"] };
-
-const POWER: &[Owner] = &[
-    TUNED,
-    RT_CONF,
-    Owner { name: "tlp", tasks: &["tlp"], units: &["tlp.service"] },
-    Owner { name: "power-profiles-daemon", tasks: &["power-profiles-"], units: &["power-profiles-daemon."] },
-    Owner { name: "auto-cpufreq", tasks: &["auto-cpufreq"], units: &["auto-cpufreq."] },
-    Owner { name: "cpufrequtils", tasks: &["cpufreqd"], units: &["cpufrequtils.", "cpufreqd.", "loadcpufreq."] },
-    Owner { name: "cpupower", tasks: &[], units: &["cpupower."] },
-    Owner { name: "thermald", tasks: &["thermald"], units: &["thermald."] },
-    Owner {
-        name: "system76-power",
-        tasks: &["system76-power"],
-        units: &["com.system76.PowerDaemon.", "system76-power."],
-    },
-    Owner { name: "laptop-mode-tools", tasks: &["laptop_mode"], units: &["laptop-mode."] },
-];
-const INTERRUPTS: &[Owner] = &[
-    TUNED,
-    RT_CONF,
-    Owner { name: "irqbalance", tasks: &["irqbalance"], units: &["irqbalance."] },
-    Owner { name: "irqd", tasks: &["irqd"], units: &["irqd."] },
-];
-const PRIORITIES: &[Owner] = &[
-    TUNED,
-    Owner { name: "rtirq", tasks: &[], units: &["rtirq."] },
-    Owner { name: "stalld", tasks: &["stalld"], units: &["stalld."] },
-];
-
-/// Where links of enabled units stand.
-const WANTED: [&str; 4] =
-    ["multi-user.target.wants", "graphical.target.wants", "basic.target.wants", "sysinit.target.wants"];
-
-fn one_owner(case: &Case<'_>, owners: &[Owner]) -> Judged {
-    let running =
-        case.tasks(|task| !task.is_kernel && owners.iter().any(|owner| owner.tasks.contains(&task.name.as_str())))?;
-    let mut enabled: Vec<(String, String)> = Vec::new();
-    let mut sees_units = !case.machine.boot.is_systemd();
-    for target in WANTED {
-        let folder = format!("/etc/systemd/system/{target}");
-        let names = case.list(&folder);
-        sees_units |= names.known().is_some();
-        enabled.extend(names.known().into_iter().flatten().map(|name| (format!("{folder}/{name}"), name.clone())));
-    }
-    let mut found = Vec::new();
-    for owner in owners {
-        let task = running.iter().find(|task| owner.tasks.contains(&task.name.as_str()));
-        let unit = enabled.iter().find(|(_, name)| owner.units.iter().any(|start| name.starts_with(start)));
-        match (task, unit) {
-            (Some(task), _) => case.note(owner.name, format!("runs ({})", task.name)),
-            (None, Some((path, _))) => case.note(owner.name, format!("is enabled ({path})")),
-            (None, None) => continue,
+fn one_owner(case: &Case<'_>, knob: &str) -> Judged {
+    // Where nobody of them is seen, this tells whether that proves anything.
+    case.tasks(|task| programs::owners(knob).any(|owner| owner.processes.contains(&task.name.as_str())))?;
+    let mut found = 0;
+    for owner in programs::owners(knob) {
+        if let Some(at_work) = case.at_work(owner).pop() {
+            case.note(owner.name, at_work.how);
+            found += 1;
         }
-        found.push(owner.name);
     }
-    if found.len() <= 1 && !sees_units {
+    if found <= 1 && case.machine.boot.is_systemd() && !case.sees_enabled_units() {
         return Doubt::unknown("which units systemd starts cannot be seen, and some do their work and end");
     }
-    if found.is_empty() {
-        let names: Vec<&str> = owners.iter().map(|owner| owner.name).collect();
+    if found == 0 {
+        let names: Vec<&str> = programs::owners(knob).map(|owner| owner.name).collect();
         case.note("tasks and enabled units", format!("none of {}", names.join(", ")));
     }
-    Ok(found.len() <= 1)
+    Ok(found <= 1)
 }
 
 /// Files that name words for the kernel, each with the words; those that stand in several stages of one owner count

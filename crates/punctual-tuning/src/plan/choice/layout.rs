@@ -4,6 +4,7 @@
 //! already: a machine of hundreds of CPUs costs some hundreds of small reads. It chooses nothing.
 
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::allowed;
 use punctual_facts::machine::{Arch, BOOT_CPU, CoreKind, Machine, Node};
 use punctual_facts::tree::{Tree, text};
 
@@ -21,7 +22,6 @@ const SAME_KIND_PERCENT: u128 = 90;
 pub struct KindOfCore {
     /// What it is called in a sentence.
     pub name: String,
-    /// Its CPUs.
     pub cpus: CpuSet,
 }
 
@@ -54,7 +54,6 @@ pub(super) struct Layout {
     pub l3: Vec<CpuSet>,
     /// Kinds of cores, the fastest first; none where there is one kind, or nothing is known of kinds.
     pub kinds: Vec<KindOfCore>,
-    /// Memory nodes that have CPUs.
     pub nodes: Vec<Node>,
     /// Whether a host may hide siblings from this machine.
     pub is_guest: bool,
@@ -117,13 +116,6 @@ fn list(tree: &dyn Tree, path: &str) -> Option<CpuSet> {
 
 fn first_list(tree: &dyn Tree, paths: &[&str]) -> Option<CpuSet> {
     paths.iter().find_map(|path| list(tree, path)).filter(|cpus| !cpus.is_empty())
-}
-
-/// The CPUs the calling process may use.
-fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
-    let status = text(tree, "/proc/self/status").known()?.clone();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    CpuSet::parse_list(list).ok()
 }
 
 fn isolated(tree: &dyn Tree, machine: &Machine) -> Option<Isolated> {

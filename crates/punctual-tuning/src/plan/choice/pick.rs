@@ -70,7 +70,7 @@ fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
     let rule = if kind == Kind::Audio {
         "one is enough for audio, and the desktop needs the others"
     } else {
-        "at most half of them and at most four; a control job needs no more, and who does says so with --cpus"
+        "at most half of them and at most four, which is enough for a control job"
     };
     format!("{taken} of {cores} cores: {rule}.")
 }

@@ -12,19 +12,14 @@ pub enum ChoiceRefusal {
     Unknown,
     /// Some do not exist.
     Missing {
-        /// Those.
         cpus: CpuSet,
         /// The CPUs that exist, where they are known, or else those that run.
         present: CpuSet,
     },
     /// Some exist and do not run.
-    Offline {
-        /// Those.
-        cpus: CpuSet,
-    },
+    Offline { cpus: CpuSet },
     /// The container was not given some of them.
     NotGiven {
-        /// Those.
         cpus: CpuSet,
         /// What it was given.
         given: CpuSet,
@@ -37,15 +32,9 @@ pub enum ChoiceRefusal {
         usable: CpuSet,
     },
     /// There is one CPU.
-    OneCpu {
-        /// That one.
-        cpu: u32,
-    },
+    OneCpu { cpu: u32 },
     /// All CPUs are threads of one core, so that none can be chosen unasked.
-    OneCore {
-        /// The threads.
-        cpus: CpuSet,
-    },
+    OneCore { cpus: CpuSet },
 }
 
 /// `CPU 3` or `CPUs 2-3`.
@@ -108,7 +97,7 @@ impl ChoiceRefusal {
             Self::NoHousekeeping { .. } => "Leave out at least one, the boot CPU first.".to_owned(),
             Self::OneCpu { .. } => "None: give real-time threads a priority, and measure.".to_owned(),
             Self::OneCore { cpus } => {
-                format!("Name one with --cpus {} to have it all the same.", cpus.iter().last().unwrap_or_default())
+                format!("Name CPU {} to have it all the same.", cpus.iter().last().unwrap_or_default())
             }
         }
     }
@@ -122,7 +111,6 @@ pub enum Warning {
     SplitCore {
         /// The chosen part.
         cpus: CpuSet,
-        /// The other.
         siblings: CpuSet,
         /// Those of the others that can be taken offline.
         offline: CpuSet,
@@ -135,17 +123,9 @@ pub enum Warning {
         kinds: Vec<KindOfCore>,
     },
     /// The boot CPU is chosen.
-    BootCpu {
-        /// Its number.
-        cpu: u32,
-    },
+    BootCpu { cpu: u32 },
     /// A memory node is left without a housekeeping CPU.
-    NodeWithoutHousekeeping {
-        /// Its number.
-        node: u32,
-        /// Its CPUs.
-        cpus: CpuSet,
-    },
+    NodeWithoutHousekeeping { node: u32, cpus: CpuSet },
     /// The chosen CPUs are near to several memory nodes.
     SeveralNodes {
         /// The chosen CPUs of each node.
@@ -155,12 +135,10 @@ pub enum Warning {
     SharedL2 {
         /// The chosen ones that share it.
         cpus: CpuSet,
-        /// With these.
         with: CpuSet,
     },
     /// CPUs are kept from the scheduler that are not among the chosen.
     IsolatedBeside {
-        /// Those.
         cpus: CpuSet,
         /// What keeps them from it.
         by: &'static str,

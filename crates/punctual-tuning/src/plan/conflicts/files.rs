@@ -4,6 +4,7 @@
 use super::{Conflict, Resolution, Touched, is_same};
 use crate::knobs::Case;
 use crate::own_files;
+use crate::plan::pattern::fits;
 use std::collections::BTreeMap;
 
 /// A kind of file: its folders, the first hiding the others', and where ours stands among them.
@@ -95,24 +96,8 @@ pub(super) fn sysctls(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
 
 /// Whether two paths may mean the same file: each may hold `*`, which stands for anything within one part.
 fn meet(a: &str, b: &str) -> bool {
-    let parts = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-    let (a, b) = (parts(a), parts(b));
-    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| matches(a, b) || matches(b, a))
-}
-
-/// Whether a part of a path is one that the pattern stands for.
-fn matches(pattern: &str, part: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == part };
-    let Some(mut left) = part.strip_prefix(first) else { return false };
-    let mut pieces = rest.split('*').peekable();
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return left.ends_with(piece);
-        }
-        let Some(at) = left.find(piece) else { return false };
-        left = &left[at + piece.len()..];
-    }
-    true
+    let (a, b): (Vec<&str>, Vec<&str>) = (a.split('/').collect(), b.split('/').collect());
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| fits(a, b) || fits(b, a))
 }
 
 /// Files of the kernel that others write at boot.
@@ -151,7 +136,7 @@ fn assigned(rule: &str) -> Vec<(String, String)> {
 
 /// Rules of udev that set the same attribute.
 pub(super) fn rules(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
-    if !touched.writes(&["/sys/"]) {
+    if !touched.writes("/sys/") {
         return Vec::new();
     }
     let mut found = Vec::new();

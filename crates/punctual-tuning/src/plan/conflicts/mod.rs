@@ -121,9 +121,9 @@ impl Touched {
         }
     }
 
-    /// Whether a file of the kernel whose path holds one of these parts is written.
-    fn writes(&self, parts: &[&str]) -> bool {
-        self.files.iter().any(|(path, _)| parts.iter().any(|part| path.contains(part)))
+    /// Whether a file of the kernel whose path holds this is written.
+    fn writes(&self, part: &str) -> bool {
+        self.files.iter().any(|(path, _)| path.contains(part))
     }
 }
 

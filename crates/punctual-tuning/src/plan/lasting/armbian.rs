@@ -9,7 +9,7 @@ const NAME: &str = "extraargs=";
 /// Sets the extra words anew. U-Boot skips lines that begin with a hash, and the last line of a name counts.
 pub(super) fn adopt(tree: &dyn punctual_facts::tree::Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, ENV)?;
-    let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+    let base = block::base(&seen);
     let current = seen.lines().filter_map(|line| line.strip_prefix(NAME)).next_back().unwrap_or("");
     let settled = Settled::of(current, wanted)?;
     if settled.line == current {

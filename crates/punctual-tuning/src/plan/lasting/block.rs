@@ -16,6 +16,11 @@ pub(super) fn appended(text: &str, lines: &str) -> String {
     format!("{text}{end}{}", marked(lines))
 }
 
+/// The text without what is between marks, if there is any.
+pub(super) fn base(text: &str) -> String {
+    without(text).unwrap_or_else(|| text.to_owned())
+}
+
 /// The text without what is between marks; `None` where there is none of it.
 pub(super) fn without(text: &str) -> Option<String> {
     without_one(text, "")

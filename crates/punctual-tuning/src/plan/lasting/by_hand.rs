@@ -4,7 +4,6 @@
 use super::{Obstacle, Wanted};
 use punctual_facts::machine::Loader;
 
-/// What to do by hand.
 pub(super) fn why(loader: Loader, wanted: &Wanted) -> Obstacle {
     let add = wanted.words.join(" ");
     let mut how = match loader {

@@ -15,7 +15,6 @@ fn unfit<T>(value: &str, why: &str) -> Result<T, Obstacle> {
     Err(Obstacle::Unfit { value: value.to_owned(), why: why.to_owned() })
 }
 
-/// The words for the kernel.
 pub(super) fn cmdline(wanted: &Wanted) -> Result<(), Obstacle> {
     wanted.words.iter().chain(&wanted.no_words).try_for_each(|w| word(w))
 }
@@ -45,7 +44,6 @@ fn line(value: &str) -> Result<(), Obstacle> {
     Ok(())
 }
 
-/// A setting of sysctl.
 pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Obstacle> {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b"._/-".contains(&b);
     if name.is_empty() || !name.bytes().all(is_name) || name.starts_with(['.', '/', '-']) || name.contains("..") {
@@ -90,7 +88,6 @@ pub(super) fn rule(rule: &str) -> Result<(), Obstacle> {
     Ok(())
 }
 
-/// A module's name.
 pub(super) fn module(name: &str) -> Result<(), Obstacle> {
     if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)) {
         return unfit(name, "it is no name of a module");

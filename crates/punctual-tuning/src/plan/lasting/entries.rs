@@ -29,13 +29,11 @@ struct Entry {
 }
 
 impl Entry {
-    /// Its words for the kernel.
     fn options(&self) -> String {
         let lines = self.content.lines().filter_map(|line| value(line, "options"));
         lines.collect::<Vec<_>>().join(" ")
     }
 
-    /// The file with other words.
     fn with(&self, options: &str) -> String {
         let mut is_first = true;
         let lines = self.content.lines().filter_map(|line| match value(line, "options") {
@@ -103,7 +101,6 @@ fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Entry, Ob
     }
 }
 
-/// Where systemd-boot's entries are.
 fn systemd_folder(tree: &dyn Tree) -> Result<String, Obstacle> {
     let mut is_denied = None;
     for esp in ESPS {

@@ -5,8 +5,8 @@
 
 use super::line::Settled;
 use super::{
-    ENTRY, LAST, Lasted, MADE_BY, Obstacle, Starts, TITLE, Trial, Wanted, block, doing, edit, ending, optional, own,
-    required, shell, tried, undoing,
+    ENTRY, LAST, Lasted, Obstacle, Starts, TITLE, Trial, Wanted, block, doing, edit, optional, required, shell, tried,
+    undoing,
 };
 use crate::plan::Invocation;
 use punctual_facts::fact::Fact;
@@ -142,42 +142,24 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
     let has_fragments = [MENU_FRAGMENTS, "/etc/u-boot-menu", "/usr/share/u-boot-menu"]
         .iter()
         .any(|folder| tree.list(folder) != Fact::Absent);
-    let path = if has_fragments { format!("{MENU_FRAGMENTS}/{LAST}.conf") } else { MENU_DEFAULTS.to_owned() };
-    let seen = optional(tree, &path)?;
-    let earlier = seen.as_deref().filter(|text| has_fragments || block::without(text).is_some()).unwrap_or("");
-    let all = shell::with_earlier(earlier, &[PARAMETERS], wanted);
+    let file = if has_fragments {
+        shell::File::of_our_own(tree, &format!("{MENU_FRAGMENTS}/{LAST}.conf"))?
+    } else {
+        shell::File::of_others(MENU_DEFAULTS, optional(tree, MENU_DEFAULTS)?.unwrap_or_default())
+    };
+    let all = shell::with_earlier(file.earlier(), &[PARAMETERS], wanted);
     let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
     let line = places.iter().find(|place| place.place != CONF).and_then(|place| place.line.known().cloned());
     let line = line.unwrap_or_default();
     if Settled::of(&line, wanted)?.line == line && !line.is_empty() {
         return Ok(Lasted::default());
     }
-    let settled = Settled::of(&line, &all)?.stripping_only(&line, &shell::stripped(earlier));
+    let settled = Settled::of(&line, &all)?.stripping_only(&line, &shell::stripped(file.earlier()));
+    if has_fragments {
+        shell::refuse_later(tree, MENU_FRAGMENTS, ".conf", |text| text.contains(PARAMETERS))?;
+    }
     // What u-boot-update means where nothing is set.
     let text = format!(": \"${{{PARAMETERS}:=ro quiet}}\"\n{}", shell::fragment(PARAMETERS, &[], &settled));
-    let step = if has_fragments {
-        refuse_later(tree)?;
-        own(&path, format!("{MADE_BY}{text}"))
-    } else {
-        let seen = seen.unwrap_or_default();
-        let base = block::without(&seen).unwrap_or_else(|| seen.clone());
-        edit(&path, &seen, block::appended(&base, &text))
-    };
     let update = Invocation::new("u-boot-update", []);
-    Ok(Lasted { steps: vec![undoing(update.clone()), step, doing(update)], ..Lasted::default() })
-}
-
-/// A fragment that is read after ours and sets the words anew.
-fn refuse_later(tree: &dyn Tree) -> Result<(), Obstacle> {
-    let ours = format!("{LAST}.conf");
-    for name in ending(tree, MENU_FRAGMENTS, ".conf")?.iter().filter(|name| **name > ours) {
-        let path = format!("{MENU_FRAGMENTS}/{name}");
-        if required(tree, &path)?.contains(PARAMETERS) {
-            return Err(Obstacle::Conflict {
-                path,
-                why: format!("is read after {ours} and sets the kernel's words anew"),
-            });
-        }
-    }
-    Ok(())
+    Ok(Lasted { steps: vec![undoing(update.clone()), file.with(&text), doing(update)], ..Lasted::default() })
 }

@@ -29,7 +29,6 @@ pub fn merge(current: &str, wanted: &Wanted) -> Result<String, Obstacle> {
 /// A line, and what makes it from the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
-    /// The whole new line.
     pub(super) line: String,
     /// Words to have, with the flags that were there before.
     pub(super) add: Vec<String>,

@@ -46,10 +46,9 @@ pub struct Wanted {
     pub words: Vec<String>,
     /// Words to take off the command line: `name`, or `name=value` for that value alone.
     pub no_words: Vec<String>,
-    /// Names and values for sysctl.
-    pub sysctls: Vec<(String, String)>,
+    pub sysctls: Vec<KeptValue>,
     /// Files of the kernel and what is written to them at boot; a path may hold `*`.
-    pub writes: Vec<(String, String)>,
+    pub writes: Vec<KeptValue>,
     /// Rules for udev, one a line.
     pub udev: Vec<String>,
     /// Options of modules: `snd_hda_intel power_save=0`.
@@ -64,10 +63,17 @@ pub struct Wanted {
     pub hold_latency_us: Option<u32>,
     /// Whether this program is to run once at every boot.
     pub boot_service: bool,
-    /// Where this program is.
     pub exe: String,
     /// After how many seconds a kernel that panics in the trial boots again; 0 leaves that to the kernel.
     pub panic_seconds: u32,
+}
+
+/// A value that is written at each boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptValue {
+    /// A sysctl's name, or a file of the kernel.
+    pub place: String,
+    pub value: String,
 }
 
 impl Wanted {
@@ -92,7 +98,6 @@ pub struct Lasted {
 pub struct Lost {
     /// The name for sysctl, or the file of the kernel.
     pub what: String,
-    /// Whose counts more.
     pub why: String,
 }
 
@@ -103,7 +108,6 @@ pub struct Trial {
     pub steps: Vec<Step>,
     /// What somebody who relies on it has to know, one sentence each.
     pub limits: Vec<String>,
-    /// How the trial is booted.
     pub starts: Starts,
 }
 
@@ -164,8 +168,8 @@ pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
         return Ok(Lasted::default());
     }
     match the_loader(machine)? {
-        Loader::UpdateGrub => grub::adopt_fragment(tree, machine, wanted),
-        Loader::Grub => grub::adopt_in_file(tree, machine, wanted),
+        Loader::UpdateGrub => grub::adopt(tree, machine, wanted, true),
+        Loader::Grub => grub::adopt(tree, machine, wanted, false),
         Loader::Bls => entries::bls_adopt(tree, machine, wanted),
         Loader::SystemdBoot => entries::systemd_adopt(tree, machine, wanted),
         Loader::Extlinux => extlinux::adopt(tree, wanted),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// Why nothing is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// Someone else owns this; what to do there.
@@ -11,46 +10,35 @@ pub enum Obstacle {
     NoLoader,
     /// Signs of several boot loaders, and none of which one ran.
     SeveralLoaders(Vec<String>),
-    /// This is a container.
     Container(String),
     /// The boot loader cannot boot something once.
     NoTrial(String),
     /// A file or folder may not be read.
     Denied {
-        /// It.
         path: String,
     },
     /// A file that is needed is not there.
     Missing {
-        /// It.
         path: String,
     },
     /// A file is not as it should be.
     Strange {
-        /// It.
         path: String,
-        /// What is wrong with it.
         why: String,
     },
-    /// Somebody else's file would win.
     Conflict {
-        /// It.
         path: String,
-        /// What it does.
         why: String,
     },
     /// A value that must not be written.
     Unfit {
-        /// It.
         value: String,
-        /// What is wrong with it.
         why: String,
     },
     /// The command line would be longer than the kernel keeps.
     TooLong {
         /// Its length in bytes, the final NUL included.
         bytes: usize,
-        /// What the kernel keeps.
         kept: usize,
     },
 }
@@ -60,8 +48,7 @@ impl fmt::Display for Obstacle {
         match self {
             Self::ByHand(what) => write!(f, "to be done by hand here: {what}"),
             Self::NoLoader => f.write_str(
-                "no boot loader was found; put the words where this machine's firmware or boot script keeps them \
-                 (`punctual tune --print cmdline`)",
+                "no boot loader was found; put the words where this machine's firmware or boot script keeps them",
             ),
             Self::SeveralLoaders(found) => write!(
                 f,

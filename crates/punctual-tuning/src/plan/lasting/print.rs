@@ -4,29 +4,23 @@ use super::line::Settled;
 use super::{ENTRY, MADE_BY, Obstacle, TITLE, Wanted, check, files, grub};
 use punctual_facts::machine::Machine;
 
-/// What can be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Artefact {
-    /// The words for the kernel.
     Cmdline,
     /// A fragment for `/etc/default/grub.d`.
     Grub,
     /// A label of `extlinux.conf`.
     Extlinux,
-    /// U-Boot's environment.
     Uboot,
-    /// An entry of systemd-boot.
     SystemdBoot,
     /// A file for `/etc/sysctl.d`.
     Sysctl,
     /// A file for `/etc/tmpfiles.d`.
     Tmpfiles,
-    /// Units and their drop-ins.
     Systemd,
 }
 
 impl Artefact {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Cmdline,
         Self::Grub,
@@ -38,7 +32,6 @@ impl Artefact {
         Self::Systemd,
     ];
 
-    /// Its name on our command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cmdline => "cmdline",

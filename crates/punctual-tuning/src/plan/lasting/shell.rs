@@ -4,10 +4,61 @@
 //! nothing of theirs is edited for it. Every text that gets in here was checked to mean only itself to a shell. The
 //! lines that take words out stand between marks, by which `machine::boot` reads them without running a shell.
 
-use super::Wanted;
 use super::line::{Settled, name_of};
+use super::{LAST, MADE_BY, Obstacle, Wanted, block, edit, ending, optional, own, required};
+use crate::plan::Step;
 use punctual_facts::machine::{WITHOUT, WITHOUT_END};
+use punctual_facts::tree::Tree;
 use std::fmt::Write as _;
+
+/// A file in which our lines stand: one of our own, or somebody else's, with marks around ours at its end.
+pub(super) struct File {
+    path: String,
+    seen: String,
+    is_own: bool,
+}
+
+impl File {
+    pub(super) fn of_our_own(tree: &dyn Tree, path: &str) -> Result<Self, Obstacle> {
+        let seen = optional(tree, path)?.unwrap_or_default();
+        Ok(Self { path: path.to_owned(), seen, is_own: true })
+    }
+
+    pub(super) fn of_others(path: &str, seen: String) -> Self {
+        Self { path: path.to_owned(), seen, is_own: false }
+    }
+
+    /// What holds the lines of an earlier plan of ours; empty where there was none.
+    pub(super) fn earlier(&self) -> &str {
+        if self.is_own || block::without(&self.seen).is_some() { &self.seen } else { "" }
+    }
+
+    /// The step that puts this text in the place of what an earlier plan put there.
+    pub(super) fn with(&self, text: &str) -> Step {
+        if self.is_own {
+            return own(&self.path, format!("{MADE_BY}{text}"));
+        }
+        edit(&self.path, &self.seen, block::appended(&block::base(&self.seen), text))
+    }
+}
+
+/// Refuses where a fragment that is read after ours `sets` the words anew.
+pub(super) fn refuse_later(
+    tree: &dyn Tree,
+    folder: &str,
+    end: &str,
+    sets: impl Fn(&str) -> bool,
+) -> Result<(), Obstacle> {
+    let ours = format!("{LAST}{end}");
+    for name in ending(tree, folder, end)?.iter().filter(|name| **name > ours) {
+        let path = format!("{folder}/{name}");
+        if sets(&required(tree, &path)?) {
+            let why = format!("is read after {ours} and sets the kernel's words anew");
+            return Err(Obstacle::Conflict { path, why });
+        }
+    }
+    Ok(())
+}
 
 /// A fragment that changes variables set before it: `first` gets the new words, in front of what it holds, so that they
 /// stand before a lone `--`; from `others` words are only taken out.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn wanted() -> Wanted {
-    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    let pair = |place: &str, value: &str| KeptValue { place: place.to_owned(), value: value.to_owned() };
     let list = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
     Wanted {
         words: list(&["isolcpus=managed_irq,domain,2-3", "nohz_full=2-3", "rcu_nocbs=2-3", "irqaffinity=0-1"]),
@@ -103,7 +103,6 @@ fn planned(tree: &MemTree) -> String {
     text
 }
 
-/// What the steps do to files.
 fn done(tree: &mut MemTree, steps: &[Step]) {
     for step in steps {
         match step {
@@ -162,7 +161,7 @@ fn what_was_done_is_not_done_again() {
         }
         // A later plan that wants something else keeps what an earlier one brought.
         later.words = vec!["skew_tick=1".to_owned()];
-        later.sysctls = vec![("kernel.watchdog".to_owned(), "0".to_owned())];
+        later.sysctls = vec![KeptValue { place: "kernel.watchdog".to_owned(), value: "0".to_owned() }];
         later.hold_latency_us = None;
         for result in [adopt(&tree, &machine, &later), files(&tree, &machine, &later)] {
             for step in result.map(|lasted| lasted.steps).unwrap_or_default() {
@@ -236,7 +235,7 @@ fn nothing_that_means_more_than_itself_is_written() {
             assert!(matches!(merge("quiet", &bad), Err(Obstacle::Unfit { .. })), "{evil}");
         }
     }
-    let one = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let one = |place: &str, value: &str| vec![KeptValue { place: place.to_owned(), value: value.to_owned() }];
     let bad = [
         Wanted { sysctls: one("../x", "1"), ..Wanted::default() },
         Wanted { sysctls: one("a.b", "1\nkernel.modules_disabled = 1"), ..Wanted::default() },

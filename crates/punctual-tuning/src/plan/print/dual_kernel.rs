@@ -10,37 +10,21 @@ const MASK_BITS: u32 = 64;
 /// in 3.2).
 const NEEDS_BOOT_CPU: Version = Version::new(3, 2);
 
-/// Words for Xenomai 3.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct XenomaiWords {
-    /// The words, in order.
+pub struct DualKernelWords {
     pub words: Vec<String>,
     /// Why they are what they are.
     pub notes: Vec<String>,
 }
 
-/// Words for EVL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvlWords {
-    /// The words, in order.
-    pub words: Vec<String>,
-    /// Why they are what they are.
-    pub notes: Vec<String>,
-}
-
-/// Why there are no such words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DualKernelRefusal {
-    /// No CPU was named.
     NoCpus,
-    /// The mask ends before these.
     BeyondMask {
-        /// Those.
         cpus: CpuSet,
     },
     /// What is known here is Xenomai 3.
     UnknownVersion {
-        /// The version asked for.
         version: Version,
     },
 }
@@ -48,7 +32,7 @@ pub enum DualKernelRefusal {
 impl fmt::Display for DualKernelRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoCpus => f.write_str("no CPUs were named; choose some with --cpus"),
+            Self::NoCpus => f.write_str("no CPUs were named"),
             Self::BeyondMask { cpus } => write!(
                 f,
                 "CPUs {cpus} cannot be named: xenomai.supported_cpus is a mask of {MASK_BITS} bits; choose CPUs below \
@@ -66,7 +50,7 @@ impl fmt::Display for DualKernelRefusal {
 impl std::error::Error for DualKernelRefusal {}
 
 /// The mask that Cobalt of this Xenomai version takes for these CPUs.
-pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<XenomaiWords, DualKernelRefusal> {
+pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords, DualKernelRefusal> {
     if version.major != 3 {
         return Err(DualKernelRefusal::UnknownVersion { version });
     }
@@ -98,15 +82,14 @@ pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<XenomaiWords, Du
         ));
     }
     let words = vec![format!("xenomai.supported_cpus={:#x}", bits(&supported))];
-    Ok(XenomaiWords { words, notes })
+    Ok(DualKernelWords { words, notes })
 }
 
-/// The list that EVL takes for these CPUs.
-pub fn evl_words(cpus: &CpuSet) -> Result<EvlWords, DualKernelRefusal> {
+pub fn evl_words(cpus: &CpuSet) -> Result<DualKernelWords, DualKernelRefusal> {
     if cpus.is_empty() {
         return Err(DualKernelRefusal::NoCpus);
     }
-    Ok(EvlWords {
+    Ok(DualKernelWords {
         words: vec![format!("evl.oobcpus={cpus}")],
         notes: vec![
             "The code registers oobcpus; evl.oob_cpus, as some pages have it, is ignored in silence and leaves all CPUs \
@@ -115,23 +98,6 @@ pub fn evl_words(cpus: &CpuSet) -> Result<EvlWords, DualKernelRefusal> {
             format!("It keeps nobody else off: isolcpus={cpus} belongs to it."),
         ],
     })
-}
-
-fn commented(f: &mut fmt::Formatter<'_>, words: &[String], notes: &[String]) -> fmt::Result {
-    notes.iter().try_for_each(|note| writeln!(f, "# {note}"))?;
-    writeln!(f, "{}", words.join(" "))
-}
-
-impl fmt::Display for XenomaiWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        commented(f, &self.words, &self.notes)
-    }
-}
-
-impl fmt::Display for EvlWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        commented(f, &self.words, &self.notes)
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod kconfig;
 mod resctrl;
 mod rk3568;
 
-pub use dual_kernel::{DualKernelRefusal, EvlWords, XenomaiWords, evl_words, xenomai_words};
+pub use dual_kernel::{DualKernelRefusal, DualKernelWords, evl_words, xenomai_words};
 pub use kconfig::{KconfigRefusal, kconfig};
-pub use resctrl::{Partition, PartitionRefusal, ResctrlStep, Share, resctrl};
+pub use resctrl::{Partition, PartitionRefusal, Share, resctrl};
 pub use rk3568::{L3Split, L3SplitRefusal, rk3568_l3};

@@ -10,40 +10,30 @@ use std::fmt;
 /// Cores, and quarters of the cache.
 const FOUR: u32 = 4;
 
-/// A partition of the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct L3Split {
     /// `WORD_3`.
     pub word: u16,
-    /// What there is to know.
     pub notes: Vec<String>,
 }
 
-/// Why a partition is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum L3SplitRefusal {
     /// A part is not `CPUS=QUARTERS`.
     NotUnderstood {
-        /// The part.
         part: String,
     },
     /// A list of CPUs or quarters cannot be read.
     List(CpuListError),
     /// There are four cores and four quarters, 0 to 3.
     OutOfRange {
-        /// What was numbered.
         what: &'static str,
-        /// The number.
         number: u32,
     },
-    /// A core is named twice.
     Twice {
-        /// The core.
         cpu: u32,
     },
-    /// Cores are left without cache.
     Empty {
-        /// Those.
         cpus: CpuSet,
     },
 }
@@ -116,15 +106,6 @@ fn notes(quarters: &[CpuSet; FOUR as usize]) -> Vec<String> {
     notes
 }
 
-impl fmt::Display for L3Split {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for note in &self.notes {
-            writeln!(f, "# {note}")?;
-        }
-        writeln!(f, "[BOOT1_PARAM]\nWORD_3={:#06x}", self.word)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,8 +117,7 @@ mod tests {
         assert_eq!(word("0-1=0-1; 2-3=2-3"), Ok(0xcc33));
         assert_eq!(word("0=0;1=1;2=2;3=3"), Ok(0x8421));
         assert_eq!(word("0-3=0-3"), Ok(0xffff));
-        assert!(rk3568_l3("3=2;0-2=0-1").unwrap().to_string().contains("Quarter 3 belongs to nobody"));
-        assert!(rk3568_l3("3=2-3;0-2=0-1").unwrap().to_string().ends_with("[BOOT1_PARAM]\nWORD_3=0xc333\n"));
+        assert!(rk3568_l3("3=2;0-2=0-1").unwrap().notes[3].contains("Quarter 3 belongs to nobody"));
     }
 
     #[test]

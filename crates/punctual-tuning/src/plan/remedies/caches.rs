@@ -1,38 +1,17 @@
 //! Ways of the caches for the real-time CPUs alone, as [`resctrl`] works them out from the hardware's limits.
 
-use super::super::choice::Choice;
-use super::super::print::{Partition, ResctrlStep, resctrl};
-use super::super::{Expected, Reading, Step};
+use super::super::print::{Partition, resctrl};
 use super::{Found, Notes, Remedy, Site};
 use crate::knobs::Doubt;
 
 /// All levels at once: one group holds the ways of each.
 pub(super) fn ways(site: &Site<'_>) -> Found {
-    let choice = Choice {
-        cpus: (*site.case.rt).clone(),
-        housekeeping: (*site.case.housekeeping).clone(),
-        offline: punctual_facts::cpu_set::CpuSet::new(),
-        reasons: Vec::new(),
-        warnings: Vec::new(),
-    };
-    match resctrl(site.case, &choice) {
-        Ok(partition) => Ok(Remedy::Steps(partition.steps.iter().map(step).collect(), notes(&partition))),
-        Err(refusal) => Doubt::unknown(format!("{refusal}; {}", refusal.remedy())),
-    }
-}
-
-fn step(step: &ResctrlStep) -> Step {
-    match step {
-        ResctrlStep::MakeFolder { path } => Step::Folder { path: path.clone() },
-        ResctrlStep::Write { path, value } => {
-            let reading = match path.rsplit('/').next() {
-                Some("schemata") => Reading::Schemata,
-                Some("cpus_list") => Reading::CpuList,
-                _ => Reading::Plain,
-            };
-            let value = value.trim_end().to_owned();
-            Step::Write { path: path.clone(), value, expected: Expected::same(reading) }
+    match resctrl(site.case, &site.case.rt, &site.case.housekeeping) {
+        Ok(partition) => {
+            let notes = notes(&partition);
+            Ok(Remedy::Steps(partition.steps, notes))
         }
+        Err(refusal) => Doubt::unknown(format!("{refusal}; {}", refusal.remedy())),
     }
 }
 

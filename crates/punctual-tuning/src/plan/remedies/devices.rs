@@ -66,7 +66,6 @@ pub(super) fn aspm(site: &Site<'_>) -> Found {
     Ok(draft.apart(risk, "link/*_aspm of each device reads 0"))
 }
 
-/// The reference clocks of links.
 pub(super) fn clock(site: &Site<'_>) -> Found {
     let case = site.case;
     let mut draft = Draft::default();
@@ -76,7 +75,6 @@ pub(super) fn clock(site: &Site<'_>) -> Found {
     Ok(draft.apart(POWER, "link/clkpm"))
 }
 
-/// Links to disks.
 pub(super) fn sata(site: &Site<'_>) -> Found {
     let case = site.case;
     let folder = "/sys/class/scsi_host";

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 /// So many subjects are named; the rest is counted.
 const MOST_NAMED: usize = 12;
-/// Longest line.
 const LINE_CHARS: usize = 400;
 
 /// Steps, with what each finds and leaves.
@@ -20,7 +19,6 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// One step, about this subject.
     pub(super) fn step(&mut self, subject: &str, before: &str, after: &str, step: Step) {
         let told = |values: &mut BTreeMap<String, Vec<String>>, value: &str| {
             let subjects = values.entry(value.to_owned()).or_default();
@@ -86,10 +84,11 @@ impl Draft {
 
     /// The same, of steps that stand for themselves.
     pub(super) fn apart(self, risk: &str, proof: &str) -> Remedy {
-        match self.remedy(risk, proof) {
-            Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { apart: true, ..notes }),
-            other => other,
+        let mut remedy = self.remedy(risk, proof);
+        if let Remedy::Steps(_, notes) = &mut remedy {
+            notes.apart = true;
         }
+        remedy
     }
 }
 

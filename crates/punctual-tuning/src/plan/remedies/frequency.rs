@@ -70,7 +70,6 @@ fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
     Ok(draft.remedy(HEAT, "scaling_governor, and scaling_cur_freq under load"))
 }
 
-/// The governor of the real-time CPUs.
 pub(super) fn governor(site: &Site<'_>) -> Found {
     performance(site, &site.case.rt)
 }
@@ -238,7 +237,6 @@ fn uncore_file(site: &Site<'_>, file: &str) -> Found {
     Ok(draft.remedy(HEAT, &format!("{folder}/*/current_freq_khz")))
 }
 
-/// The lower limit of the uncore's clock.
 pub(super) fn uncore(site: &Site<'_>) -> Found {
     uncore_file(site, "min_freq_khz")
 }
@@ -276,22 +274,18 @@ fn devfreq(site: &Site<'_>, parts: &[&str]) -> Found {
         .remedy("The change itself stops whoever uses the device for a moment; more heat.", "cur_freq stands still"))
 }
 
-/// The memory controller.
 pub(super) fn memory(site: &Site<'_>) -> Found {
     devfreq(site, &["dmc", "ddr", "dram", "memory", "mbus"])
 }
 
-/// Buses.
 pub(super) fn bus(site: &Site<'_>) -> Found {
     devfreq(site, &["bus", "noc", "interconnect", "cci", "uncore"])
 }
 
-/// Graphics.
 pub(super) fn gpu(site: &Site<'_>) -> Found {
     devfreq(site, &["gpu", "mali"])
 }
 
-/// Neural units.
 pub(super) fn npu(site: &Site<'_>) -> Found {
     devfreq(site, &["npu"])
 }

@@ -23,7 +23,6 @@ struct Movable {
     /// Where it may go now, where the kernel tells.
     asked: Option<CpuSet>,
     delivered: Option<CpuSet>,
-    /// Where it belongs.
     wanted: CpuSet,
 }
 
@@ -124,7 +123,6 @@ pub(super) fn spread(site: &Site<'_>) -> Found {
     site.moves(|line| line.asked.as_ref() != Some(&line.wanted))
 }
 
-/// What comes later.
 pub(super) fn default(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

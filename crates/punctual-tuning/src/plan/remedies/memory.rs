@@ -6,7 +6,6 @@ use super::{Found, Remedy, Site};
 use crate::knobs::{Blast, Doubt, Missing};
 use punctual_facts::fact::Fact;
 
-/// Huge pages to be reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HugePages {
     /// The size of one, in kB: 2048, 1048576.
@@ -58,17 +57,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     }
     let risk = "Memory is moved about to make room, which takes a while; where it is scattered the kernel gives fewer than \
         asked, and only a reservation at boot gives all.";
-    Ok(disturbing(draft.remedy(risk, "HugePages_Total of /proc/meminfo, nr_hugepages of each node")))
-}
-
-fn disturbing(remedy: Remedy) -> Remedy {
-    match remedy {
-        Remedy::Steps(steps, mut notes) => {
-            notes.blast = Some(Blast::Disturbing);
-            Remedy::Steps(steps, notes)
-        }
-        other => other,
-    }
+    Ok(draft.remedy(risk, "HugePages_Total of /proc/meminfo, nr_hugepages of each node").reaching(Blast::Disturbing))
 }
 
 /// The smaller of 64 MB and a hundredth of the memory kept free.

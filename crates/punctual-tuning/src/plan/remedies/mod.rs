@@ -28,10 +28,11 @@ mod tests;
 
 pub use memory::HugePages;
 pub use partition::{GROUP, SLICE};
-pub(super) use services::is_at_work;
 
 use super::Step;
 use crate::knobs::{Blast, Case, Doubt};
+use plain::one;
+use services::{bad, owners};
 use threads::Threads;
 
 /// What somebody wants of the changes, beyond what the real-time work needs of the machine.
@@ -48,18 +49,14 @@ pub struct Preferences {
     pub partition: bool,
     /// Whether services stay silent after the next boot as well.
     pub for_good: bool,
-    /// Huge pages to reserve.
     pub huge_pages: Vec<HugePages>,
 }
 
 /// What a change is told with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// What is there now.
     pub before: String,
-    /// What will be there.
     pub after: String,
-    /// What can go wrong.
     pub risk: String,
     /// What will show that it took effect.
     pub proof: String,
@@ -72,7 +69,6 @@ pub struct Notes {
 /// What can be done about a knob on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// These steps, in this order.
     Steps(Vec<Step>, Notes),
     /// A process of ours keeps `/dev/cpu_dma_latency` open with this limit.
     Hold(u32, Notes),
@@ -80,6 +76,16 @@ pub enum Remedy {
     NotHere(String),
     /// Somebody has to do it, or to decide it first.
     ByHand(String),
+}
+
+impl Remedy {
+    /// The same, where it reaches further than the knob says.
+    fn reaching(mut self, blast: Blast) -> Self {
+        if let Self::Steps(_, notes) | Self::Hold(_, notes) = &mut self {
+            notes.blast = Some(blast);
+        }
+        self
+    }
 }
 
 /// One machine, one need, and what is wanted of the changes.
@@ -103,13 +109,10 @@ impl<'a> Site<'a> {
     }
 }
 
-/// A remedy, or why there is none.
 type Found = Result<Remedy, Doubt>;
 
-/// How a remedy is found.
 pub type Find = fn(&Site<'_>) -> Found;
 
-/// For somebody to do.
 #[allow(clippy::unnecessary_wraps, reason = "it is found in the same way as every other remedy")]
 fn by_hand(what: &str) -> Found {
     Ok(Remedy::ByHand(what.to_owned()))
@@ -118,17 +121,34 @@ fn by_hand(what: &str) -> Found {
 /// Every remedy, by the id of its knob, in the order in which they are best applied: who would undo the rest is silenced
 /// first, what is moved finds its place made, and what takes a safety net away comes last.
 pub const REMEDIES: &[(&str, Find)] = &[
-    ("irq.irqbalance", services::irqbalance),
-    ("pm.daemons", services::power),
-    ("agree.owners_power", services::owners_power),
-    ("agree.owners_irq", services::owners_interrupts),
-    ("agree.owners_priorities", services::owners_priorities),
-    ("sched.stalld", services::stalld),
-    ("svc.update_timers", services::update_timers),
-    ("svc.maintenance", services::maintenance),
-    ("svc.timers", services::updates),
-    ("svc.rtkit", services::rtkit),
-    ("svc.priority", services::priority),
+    ("irq.irqbalance", |site| {
+        bad(
+            site,
+            "irq.irqbalance",
+            "Interrupts are redistributed for about a second; from then on nobody spreads them but what is set here.",
+        )
+    }),
+    ("pm.daemons", |site| {
+        bad(
+            site,
+            "pm.daemons",
+            "Nobody slows the machine down before it gets hot, but the hardware itself: see that it stays cool.",
+        )
+    }),
+    ("agree.owners_power", |site| owners(site, "agree.owners_power")),
+    ("agree.owners_irq", |site| owners(site, "agree.owners_irq")),
+    ("agree.owners_priorities", |site| owners(site, "agree.owners_priorities")),
+    ("sched.stalld", |site| {
+        Ok(bad(site, "sched.stalld", "What starves behind a thread that spins is helped by nobody.")?
+            .reaching(Blast::Breaking))
+    }),
+    ("svc.update_timers", |site| bad(site, "svc.update_timers", "Security updates no longer come by themselves.")),
+    ("svc.maintenance", |site| {
+        bad(site, "svc.maintenance", "Disks get slower, or decay unseen, unless it is done by hand.")
+    }),
+    ("svc.timers", |site| bad(site, "svc.timers", "Security updates no longer come by themselves.")),
+    ("svc.rtkit", |site| bad(site, "svc.rtkit", "Desktop audio asks for real time in vain.")),
+    ("svc.priority", |site| bad(site, "svc.priority", "Their comfort.")),
     ("iso.domain", partition::domain),
     ("iso.cpuset", partition::broken),
     ("sysd.affinity", slices::first_process),
@@ -180,10 +200,22 @@ pub const REMEDIES: &[(&str, Find)] = &[
     ("blk.poll", storage::polling),
     ("rcu.normal", plain::rcu),
     ("pm.idle_governor", plain::idle_governor),
-    ("pm.audio", plain::audio),
-    ("ras.edac", plain::edac),
-    ("log.ignore_loglevel", plain::loglevel),
-    ("virt.halt_poll", plain::halt_poll),
+    ("pm.audio", |site| one(site, "sound chip", "/sys/module/snd_hda_intel/parameters/power_save", "0", "More power.")),
+    ("ras.edac", |site| {
+        one(
+            site,
+            "memory controllers",
+            "/sys/module/edac_core/parameters/edac_mc_poll_msec",
+            "3600000",
+            "Corrected errors are counted up to an hour late.",
+        )
+    }),
+    ("log.ignore_loglevel", |site| {
+        one(site, "console", "/sys/module/printk/parameters/ignore_loglevel", "N", "Less is seen on the console.")
+    }),
+    ("virt.halt_poll", |site| {
+        one(site, "KVM", "/sys/module/kvm/parameters/halt_poll_ns", "0", "Guests wake up later.")
+    }),
     ("mem.watermark", memory::watermark),
     ("mem.hugetlb", memory::huge_pages),
     ("cat.l3", caches::ways),

@@ -3,7 +3,7 @@
 
 use super::super::{Expected, Reading, SchedPolicy, Step};
 use super::draft::Draft;
-use super::{Found, Notes, Remedy, Site};
+use super::{Found, Remedy, Site};
 use crate::knobs::{Blast, Case, Doubt, Missing};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -32,7 +32,6 @@ fn setting(case: &Case<'_>, device: &str, subject: &str, name: &str) -> Option<u
     text.known()?.lines().find_map(value)
 }
 
-/// Packets announced at once.
 pub(super) fn coalesce(site: &Site<'_>) -> Found {
     let case = site.case;
     let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
@@ -85,17 +84,8 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
     if draft.is_empty() {
         return Doubt::not_applicable("no device here has combined queues to give up");
     }
-    Ok(breaking(draft.apart(
-        "The device is reset: its link goes down for seconds, and what talks over it with it.",
-        "ethtool -l DEVICE",
-    )))
-}
-
-fn breaking(remedy: Remedy) -> Remedy {
-    match remedy {
-        Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { blast: Some(Blast::Breaking), ..notes }),
-        other => other,
-    }
+    let risk = "The device is reset: its link goes down for seconds, and what talks over it with it.";
+    Ok(draft.apart(risk, "ethtool -l DEVICE").reaching(Blast::Breaking))
 }
 
 /// Packets handled in threads, which can be ranked; those that exist already are.
@@ -138,7 +128,6 @@ pub(super) fn defer(site: &Site<'_>) -> Found {
     Ok(draft.remedy("More interrupts.", "napi_defer_hard_irqs and gro_flush_timeout"))
 }
 
-/// Received packets steered to others.
 pub(super) fn steering(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

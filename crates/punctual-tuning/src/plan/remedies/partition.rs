@@ -6,7 +6,7 @@
 use super::super::{Expected, Invocation, Reading, Step};
 use super::draft::Draft;
 use super::slices::group_file;
-use super::{Found, Notes, Remedy, Site, by_hand};
+use super::{Found, Site, by_hand};
 use crate::knobs::{Blast, Doubt};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -14,7 +14,6 @@ use punctual_facts::machine::Version;
 
 /// The slice that holds the real-time work.
 pub const SLICE: &str = "punctual.slice";
-/// Its control group.
 pub const GROUP: &str = "/sys/fs/cgroup/punctual.slice";
 const ROOT: &str = "/sys/fs/cgroup";
 const UNIT: &str = "/run/systemd/system/punctual.slice";
@@ -107,13 +106,9 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
         ""
     };
     let proof = format!("{GROUP}/{STATE} reads 'isolated', and nothing after it");
-    Ok(match draft.remedy(&format!("{risk}{more}"), &proof) {
-        Remedy::Steps(steps, notes) => {
-            let has_work = site.real_time_work().is_ok_and(|work| !work.is_empty());
-            Remedy::Steps(steps, Notes { blast: has_work.then_some(Blast::Breaking), ..notes })
-        }
-        other => other,
-    })
+    let remedy = draft.remedy(&format!("{risk}{more}"), &proof);
+    let has_work = site.real_time_work().is_ok_and(|work| !work.is_empty());
+    Ok(if has_work { remedy.reaching(Blast::Breaking) } else { remedy })
 }
 
 /// A partition that somebody made and the kernel does not honour: ours is written again, others' are theirs.

@@ -1,12 +1,11 @@
 //! Single files whose knob says in words for the boot loader, or for a module, what can be written now as well.
 
 use super::draft::Draft;
-use super::{Found, Notes, Remedy, Site};
+use super::{Found, Site};
 use crate::knobs::{Blast, Doubt};
 use punctual_facts::fact::Fact;
 
-/// One value for one file.
-fn one(site: &Site<'_>, subject: &str, path: &str, value: &str, risk: &str) -> Found {
+pub(super) fn one(site: &Site<'_>, subject: &str, path: &str, value: &str, risk: &str) -> Found {
     let mut draft = Draft::default();
     if !draft.write(site.case, subject, path, value) {
         return Doubt::not_applicable(format!("{path} is not there"));
@@ -35,36 +34,11 @@ pub(super) fn idle_governor(site: &Site<'_>) -> Found {
     one(site, "all CPUs", &format!("{folder}/current_governor"), "menu", "None.")
 }
 
-/// A codec that stays on.
-pub(super) fn audio(site: &Site<'_>) -> Found {
-    one(site, "sound chip", "/sys/module/snd_hda_intel/parameters/power_save", "0", "More power.")
-}
-
-/// Memory errors asked for once an hour.
-pub(super) fn edac(site: &Site<'_>) -> Found {
-    let path = "/sys/module/edac_core/parameters/edac_mc_poll_msec";
-    one(site, "memory controllers", path, "3600000", "Corrected errors are counted up to an hour late.")
-}
-
-/// The console obeys its level.
-pub(super) fn loglevel(site: &Site<'_>) -> Found {
-    one(site, "console", "/sys/module/printk/parameters/ignore_loglevel", "N", "Less is seen on the console.")
-}
-
-/// The host gives up a CPU at once when a guest does.
-pub(super) fn halt_poll(site: &Site<'_>) -> Found {
-    one(site, "KVM", "/sys/module/kvm/parameters/halt_poll_ns", "0", "Guests wake up later.")
-}
-
-/// No search for lost interrupts.
 pub(super) fn fixup(site: &Site<'_>) -> Found {
     let path = "/sys/module/spurious/parameters/irqfixup";
     if site.case.peek(path) == Fact::Known("0".to_owned()) {
         return Doubt::not_applicable("it is so already");
     }
     let risk = "A machine whose interrupts are routed wrongly stops working.";
-    Ok(match one(site, "lost interrupts", path, "0", risk)? {
-        Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { blast: Some(Blast::Breaking), ..notes }),
-        other => other,
-    })
+    Ok(one(site, "lost interrupts", path, "0", risk)?.reaching(Blast::Breaking))
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
-use super::{Found, Notes, Remedy, Site};
+use super::{Found, Remedy, Site};
 use crate::knobs::{Blast, Case, Doubt, Missing};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Version;
@@ -76,14 +76,7 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
         return Doubt::not_applicable(format!("this kernel has no {name} to set"));
     }
     let proof = format!("{DEBUG}/{name}/cpuN/runtime");
-    Ok(breaking(draft.remedy(risk, &proof)))
-}
-
-fn breaking(remedy: Remedy) -> Remedy {
-    match remedy {
-        Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { blast: Some(Blast::Breaking), ..notes }),
-        other => other,
-    }
+    Ok(draft.remedy(risk, &proof).reaching(Blast::Breaking))
 }
 
 /// Whether groups have limits of their own, and real-time threads are still throttled.
@@ -119,9 +112,8 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
     if !draft.write(case, "real-time threads", LIMIT, "-1") {
         return Doubt::not_applicable("this kernel does not show its limit for real-time threads");
     }
-    Ok(breaking(
-        draft.remedy("A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.", LIMIT),
-    ))
+    let risk = "A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.";
+    Ok(draft.remedy(risk, LIMIT).reaching(Blast::Breaking))
 }
 
 /// Whether the kernel lets somebody in wherever it can.

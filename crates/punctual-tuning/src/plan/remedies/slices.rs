@@ -2,7 +2,7 @@
 
 use super::super::{Invocation, Step};
 use super::draft::Draft;
-use super::{Found, Notes, Remedy, Site};
+use super::{Found, Remedy, Site};
 use crate::knobs::{Blast, Doubt};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -82,10 +82,7 @@ pub(super) fn slices(site: &Site<'_>) -> Found {
     }
     let risk = "Nothing in these slices can use the real-time CPUs any more: real-time work started from a login or as a \
         service needs a slice of its own with AllowedCPUs=.";
-    Ok(match draft.apart(risk, "cpuset.cpus.effective of each slice") {
-        Remedy::Steps(steps, notes) => Remedy::Steps(steps, Notes { blast: Some(Blast::Breaking), ..notes }),
-        other => other,
-    })
+    Ok(draft.apart(risk, "cpuset.cpus.effective of each slice").reaching(Blast::Breaking))
 }
 
 /// Whether a file of a control group can be seen, and what it holds.

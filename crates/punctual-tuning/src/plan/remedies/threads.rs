@@ -7,6 +7,7 @@ use super::draft::Draft;
 use super::{Found, Remedy, Site};
 use crate::knobs::Doubt;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::allowed_by;
 use punctual_facts::fact::{Fact, printable};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -26,11 +27,9 @@ const UNSEEN: &str = "the numbers of threads are not shown here (a captured mach
 /// What is read once for all remedies.
 pub(super) type Threads = OnceCell<Result<Vec<Thread>, Doubt>>;
 
-/// One thread.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     pub(super) name: TaskName,
-    /// The process it belongs to.
     pub(super) process: u32,
     pub(super) is_kernel: bool,
     /// Whether the kernel lets nobody move it.
@@ -83,12 +82,10 @@ impl Thread {
 }
 
 impl Site<'_> {
-    /// Every thread of the machine.
     fn threads(&self) -> Result<&[Thread], Doubt> {
         self.threads.get_or_init(|| self.read_threads()).as_deref().map_err(Clone::clone)
     }
 
-    /// The kernel's own.
     pub(super) fn kernel_threads(&self) -> Result<Vec<&Thread>, Doubt> {
         Ok(self.threads()?.iter().filter(|thread| thread.is_kernel).collect())
     }
@@ -126,11 +123,7 @@ impl Site<'_> {
 
     fn read_thread(&self, process: u32, folder: &str) -> Option<Thread> {
         let read = |file: &str| self.case.peek(&format!("{folder}/{file}"));
-        Thread::parse(process, read("stat").known()?, || {
-            let status = read("status");
-            let list = status.known()?.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-            CpuSet::parse_list(list).ok()
-        })
+        Thread::parse(process, read("stat").known()?, || allowed_by(read("status").known()?))
     }
 
     /// Processes of the real-time work: one of their threads has a real-time policy and may run on its CPUs. All their
@@ -149,7 +142,6 @@ impl Site<'_> {
         Ok(self.threads()?.iter().filter(is_ours).collect())
     }
 
-    /// The thread of that number.
     pub(super) fn thread(&self, pid: u32) -> Result<Option<&Thread>, Doubt> {
         Ok(self.threads()?.iter().find(|thread| thread.name.pid == pid))
     }

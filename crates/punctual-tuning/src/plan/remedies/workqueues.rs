@@ -13,7 +13,6 @@ const MOST_QUEUES: usize = 512;
 const STALL: &str =
     "Workers move at once; on a busy machine rewriting the mask was seen to stall the network for a moment.";
 
-/// The common mask of unbound work.
 pub(super) fn unbound(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

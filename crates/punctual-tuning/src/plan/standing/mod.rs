@@ -7,8 +7,8 @@ mod word;
 
 use super::{Expected, Keep, Reading, SchedPolicy, Step, TaskName};
 use crate::knobs::Case;
-use punctual_facts::cmdline::same_dashes;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::cpus::allowed_by;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
@@ -17,28 +17,13 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use word::word_row;
 
-/// Something that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requested {
-    /// A word on the kernel's command line.
-    Word {
-        /// The knob it is for.
-        id: String,
-        /// The word.
-        word: String,
-    },
-    /// No such word on the kernel's command line.
-    NoWord {
-        /// The knob it is for.
-        id: String,
-        /// Its name.
-        name: String,
-    },
+    /// A word that is to be on the kernel's command line, or to be gone from it.
+    Word { id: String, keep: Keep },
     /// Something that was done while the machine ran.
     Done {
-        /// The knob it is for.
         id: String,
-        /// What was done.
         step: Step,
         /// Whether that was in this boot.
         is_this_boot: bool,
@@ -48,20 +33,14 @@ pub enum Requested {
 impl Requested {
     /// A word that is to be kept, or to be gone.
     pub fn of_word(id: &str, keep: &Keep) -> Option<Self> {
-        let id = id.to_owned();
-        match keep {
-            Keep::Word(word) => Some(Self::Word { id, word: word.clone() }),
-            Keep::NoWord(name) => Some(Self::NoWord { id, name: name.clone() }),
-            _ => None,
-        }
+        let is_word = matches!(keep, Keep::Word(_) | Keep::NoWord(_));
+        is_word.then(|| Self::Word { id: id.to_owned(), keep: keep.clone() })
     }
 }
 
-/// One line of the status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusRow {
-    /// The knob.
     pub id: String,
     /// What it is about: a word, a file, a thread.
     pub what: String,
@@ -81,7 +60,6 @@ pub struct StatusRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
 pub enum Standing {
-    /// It is in force.
     InForce,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,
@@ -98,7 +76,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The words for it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::InForce => "in force",
@@ -135,9 +112,7 @@ pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Reques
 /// What it is about: of two that are about the same, the later one is laid over the earlier.
 fn about(asked: &Requested) -> String {
     match asked {
-        Requested::Word { word: name, .. } | Requested::NoWord { name, .. } => {
-            format!("word {}", same_dashes(name.split('=').next().unwrap_or(name)))
-        }
+        Requested::Word { keep, .. } => keep.subject(),
         // Lines of such a file stand beside each other, and so do settings of a device and calls of a program.
         Requested::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
             Reading::Switches | Reading::Schemata => format!("{path} {value}"),
@@ -150,8 +125,7 @@ fn about(asked: &Requested) -> String {
 
 fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
     match asked {
-        Requested::Word { id, word } => word_row(id, &Keep::Word(word.clone()), case),
-        Requested::NoWord { id, name } => word_row(id, &Keep::NoWord(name.clone()), case),
+        Requested::Word { id, keep } => word_row(id, keep, case),
         Requested::Done { id, step, is_this_boot } => {
             let (what, seen) = (subject(step), seen(step, case));
             let mut row = StatusRow {
@@ -282,13 +256,12 @@ fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
 }
 
 fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Seen> {
-    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(|status| {
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        match list.map(CpuSet::parse_list) {
-            Some(Ok(cpus)) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
-            _ => Fact::Garbled("its status names no CPUs".to_owned()),
-        }
-    })
+    stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(
+        |status| match allowed_by(&status) {
+            Some(cpus) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
+            None => Fact::Garbled("its status names no CPUs".to_owned()),
+        },
+    )
 }
 
 fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen> {

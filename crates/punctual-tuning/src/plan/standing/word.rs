@@ -87,7 +87,6 @@ fn is_dead(verdict: WordVerdict) -> bool {
     !matches!(verdict, WordVerdict::Effective | WordVerdict::Accepted | WordVerdict::ForUserSpace)
 }
 
-/// What the knob saw last.
 fn evidence(id: &str, case: &Case<'_>) -> Option<String> {
     let finding = knobs::find(id).map(|knob| audit::examine(knob, case))?;
     finding.evidence.last().map(|evidence| evidence.value.clone())

@@ -13,14 +13,13 @@ use punctual_tuning::plan::print::{evl_words, kconfig, resctrl, rk3568_l3, xenom
 /// The version of Xenomai the words are for, where none is given.
 const XENOMAI: Version = Version { major: 3, minor: 3 };
 
-/// Prints it.
 pub fn print(what: Printed, args: &TuneArgs, source: &Source) -> Result<Exit> {
     let text = match what {
         Printed::Kconfig => of_kernel(args, &source.machine)?,
         Printed::Rk3568L3 => l3_word(args)?,
         Printed::Resctrl => {
             let plan = planned(source, &wishes(args)?)?;
-            resctrl(source.tree(), &plan.choice)
+            resctrl(source.tree(), &plan.choice.cpus, &plan.choice.housekeeping)
                 .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?
                 .to_string()
         }
@@ -35,14 +34,14 @@ fn of_plan(what: Artefact, args: &TuneArgs, source: &Source) -> Result<String> {
     let plan = planned(source, &wishes(args)?)?;
     let mut wanted = plan.wanted;
     let flavour = args.flavour.or_else(|| source.machine.kernel.flavour.known().copied());
-    match flavour {
-        Some(Flavour::Cobalt) => {
-            let words = xenomai_words(args.xenomai.unwrap_or(XENOMAI), &plan.choice.cpus)?;
-            words.notes.iter().for_each(|note| render::say(note));
-            wanted.words.extend(words.words);
-        }
-        Some(Flavour::Evl) => wanted.words.extend(evl_words(&plan.choice.cpus)?.words),
-        _ => {}
+    let added = match flavour {
+        Some(Flavour::Cobalt) => Some(xenomai_words(args.xenomai.unwrap_or(XENOMAI), &plan.choice.cpus)?),
+        Some(Flavour::Evl) => Some(evl_words(&plan.choice.cpus)?),
+        _ => None,
+    };
+    if let Some(added) = added {
+        added.notes.iter().for_each(|note| render::say(note));
+        wanted.words.extend(added.words);
     }
     let text = lasting::print(what, &wanted, &source.machine)?;
     // A new image has no journal that would tell what is to be set anew.

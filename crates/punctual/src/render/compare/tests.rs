@@ -6,7 +6,7 @@ use crate::render::text::Style;
 use punctual_hist::{MonoTime, Nanos, bucket_index};
 use punctual_numbers::compare::{Comparison, Options};
 use punctual_numbers::placement::Placement;
-use punctual_numbers::recording::{Clock, CpuInterval, Event, EventKind, Frame, Header, Interval, Recording};
+use punctual_numbers::recording::{Clock, CpuInterval, Event, EventKind, Frame, Header, Interval, RecTime, Recording};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::path::Path;
 
@@ -53,7 +53,12 @@ fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
             ..CpuInterval::default()
         };
         let (start, length) = (Nanos::from_secs(at), Nanos::from_secs(1));
-        recording.add(Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu(1), cpu(2)] }));
+        recording.add(Frame::Interval(Interval {
+            start: RecTime::after_epoch(start),
+            length,
+            phase: 0,
+            cpus: vec![cpu(1), cpu(2)],
+        }));
     }
     recording
 }
@@ -76,7 +81,7 @@ fn on_80(comparison: &Comparison) -> String {
 fn stolen_time_is_told_in_text_and_json() {
     let (a, mut b) = (recording("6.12", 1, 30), recording("6.12", 2, 3));
     let length = Nanos::from_secs(1);
-    b.add(Frame::Event(Event { at: length, length, kind: EventKind::Steal, releases_lost: 0 }));
+    b.add(Frame::Event(Event { at: RecTime::after_epoch(length), length, kind: EventKind::Steal, releases_lost: 0 }));
     let named = [("a.punctual".to_owned(), &a), ("b.punctual".to_owned(), &b)];
     let comparison = Comparison::of(&named, Options { resamples: 500, ..Options::default() }).unwrap();
     let said = on_80(&comparison);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::render::sample;
+use punctual_numbers::recording::RecTime;
 
 fn page_of(report: &Report) -> String {
     page(report, "bench run", Some(Path::new("bench.punctual"))).unwrap()
@@ -62,7 +63,7 @@ fn whatever_comes_from_outside_is_escaped() {
     report.findings[0].title = EVIL.to_owned();
     report.findings[0].evidence[0].value = EVIL.to_owned();
     report.spans[1].name = EVIL.to_owned();
-    report.cpus[0].worst_at = Some((Nanos::ZERO, EVIL.to_owned()));
+    report.cpus[0].worst_at = Some((RecTime::EPOCH, EVIL.to_owned()));
     report.worst[0].phase = EVIL.to_owned();
     report.loads[0].name = EVIL.to_owned();
     report.loads[0].failure = Some(EVIL.to_owned());

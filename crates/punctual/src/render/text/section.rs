@@ -1,6 +1,7 @@
 //! The parts that the short and the full text have in common.
 
-use super::sheet::{Sheet, Tone, clean};
+use super::clean::clean;
+use super::sheet::{Sheet, Tone};
 use super::table::{Edge, Table};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};

@@ -1,11 +1,12 @@
 //! Who made it late, in words: kinds of causes, where they lie, why they could run, how was looked.
 
 use super::phase_name;
-use crate::render::text::sheet::visible;
+use crate::render::text::clean::visible;
 use crate::render::units;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, advice};
+use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::{CausesDoubt, Report};
 use punctual_numbers::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 
@@ -386,7 +387,7 @@ pub fn lost(explanation: &Explanation) -> Option<String> {
 
 /// A moment of the run, from an instant.
 pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
-    units::moment(instant.since(report.epoch))
+    units::moment(RecTime::of(instant, report.epoch))
 }
 
 /// What a cause took: `61 % of the lateness; in 58 spikes, the largest part of 51; 18.2 ms in all, 812 us at most`.

@@ -21,11 +21,8 @@ use crate::render::units;
 use beyond::beyond;
 use limits::{chance, clustered, missed, misses, percentile_name, percentiles, seen, wanted};
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
-use refused::reasons_of_cause;
+use refused::{CAUSES_SHOWN, reasons_of_cause};
 use times::span;
-
-/// Causes named where there are several.
-const CAUSES_SHOWN: usize = 3;
 
 /// What holds for all of it.
 pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \

@@ -1,6 +1,6 @@
 //! Files that are lists of settings: sysctl.d, tmpfiles.d, udev rules, modprobe.d, limits.d.
 
-use super::super::{Lasted, MADE_BY, Obstacle, Wanted, optional, own};
+use super::super::{KeptValue, Lasted, MADE_BY, Obstacle, Wanted, optional, own};
 use crate::own_files;
 use crate::plan::Step;
 use punctual_facts::machine::Init;
@@ -70,8 +70,8 @@ fn sysctl_key(line: &str) -> String {
 }
 
 /// The settings as a file of sysctl.
-pub(in crate::plan::lasting) fn sysctl_text(sysctls: &[(String, String)]) -> String {
-    sysctls.iter().fold(MADE_BY.to_owned(), |text, (name, value)| text + name + " = " + value + "\n")
+pub(in crate::plan::lasting) fn sysctl_text(sysctls: &[KeptValue]) -> String {
+    sysctls.iter().fold(MADE_BY.to_owned(), |text, kept| text + &kept.place + " = " + &kept.value + "\n")
 }
 
 /// Whether something reads the folder of sysctl; elsewhere a start script writes the values.
@@ -89,19 +89,19 @@ pub(super) fn sysctls(
     if wanted.sysctls.is_empty() || !reads_sysctl(init) {
         return Ok(());
     }
-    let lines: Vec<String> = wanted.sysctls.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let lines: Vec<String> = wanted.sysctls.iter().map(|kept| format!("{} = {}", kept.place, kept.value)).collect();
     lasted.steps.extend(list(tree, own_files::SYSCTL, &lines, sysctl_key)?);
     Ok(())
 }
 
 /// A line of tmpfiles that writes a value to what is there. A per cent sign starts a specifier.
-pub(super) fn tmpfiles_line(path: &str, value: &str) -> String {
-    format!("w {path} - - - - {}", value.replace('%', "%%"))
+pub(super) fn tmpfiles_line(write: &KeptValue) -> String {
+    format!("w {} - - - - {}", write.place, write.value.replace('%', "%%"))
 }
 
 /// The writes as a file of tmpfiles.
-pub(in crate::plan::lasting) fn tmpfiles_text(writes: &[(String, String)]) -> String {
-    let lines: String = writes.iter().map(|(path, value)| tmpfiles_line(path, value) + "\n").collect();
+pub(in crate::plan::lasting) fn tmpfiles_text(writes: &[KeptValue]) -> String {
+    let lines: String = writes.iter().map(|write| tmpfiles_line(write) + "\n").collect();
     format!("{MADE_BY}{lines}")
 }
 
@@ -110,7 +110,7 @@ pub(super) fn tmpfiles_path(line: &str) -> String {
 }
 
 /// Values written at boot by systemd-tmpfiles.
-pub(super) fn tmpfiles(tree: &dyn Tree, writes: &[(String, String)]) -> Result<Option<Step>, Obstacle> {
-    let lines: Vec<String> = writes.iter().map(|(path, value)| tmpfiles_line(path, value)).collect();
+pub(super) fn tmpfiles(tree: &dyn Tree, writes: &[KeptValue]) -> Result<Option<Step>, Obstacle> {
+    let lines: Vec<String> = writes.iter().map(tmpfiles_line).collect();
     list(tree, own_files::TMPFILES, &lines, tmpfiles_path)
 }

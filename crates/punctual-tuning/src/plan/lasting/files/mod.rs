@@ -13,7 +13,7 @@ mod systemd;
 pub(super) use lists::{sysctl_text, tmpfiles_text};
 pub(super) use systemd::units;
 
-use super::{Lasted, Obstacle, Wanted, check};
+use super::{KeptValue, Lasted, Obstacle, Wanted, check};
 use crate::plan::Step;
 use punctual_facts::machine::{Init, Loader, Machine};
 use punctual_facts::tree::Tree;
@@ -57,7 +57,7 @@ pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Obs
     }
     made_elsewhere(machine, &Wanted::default())?;
     if !machine.boot.is_systemd() {
-        return Err(Obstacle::ByHand(format!("{exe} optimize --resume {folder}, after each boot")));
+        return Err(Obstacle::ByHand(format!("go on with the campaign in {folder} after each boot")));
     }
     Ok(systemd::hook(exe, folder))
 }
@@ -70,8 +70,8 @@ fn is_empty(wanted: &Wanted) -> bool {
 
 /// Every value, before any of them is written.
 pub(super) fn checked(wanted: &Wanted) -> Result<(), Obstacle> {
-    wanted.sysctls.iter().try_for_each(|(name, value)| check::sysctl(name, value))?;
-    wanted.writes.iter().try_for_each(|(path, value)| check::write(path, value))?;
+    wanted.sysctls.iter().try_for_each(|kept| check::sysctl(&kept.place, &kept.value))?;
+    wanted.writes.iter().try_for_each(|write| check::write(&write.place, &write.value))?;
     wanted.udev.iter().try_for_each(|rule| check::rule(rule))?;
     wanted.module_options.iter().try_for_each(|options| check::module_options(options))?;
     wanted.no_modules.iter().try_for_each(|name| check::module(name))?;
@@ -92,8 +92,7 @@ fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Obstacle> {
         Loader::NixOs => nixos(wanted),
         Loader::Talos => "in the machine configuration: machine.sysctls and machine.sysfs, then talosctl apply-config".to_owned(),
         Loader::MachineConfig => {
-            "in a MachineConfig of the node's pool: spec.config.storage.files (`punctual tune --print sysctl`, tmpfiles, \
-             systemd)"
+            "in a MachineConfig of the node's pool: spec.config.storage.files (the artefacts sysctl, tmpfiles and systemd)"
                 .to_owned()
         }
         Loader::UbuntuCore => "in the gadget snap: system.kernel settings and a service of a snap of your own".to_owned(),
@@ -103,13 +102,10 @@ fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Obstacle> {
 }
 
 fn nixos(wanted: &Wanted) -> String {
-    let sysctls = wanted.sysctls.iter().map(|(name, value)| format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";"));
-    let rules = wanted
-        .writes
-        .iter()
-        .map(|(path, value)| format!("systemd.tmpfiles.rules = [ \"{}\" ];", lists::tmpfiles_line(path, value)));
-    let options =
-        wanted.module_options.iter().map(|options| format!("boot.extraModprobeConfig = \"options {options}\";"));
-    let all: Vec<String> = sysctls.chain(rules).chain(options).collect();
+    let sysctl = |kept: &KeptValue| format!("boot.kernel.sysctl.\"{}\" = \"{}\";", kept.place, kept.value);
+    let rule = |write| format!("systemd.tmpfiles.rules = [ \"{}\" ];", lists::tmpfiles_line(write));
+    let options = |options: &String| format!("boot.extraModprobeConfig = \"options {options}\";");
+    let values = wanted.sysctls.iter().map(sysctl).chain(wanted.writes.iter().map(rule));
+    let all: Vec<String> = values.chain(wanted.module_options.iter().map(options)).collect();
     format!("in the configuration, then nixos-rebuild boot: {}", all.join(" "))
 }

@@ -1,9 +1,10 @@
 //! Values of ours that would not count, since a file of somebody else counts more: each is left out and said, and the
 //! others are kept.
 
-use super::super::{Lost, Obstacle, Wanted, ending, optional};
+use super::super::{KeptValue, Lost, Obstacle, Wanted, ending, optional};
 use super::lists::{reads_sysctl, sysctl_name, tmpfiles_path};
 use crate::own_files;
+use crate::plan::pattern::fits;
 use punctual_facts::fact::printable;
 use punctual_facts::machine::Init;
 use punctual_facts::tree::Tree;
@@ -34,7 +35,7 @@ fn sysctls(tree: &dyn Tree, init: Option<Init>, kept: &mut Wanted, lost: &mut Ve
         let text = optional(tree, &path)?.unwrap_or_default();
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
             let Some((name, value)) = line.split_once('=') else { continue };
-            kept.sysctls.retain(|(ours, wanted)| {
+            kept.sysctls.retain(|KeptValue { place: ours, value: wanted }| {
                 let counts = sysctl_name(ours) != sysctl_name(name) || wanted == value.trim();
                 if !counts {
                     lost.push(Lost::new(ours, &path, line));
@@ -56,9 +57,9 @@ fn writes(tree: &dyn Tree, kept: &mut Wanted, lost: &mut Vec<Lost>) -> Result<()
                 let theirs = tmpfiles_path(line);
                 // For the same path, the first one counts; and any that names a file which ours only matches.
                 let is_first = name.as_str() < ours;
-                kept.writes.retain(|(ours, _)| {
+                kept.writes.retain(|KeptValue { place: ours, .. }| {
                     let is_same = *ours == theirs;
-                    let counts = !(is_same && is_first || !is_same && is_match(ours, &theirs));
+                    let counts = !(is_same && is_first || !is_same && fits(ours, &theirs));
                     if !counts {
                         lost.push(Lost::new(ours, &path, line));
                     }
@@ -75,12 +76,4 @@ impl Lost {
         let why = format!("{path} counts more than a file of ours and says {}; take that out", printable(line, 80));
         Self { what: what.to_owned(), why }
     }
-}
-
-/// Whether a path matches a pattern whose stars stand for part of a name.
-fn is_match(pattern: &str, path: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
-    let Some(rest) = path.strip_prefix(head) else { return false };
-    let name_end = rest.find('/').unwrap_or(rest.len());
-    (0..=name_end).any(|at| rest.get(at..).is_some_and(|rest| is_match(tail, rest)))
 }

@@ -1,6 +1,6 @@
 //! Inits that are not systemd: one start script that does what its files would do.
 
-use super::super::{Lasted, MADE_BY, Obstacle, Wanted, block, edit, names, optional};
+use super::super::{KeptValue, Lasted, MADE_BY, Obstacle, Wanted, block, edit, names, optional};
 use crate::plan::{Invocation, Step};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Init;
@@ -38,8 +38,8 @@ pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted
 /// Lines of a shell script that write what is wanted.
 fn lines(wanted: &Wanted, with_sysctls: bool) -> String {
     let sysctls = wanted.sysctls.iter().filter(|_| with_sysctls);
-    let sysctls = sysctls.map(|(name, value)| format!("sysctl -w '{name}={value}'\n"));
-    let writes = wanted.writes.iter().map(|(path, value)| {
+    let sysctls = sysctls.map(|kept| format!("sysctl -w '{}={}'\n", kept.place, kept.value));
+    let writes = wanted.writes.iter().map(|KeptValue { place: path, value }| {
         format!("for file in {path}; do if [ -e \"$file\" ]; then echo '{value}' > \"$file\"; fi; done\n")
     });
     let boot = wanted.boot_service.then(|| format!("{} __boot\n", wanted.exe));
@@ -125,7 +125,7 @@ fn runit(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstac
     if seen.contains(MADE_BY) {
         return script(tree, RC_LOCAL, &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted);
     }
-    let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+    let base = block::base(&seen);
     // What stands behind an exit is not run.
     let trimmed = base.trim_end();
     let before_exit = trimmed.strip_suffix("exit 0").filter(|rest| rest.is_empty() || rest.ends_with('\n'));

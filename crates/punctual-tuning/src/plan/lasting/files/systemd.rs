@@ -58,7 +58,7 @@ pub(in crate::plan::lasting) fn units(wanted: &Wanted) -> Vec<(String, String)> 
     }
     let after: Vec<&str> = LATE
         .iter()
-        .filter(|(below, _)| wanted.writes.iter().any(|(path, _)| path.starts_with(below)))
+        .filter(|(below, _)| wanted.writes.iter().any(|write| write.place.starts_with(below)))
         .map(|(_, unit)| *unit)
         .collect();
     if !after.is_empty() {

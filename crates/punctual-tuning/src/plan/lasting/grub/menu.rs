@@ -8,7 +8,6 @@ const LINUX: &[&str] = &["linux", "linuxefi", "linux16"];
 /// Lines that make GRUB remember the entry as the default, or as one that may have failed.
 const REMEMBERS: &[&str] = &["savedefault", "recordfail"];
 
-/// An entry of the menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     head: &'a str,

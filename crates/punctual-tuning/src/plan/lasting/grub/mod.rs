@@ -15,8 +15,8 @@ pub(super) use place::{not_once, once};
 
 use super::line::{Settled, fitting};
 use super::{
-    ENTRY, LAST, Lasted, MADE_BY, Obstacle, Starts, Trial, Wanted, block, doing, edit, ending, optional, own, required,
-    shell, tried, undoing,
+    ENTRY, Lasted, MADE_BY, Obstacle, Starts, Trial, Wanted, block, doing, edit, optional, own, required, shell, tried,
+    undoing,
 };
 use crate::plan::{Invocation, Step};
 use menu::Entry;
@@ -31,7 +31,6 @@ const VARIABLES: [&str; 2] = ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"
 /// What makes an entry of ours where `grub.cfg` reads no file of its user.
 const GENERATOR: &str = "/etc/grub.d/42_punctual";
 
-/// Where GRUB has its files.
 pub(super) fn folder(machine: &Machine) -> &'static str {
     if machine.boot.is_grub2 { "/boot/grub2" } else { "/boot/grub" }
 }
@@ -85,7 +84,6 @@ fn another_default(config: &str, tried: &Entry<'_>) -> Option<String> {
     })
 }
 
-/// What a trial cannot catch.
 pub(super) fn only_panics(seconds: u32) -> String {
     format!(
         "a kernel that panics boots the old entry {seconds} s later by itself; one that hangs does so when somebody, or a \
@@ -103,7 +101,7 @@ fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> 
     }
     Ok(match optional(tree, &custom)? {
         Some(seen) if !seen.starts_with(MADE_BY) => {
-            let base = block::without(&seen).unwrap_or_else(|| seen.clone());
+            let base = block::base(&seen);
             vec![edit(&custom, &seen, block::appended(&base, text))]
         }
         _ => vec![own(&custom, format!("{MADE_BY}{text}"))],
@@ -129,37 +127,27 @@ fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstac
     Ok(steps)
 }
 
-/// A fragment of our own, as Debian and Ubuntu have them.
-pub(super) fn adopt_fragment(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
-    let path = crate::own_files::GRUB.to_owned();
-    let earlier = optional(tree, &path)?.unwrap_or_default();
-    let all = shell::with_earlier(&earlier, &VARIABLES, wanted);
-    let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(&earlier))? else {
+/// The words in a fragment of our own, as Debian and Ubuntu have them, or at the end of the one file that others have.
+pub(super) fn adopt(
+    tree: &dyn Tree,
+    machine: &Machine,
+    wanted: &Wanted,
+    has_fragments: bool,
+) -> Result<Lasted, Obstacle> {
+    let file = if has_fragments {
+        shell::File::of_our_own(tree, crate::own_files::GRUB)?
+    } else {
+        shell::File::of_others(DEFAULTS, required(tree, DEFAULTS)?)
+    };
+    let all = shell::with_earlier(file.earlier(), &VARIABLES, wanted);
+    let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(file.earlier()))? else {
         return Ok(wrapped(machine, Vec::new(), without_trial(tree, machine)?));
     };
-    let ours = format!("{LAST}.cfg");
-    for name in ending(tree, FRAGMENTS, ".cfg")?.iter().filter(|name| **name > ours) {
-        let later = format!("{FRAGMENTS}/{name}");
-        if required(tree, &later)?.lines().any(|line| line.trim_start().starts_with(VARIABLES[0])) {
-            let why = format!("is read after {ours} and sets the kernel's words anew");
-            return Err(Obstacle::Conflict { path: later, why });
-        }
+    if has_fragments {
+        let sets = |text: &str| text.lines().any(|line| line.trim_start().starts_with(VARIABLES[0]));
+        shell::refuse_later(tree, FRAGMENTS, ".cfg", sets)?;
     }
-    let text = format!("{MADE_BY}{}", fragment(&settled));
-    Ok(wrapped(machine, vec![own(&path, text)], without_trial(tree, machine)?))
-}
-
-/// Marked lines at the end of the one file that others have: whoever reads it is a shell.
-pub(super) fn adopt_in_file(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
-    let seen = required(tree, DEFAULTS)?;
-    let base = block::without(&seen).unwrap_or_else(|| seen.clone());
-    let earlier = if base == seen { "" } else { &seen };
-    let all = shell::with_earlier(earlier, &VARIABLES, wanted);
-    let Some(settled) = settle(tree, machine, wanted, &all, &shell::stripped(earlier))? else {
-        return Ok(wrapped(machine, Vec::new(), without_trial(tree, machine)?));
-    };
-    let content = block::appended(&base, &fragment(&settled));
-    Ok(wrapped(machine, vec![edit(DEFAULTS, &seen, content)], without_trial(tree, machine)?))
+    Ok(wrapped(machine, vec![file.with(&fragment(&settled))], without_trial(tree, machine)?))
 }
 
 /// The words for every entry but those for recovery, which stay as they were: a way back that needs nobody's foresight.

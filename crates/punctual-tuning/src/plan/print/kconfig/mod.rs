@@ -5,7 +5,7 @@
 
 mod lines;
 
-use lines::{LINES, Line, NOTES, Value};
+use lines::SECTIONS;
 use punctual_facts::machine::{Arch, Flavour, Version};
 use std::fmt;
 
@@ -16,7 +16,6 @@ const RT_IN_MAINLINE: Version = Version::new(6, 12);
 /// Longest line of a remark.
 const WIDTH_CHARS: usize = 110;
 
-/// Why there is no fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KconfigRefusal {
     /// Not a flavour for which a kernel is built anew.
@@ -48,19 +47,20 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
     }
     let checked = followed(version);
     let mut out = head(flavour, version, arch, CHECKED[checked]);
-    let mut section = "";
-    for line in LINES.iter().filter(|line| line.applies(flavour, checked, arch)) {
-        if line.section != section {
-            section = line.section;
-            out += "\n# ---- ";
-            out += section;
-            out.push('\n');
-            for note in NOTES.iter().filter(|n| n.section == section && n.applies(flavour, checked, arch)) {
-                out += &remark(&format!("{} [{}]", note.text, note.source));
+    for section in SECTIONS {
+        let lines: Vec<_> = section.lines.iter().filter(|line| line.applies(flavour, checked, arch)).collect();
+        if lines.iter().all(|line| line.set.is_none()) {
+            continue;
+        }
+        out += &["\n# ---- ", section.title, "\n"].concat();
+        for line in lines {
+            out += &remark(&format!("{} [{}]", line.why, line.source));
+            match line.set {
+                Some((symbol, true)) => out += &["CONFIG_", symbol, "=y\n"].concat(),
+                Some((symbol, false)) => out += &["# CONFIG_", symbol, " is not set\n"].concat(),
+                None => {}
             }
         }
-        out += &remark(&format!("{} [{}]", line.why, line.source));
-        out += &setting(line);
     }
     Ok(out)
 }
@@ -68,13 +68,6 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
 /// The checked version to go by: the newest that is not newer, or the oldest.
 fn followed(version: Version) -> usize {
     CHECKED.iter().rposition(|checked| *checked <= version).unwrap_or(0)
-}
-
-fn setting(line: &Line) -> String {
-    match line.value {
-        Value::On => format!("CONFIG_{}=y\n", line.symbol),
-        Value::Off => format!("# CONFIG_{} is not set\n", line.symbol),
-    }
 }
 
 fn head(flavour: Flavour, version: Version, arch: Arch, checked: Version) -> String {
@@ -181,11 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn every_remark_of_a_section_has_lines_to_stand_before() {
-        let sections: BTreeSet<&str> = LINES.iter().map(|line| line.section).collect();
-        assert!(NOTES.iter().all(|note| sections.contains(note.section)));
-        let mut order: Vec<&str> = LINES.iter().map(|line| line.section).collect();
-        order.dedup();
-        assert_eq!(order.len(), sections.len(), "lines of a section stand together");
+    fn remarks_stand_before_the_lines_of_their_section() {
+        for section in SECTIONS {
+            let is_remark: Vec<bool> = section.lines.iter().map(|line| line.set.is_none()).collect();
+            assert!(is_remark.is_sorted_by(|a, b| a >= b) && is_remark.contains(&false), "{}", section.title);
+        }
     }
 }

@@ -14,7 +14,6 @@ const NO_GROUPS: [&str; 3] = ["info", "mon_data", "mon_groups"];
 /// Lines of a schemata file that are about caches, by level of the cache; two where code and data are apart.
 const CACHES: [(u32, &[&str]); 2] = [(3, &["L3", "L3CODE", "L3DATA"]), (2, &["L2", "L2CODE", "L2DATA"])];
 
-/// A cache that can be partitioned.
 pub(super) struct Cache {
     pub level: u32,
     /// Its lines in a schemata file: one, or two where code and data are apart.
@@ -34,12 +33,10 @@ pub(super) struct Group {
     pub masks: BTreeMap<String, BTreeMap<u32, u64>>,
 }
 
-/// All of it.
 pub(super) struct Hardware {
     pub caches: Vec<Cache>,
     /// The default group comes first.
     pub groups: Vec<Group>,
-    /// How many groups there can be.
     pub most_groups: u32,
     /// Whether one of those is taken by the placement of device traffic.
     pub has_device_group: bool,

@@ -8,7 +8,7 @@
 mod limits;
 mod ways;
 
-use crate::plan::choice::Choice;
+use crate::plan::{Expected, Reading, Step};
 use limits::{Cache, FOLDER, Group, Hardware};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
@@ -17,90 +17,52 @@ use std::collections::BTreeMap;
 use std::fmt;
 use ways::{carve, fair_share};
 
-/// The group's name.
 const GROUP: &str = "punctual";
-
-/// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ResctrlStep {
-    /// Make this folder, if it is not there; undone by removing it, which gives its CPUs and ways back.
-    MakeFolder {
-        /// Its path.
-        path: String,
-    },
-    /// Write this into that file.
-    Write {
-        /// The file.
-        path: String,
-        /// What to write, with the newline at its end.
-        value: String,
-    },
-}
 
 /// How the ways of one cache are shared out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Level of the cache.
     pub level: u32,
-    /// Its number.
     pub domain: u32,
-    /// Real-time CPUs that use it.
     pub cpus: CpuSet,
-    /// Housekeeping CPUs that use it.
     pub housekeeping: CpuSet,
-    /// Ways of the real-time CPUs.
     pub own: u64,
     /// Ways of the others, for each line of the schemata file.
     pub others: Vec<u64>,
 }
 
-/// A partition of the caches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// What to do, in this order; undone in reverse order (the folder goes before the default group grows again).
-    pub steps: Vec<ResctrlStep>,
-    /// Who gets what.
+    pub steps: Vec<Step>,
     pub shares: Vec<Share>,
-    /// What there is to know.
     pub notes: Vec<String>,
 }
 
-/// Why the caches cannot be partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionRefusal {
-    /// The file system is not there.
     NotMounted,
     /// A file does not say what is needed.
     Unreadable {
-        /// The file.
         path: String,
-        /// What is wrong.
         why: String,
     },
     /// This CPU can partition no cache.
     NoCache,
     /// No cache is shared between real-time and housekeeping CPUs.
     NothingShared,
-    /// No further group is possible.
     TooFewGroups {
-        /// So many are.
         most: u32,
-        /// Those that are taken.
         taken: Vec<String>,
     },
-    /// Too few ways are free.
     TooFewWays {
-        /// Level of the cache.
         level: u32,
-        /// Its number.
         domain: u32,
-        /// The ways there are.
         all: u64,
         /// Those that are free for an exclusive group.
         free: u64,
         /// The least number of ways in a row.
         least: u32,
-        /// Groups that hold others.
         holders: Vec<String>,
     },
 }
@@ -133,7 +95,6 @@ impl fmt::Display for PartitionRefusal {
 impl std::error::Error for PartitionRefusal {}
 
 impl PartitionRefusal {
-    /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
             Self::NotMounted => format!(
@@ -156,16 +117,13 @@ impl PartitionRefusal {
     }
 }
 
-/// Ways for the real-time CPUs of `choice` alone.
-pub fn resctrl(tree: &dyn Tree, choice: &Choice) -> Result<Partition, PartitionRefusal> {
-    let online = choice.cpus.union(&choice.housekeeping);
+pub fn resctrl(tree: &dyn Tree, rt: &CpuSet, housekeeping: &CpuSet) -> Result<Partition, PartitionRefusal> {
+    let online = rt.union(housekeeping);
     let hardware = Hardware::read(tree, &online)?;
     if hardware.caches.is_empty() {
         return Err(PartitionRefusal::NoCache);
     }
-    let is_shared = |cpus: &CpuSet| {
-        !cpus.intersection(&choice.cpus).is_empty() && !cpus.intersection(&choice.housekeeping).is_empty()
-    };
+    let is_shared = |cpus: &CpuSet| !cpus.intersection(rt).is_empty() && !cpus.intersection(housekeeping).is_empty();
     if !hardware.caches.iter().any(|cache| cache.cpus.values().any(is_shared)) {
         return Err(PartitionRefusal::NothingShared);
     }
@@ -174,10 +132,10 @@ pub fn resctrl(tree: &dyn Tree, choice: &Choice) -> Result<Partition, PartitionR
     for cache in &hardware.caches {
         let domains = hardware.groups[0].masks.get(&cache.lines[0]).into_iter().flat_map(BTreeMap::keys);
         for domain in domains {
-            shares.push(share(&hardware, cache, *domain, choice)?);
+            shares.push(share(&hardware, cache, *domain, [rt, housekeeping])?);
         }
     }
-    Ok(Partition { steps: steps(&hardware, &shares, &choice.cpus), notes: notes(&hardware, &shares), shares })
+    Ok(Partition { steps: steps(&hardware, &shares, rt), notes: notes(&hardware, &shares), shares })
 }
 
 fn room_for_a_group(hardware: &Hardware) -> Result<(), PartitionRefusal> {
@@ -191,9 +149,14 @@ fn room_for_a_group(hardware: &Hardware) -> Result<(), PartitionRefusal> {
     Err(PartitionRefusal::TooFewGroups { most: hardware.most_groups, taken: names.chain(device).collect() })
 }
 
-fn share(hardware: &Hardware, cache: &Cache, domain: u32, choice: &Choice) -> Result<Share, PartitionRefusal> {
+fn share(
+    hardware: &Hardware,
+    cache: &Cache,
+    domain: u32,
+    [rt, others]: [&CpuSet; 2],
+) -> Result<Share, PartitionRefusal> {
     let users = cache.cpus.get(&domain).cloned().unwrap_or_default();
-    let (cpus, housekeeping) = (users.intersection(&choice.cpus), users.intersection(&choice.housekeeping));
+    let (cpus, housekeeping) = (users.intersection(rt), users.intersection(others));
     let limits = &cache.limits;
     let mask = |group: &Group, line: &String| group.masks.get(line).and_then(|m| m.get(&domain)).copied().unwrap_or(0);
     let is_other = |group: &&Group| !group.name.is_empty() && group.name != GROUP;
@@ -227,7 +190,7 @@ fn hex(masks: &[u64]) -> String {
     masks.iter().map(|mask| format!("{mask:x}")).collect::<Vec<_>>().join("/")
 }
 
-fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<ResctrlStep> {
+fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     let mut texts = [String::new(), String::new()];
     for cache in &hardware.caches {
         for (n, line) in cache.lines.iter().enumerate() {
@@ -242,20 +205,23 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<ResctrlSte
     }
     let [others, own] = texts;
     let group = format!("{FOLDER}/{GROUP}");
-    let write = |path: String, value: String| ResctrlStep::Write { path, value };
+    let write = |path: String, value: String, reading| {
+        let value = value.trim_end().to_owned();
+        Step::Write { path, value, expected: Expected::same(reading) }
+    };
     let is_there = hardware.groups.iter().any(|group| group.name == GROUP);
     let mut steps = Vec::new();
     if is_there {
         // An exclusive group may not take ways that the default group still has, nor the other way round.
-        steps.push(write(format!("{group}/mode"), "shareable\n".to_owned()));
+        steps.push(write(format!("{group}/mode"), "shareable".to_owned(), Reading::Plain));
     }
-    steps.push(write(format!("{FOLDER}/schemata"), others));
+    steps.push(write(format!("{FOLDER}/schemata"), others, Reading::Schemata));
     if !is_there {
-        steps.push(ResctrlStep::MakeFolder { path: group.clone() });
+        steps.push(Step::Folder { path: group.clone() });
     }
-    steps.push(write(format!("{group}/schemata"), own));
-    steps.push(write(format!("{group}/mode"), "exclusive\n".to_owned()));
-    steps.push(write(format!("{group}/cpus_list"), format!("{cpus}\n")));
+    steps.push(write(format!("{group}/schemata"), own, Reading::Schemata));
+    steps.push(write(format!("{group}/mode"), "exclusive".to_owned(), Reading::Plain));
+    steps.push(write(format!("{group}/cpus_list"), cpus.to_string(), Reading::CpuList));
     steps
 }
 
@@ -306,10 +272,11 @@ impl fmt::Display for Partition {
         }
         for step in &self.steps {
             match step {
-                ResctrlStep::MakeFolder { path } => writeln!(f, "mkdir {path}")?,
-                ResctrlStep::Write { path, value } => {
-                    writeln!(f, "printf '{}' > {path}", value.replace('\n', "\\n"))?;
+                Step::Folder { path } => writeln!(f, "mkdir {path}")?,
+                Step::Write { path, value, .. } => {
+                    writeln!(f, "printf '{}\\n' > {path}", value.replace('\n', "\\n"))?;
                 }
+                _ => {}
             }
         }
         Ok(())

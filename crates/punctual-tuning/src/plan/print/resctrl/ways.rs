@@ -4,7 +4,6 @@
 /// What the hardware demands of a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
-    /// All the ways there are.
     pub all: u64,
     /// The least number of ways in a row.
     pub least: u32,
@@ -23,7 +22,6 @@ impl Limits {
         first_row >= self.least.max(1) && (self.sparse || first_row == mask.count_ones())
     }
 
-    /// How many ways there are.
     pub fn count(&self) -> u32 {
         self.all.count_ones()
     }

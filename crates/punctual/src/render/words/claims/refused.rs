@@ -1,10 +1,12 @@
 //! Why a gate is closed, and what would help.
 
-use super::CAUSES_SHOWN;
 use super::times::longer;
 use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
 use punctual_numbers::claims::Refusal;
+
+/// Causes named where there are several.
+pub(super) const CAUSES_SHOWN: usize = 3;
 
 /// Why nothing is said of what lies beyond, and what would help.
 pub fn refused(refusal: &Refusal) -> String {

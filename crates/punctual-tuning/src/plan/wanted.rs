@@ -1,0 +1,45 @@
+//! What is kept for the boots to come, gathered into what is wanted of the boot loader and the init.
+
+use super::Keep;
+use super::lasting::{self, KeptValue, Wanted};
+
+/// After so long a kernel that panics in its trial starts the machine again.
+const PANIC_SECONDS: u32 = 10;
+
+/// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change
+/// nothing. What is kept and no word stands on no line.
+pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
+    let wanted = wanted(keeps, "");
+    lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
+}
+
+/// Of those that decide the same, the last.
+pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
+    let mut last: Vec<&Keep> = Vec::new();
+    for keep in keeps {
+        last.retain(|earlier| earlier.subject() != keep.subject());
+        last.push(keep);
+    }
+    last
+}
+
+/// What is to hold after the next boot. Of two that decide the same, the later counts.
+pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
+    let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
+    for keep in last_of_each(keeps).into_iter().cloned() {
+        match keep {
+            Keep::Word(word) => wanted.words.push(word),
+            Keep::NoWord(name) => wanted.no_words.push(name),
+            Keep::Sysctl { name, value } => wanted.sysctls.push(KeptValue { place: name, value }),
+            Keep::Write { path, value } => wanted.writes.push(KeptValue { place: path, value }),
+            Keep::ModuleOptions(line) => wanted.module_options.push(line),
+            Keep::NoModule(name) => wanted.no_modules.push(name),
+            Keep::Udev(rule) => wanted.udev.push(rule),
+            Keep::Limit(line) => wanted.limits.push(line),
+            Keep::Manager(cpus) => wanted.manager_cpus = Some(cpus),
+            Keep::Hold(limit) => wanted.hold_latency_us = Some(limit),
+            Keep::Anew => wanted.boot_service = true,
+        }
+    }
+    wanted
+}
